@@ -1,0 +1,57 @@
+"""Every error the engine raises on purpose. A message says where, what was found, what was expected, what to do.
+
+PbtError
+├── ConfigError         the configuration contradicts itself; carries every problem found
+├── PlayerError         a player name that cannot be resolved
+├── EnvError            a game broke its contract, or raised
+├── SnapshotError       weights that are missing, damaged or of another shape
+├── CheckpointError     a checkpoint that is missing, damaged or foreign
+├── HeldError           another process holds the population
+└── EngineError         the engine's own invariant failed (a bug worth reporting)
+"""
+
+from collections.abc import Sequence
+
+
+class PbtError(Exception):
+    """Root of the engine's errors. The command line prints the message and exits 1, or 2 for what the user typed."""
+
+    exit_code = 1
+
+
+class ConfigError(PbtError):
+    """All problems of one configuration at once, one line each: ``place: found; expected; what to do``."""
+
+    exit_code = 2
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        noun = "problem" if len(self.problems) == 1 else "problems"
+        super().__init__("\n".join([f"{source} has {len(self.problems)} {noun}", *(f"  {p}" for p in self.problems)]))
+
+
+class PlayerError(PbtError):
+    """A player name that names nobody."""
+
+    exit_code = 2
+
+
+class EnvError(PbtError):
+    """A game broke the contract of pbt.envs.contract, or raised from its own code."""
+
+
+class SnapshotError(PbtError):
+    """Weights that are missing, damaged, or of another shape than the model that should hold them."""
+
+
+class CheckpointError(PbtError):
+    """No usable checkpoint: missing, damaged, or of another population."""
+
+
+class HeldError(PbtError):
+    """Another live process holds the population's lock."""
+
+
+class EngineError(PbtError):
+    """The engine broke one of its own invariants."""
