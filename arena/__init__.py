@@ -1,0 +1,1 @@
+"""Results: players, matches, ratings, the league, training runs and the command line."""

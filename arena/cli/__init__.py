@@ -1,0 +1,1 @@
+"""The command line: parse and print; the work is elsewhere. One file per command group."""

@@ -1,0 +1,196 @@
+"""The configuration, whole. Every default stands here; every name carries its unit. Defaults suit light board games.
+
+Doom's defaults (Petrenko et al. 2020, tables A.4 and A.5) stand in their own config files.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveFloat = Annotated[float, Field(gt=0.0)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class EnvConfig(Section):
+    """The game: a registered name, or (command line only) "./file.py:function" returning a PettingZoo or Gymnasium environment."""
+
+    name: str = Field(min_length=1)
+    options: dict[str, Any] = {}
+
+
+class PopulationConfig(Section):
+    """members: how many per role; a number, or a table role -> number for games whose roles differ."""
+
+    members: PositiveInt | dict[str, PositiveInt] = 4
+
+
+class ConvLayer(Section):
+    channels: PositiveInt
+    kernel: PositiveInt
+    stride: PositiveInt = 1
+    padding: Annotated[int, Field(ge=0)] = 0
+
+
+class ModelConfig(Section):
+    """encoder "auto": conv for leaves of rank 3 when `conv` is given, else MLP. core "gru" adds memory."""
+
+    encoder: Literal["auto", "mlp", "conv"] = "auto"
+    conv: tuple[ConvLayer, ...] = ()
+    channels_last_input: bool = True
+    hidden: tuple[PositiveInt, ...] = (256, 256)
+    activation: Literal["relu", "elu", "tanh"] = "relu"
+    core: Literal["none", "gru"] = "none"
+    gru_size: PositiveInt = 128
+    normalize_observations: bool = False
+
+
+class SamplingConfig(Section):
+    """environments: tables played at the same time; rollout_steps: T, the rows of a slot."""
+
+    environments: PositiveInt = 64
+    rollout_steps: Annotated[int, Field(ge=2)] = 16
+
+
+class LearningConfig(Section):
+    """APPO: PPO's clip and V-trace, each with a switch. batch_steps are steps of one member; epochs pass over them in `minibatches` parts.
+
+    ratio_clip r clips the policy ratio to [1/r, r]. gae_lambda shortens the traces (1.0 = plain V-trace).
+    shaping: weight per reward term of the game, 1 where not named; mutable by PBT.
+    """
+
+    batch_steps: PositiveInt = 2048
+    minibatches: PositiveInt = 1
+    epochs: PositiveInt = 1
+    learning_rate: Annotated[float, Field(ge=0.0)] = 1e-3
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
+    adam_eps: PositiveFloat = 1e-6
+    gamma: Probability = 0.99
+    gae_lambda: Probability = 0.95
+    vtrace: bool = True
+    vtrace_rho: PositiveFloat = 1.0
+    vtrace_c: PositiveFloat = 1.0
+    ppo_clip: bool = True
+    ratio_clip: Annotated[float, Field(gt=1.0)] = 1.2
+    value_coef: Annotated[float, Field(ge=0.0)] = 0.5
+    entropy_coef: Annotated[float, Field(ge=0.0)] = 0.01
+    max_grad_norm: PositiveFloat = 4.0
+    reward_scale: PositiveFloat = 1.0
+    normalize_advantages: bool = True
+    shaping: dict[str, float] = {}
+
+
+class MemberOverride(Section):
+    """Starting values of single members, by name ("m0"): PBT goes on from there."""
+
+    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
+    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    shaping: dict[str, float] = {}
+
+
+class PbtConfig(Section):
+    """Population-based training (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
+
+    period_frames, warmup_frames  on a member's own clock; the first round comes at the first multiple of the period at or after the warm-up
+    copy_gap     objective distance from which a loser takes a winner's weights; None: 0.35 in self-play, 0 in single-agent games
+    score_games  a member's objective is taken over its newest games since its last copy, at most this many
+    """
+
+    enabled: bool = True
+    period_frames: PositiveInt = 5_000_000
+    warmup_frames: Annotated[int, Field(ge=0)] = 20_000_000
+    top_share: Probability = 0.3
+    copy_gap: Annotated[float, Field(ge=0.0)] | None = None
+    min_games: PositiveInt = 50
+    score_games: PositiveInt = 2000
+    mutation_probability: Probability = 0.15
+    mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
+    learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)
+    entropy_coef_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1.0)
+    one_minus_adam_beta1_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-3, 0.5)
+    shaping_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-4, 1e4)
+
+
+class MatchmakingConfig(Section):
+    """past_share: probability that an opponent's seat is taken by a frozen snapshot, drawn from the newest `past_window` of the population."""
+
+    past_share: Probability = 0.0
+    past_window: PositiveInt = 10
+
+
+class SnapshotConfig(Section):
+    """every_frames on a member's own clock. Kept: the newest, every thinned_every-th of the older, the best, and those marked as anchors."""
+
+    every_frames: PositiveInt = 1_000_000
+    keep_newest: PositiveInt = 20
+    thinned_every: PositiveInt = 5
+
+
+class EvaluationConfig(Section):
+    """share of all games played between frozen snapshots, apart from training; final_games per pairing of the last snapshots when training ends."""
+
+    share: Probability = 0.05
+    final_games: Annotated[int, Field(ge=0)] = 40
+    opening_plies: Annotated[int, Field(ge=0)] = 2
+
+
+class CheckpointConfig(Section):
+    every_s: PositiveFloat = 60.0
+    keep: PositiveInt = 2
+
+
+class RuntimeConfig(Section):
+    placement: Literal["serial"] = "serial"
+    torch_threads: PositiveInt = 1
+
+
+class RunConfig(Section):
+    """One training run. stop_at_frames: each member's own clock; a member that reached it sits as a frozen opponent until all have."""
+
+    description: str = ""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    stop_at_frames: PositiveInt = 100_000_000
+    env: EnvConfig
+    population: PopulationConfig = PopulationConfig()
+    members: dict[str, MemberOverride] = {}
+    model: ModelConfig = ModelConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    learning: LearningConfig = LearningConfig()
+    pbt: PbtConfig = PbtConfig()
+    matchmaking: MatchmakingConfig = MatchmakingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    snapshots: SnapshotConfig = SnapshotConfig()
+    checkpoints: CheckpointConfig = CheckpointConfig()
+    runtime: RuntimeConfig = RuntimeConfig()
+
+    @model_validator(mode="after")
+    def _no_contradictions(self) -> Self:
+        problems = list(self._contradictions())
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def _contradictions(self) -> list[str]:
+        """Cross-field problems, each ``place = found: expected; what to do``."""
+        found = []
+        steps, batch, parts = self.sampling.rollout_steps, self.learning.batch_steps, self.learning.minibatches
+        if batch % steps:
+            fits = max(1, round(batch / steps)) * steps
+            found.append(f"learning.batch_steps = {batch}: must be a multiple of sampling.rollout_steps = {steps}; try {fits}")
+        elif (batch // steps) % parts:
+            found.append(f"learning.minibatches = {parts}: must divide the {batch // steps} slots of a batch; try 1")
+        if self.model.encoder == "conv" and not self.model.conv:
+            found.append('model.conv = []: encoder "conv" needs at least one layer; add { channels = 32, kernel = 3 }')
+        for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):
+            low, high = getattr(self.pbt, f"{name}_bounds")
+            if low >= high:
+                found.append(f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be smaller than the second; swap them")
+        if self.pbt.enabled and self.pbt.min_games > self.pbt.score_games:
+            found.append(f"pbt.min_games = {self.pbt.min_games}: more than pbt.score_games = {self.pbt.score_games}, so no member is ever ranked")
+        return found

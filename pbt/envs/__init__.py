@@ -1,0 +1,1 @@
+"""Games: the contract every game meets, the adapters that make foreign games meet it, and the registry of names."""

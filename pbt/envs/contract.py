@@ -1,0 +1,121 @@
+"""What a game is to the engine.
+
+A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something at that moment: the seats that must act next, and the
+seats whose episode just ended. Turn games hand out one acting seat at a time, simultaneous games all of them; the engine does not care which it is.
+
+Order of one game::
+
+    turns = game.reset(seed)
+    while any turn is not over:
+        turns = game.step({turn.seat: action for each turn that is not over})
+    game.outcome()
+
+Rewards are those since the seat's previous turn, so a reward that arrives after the opponent's move belongs to one's own last action.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Role:
+    """Seats that share one observation and one action space. `masked`: every turn carries a mask of legal actions."""
+
+    name: str
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+    masked: bool = False
+
+
+@dataclass(slots=True)
+class SeatTurn:
+    """What one seat learns at one moment.
+
+    observation  an element of the role's space; at the end of an episode the FINAL observation, or None where the game gives none
+    mask         [sum of head sizes] bool, True = legal, heads side by side; None in games without masks
+    rewards      one float per reward term of the game, collected since this seat's previous turn, unweighted
+    terminated   the seat's episode ended by the rules; truncated: it was cut off (its value goes on)
+    tics         engine ticks the seat's previous action covered (0 at reset)
+    """
+
+    seat: int
+    observation: Any
+    mask: NDArray[np.bool_] | None
+    rewards: Sequence[float]
+    terminated: bool = False
+    truncated: bool = False
+    tics: int = 1
+
+    @property
+    def over(self) -> bool:
+        return self.terminated or self.truncated
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a finished game ended.
+
+    ranking  place per seat, 0 = best, ties share the smaller number: (0, 1) first seat won, (0, 0) draw, (0, 1, 1) ...
+    points   the game's own count per seat (frags, goals), or None where it keeps none
+    reason   "rules", "truncated", or a word of the game's own
+    """
+
+    ranking: tuple[int, ...]
+    points: tuple[float, ...] | None = None
+    reason: str = "rules"
+
+
+@runtime_checkable
+class Game(Protocol):
+    """One table at which games are played one after the other. Not thread-safe; owned by one worker."""
+
+    roles: tuple[Role, ...]
+    seat_names: tuple[str, ...]
+    seat_roles: tuple[int, ...]
+    reward_terms: tuple[str, ...]
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start a game. seed: 0 <= seed < 2**31. Rewards of these turns are zero, `tics` 0."""
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Act. actions: seat -> one index per head of its action space, for exactly the seats that are due."""
+
+    def outcome(self) -> Outcome:
+        """After every seat is over. Declared by the game, else the ranking of summed (unshaped) rewards."""
+
+    def close(self) -> None:
+        """Release engines and windows; the game is not used again."""
+
+
+ScriptedAct = Callable[[Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]]
+"""A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N, heads]) -> actions [N, heads]. Pure."""
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """A registered game.
+
+    make        builds one table; keyword arguments come from the config's `env.options`
+    chance      the seed matters beyond who sits where; False: only actions decide, so matches start from random plies
+    replayable  seed, seats and actions reproduce the game exactly
+    winners     one sentence: how the ranking comes about
+    scripted    named players without a network, by name ("oneply")
+    """
+
+    name: str
+    make: Callable[..., Game]
+    chance: bool
+    replayable: bool
+    winners: str
+    description: str = ""
+    scripted: Mapping[str, ScriptedAct] = field(default_factory=dict)
+
+
+def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:
+    """Places by score, higher is better, ties share the smaller place: (3, 5, 3) -> (1, 0, 1)."""
+    return tuple(sum(other > score for other in scores) for score in scores)

@@ -1,0 +1,129 @@
+"""Spaces as flat tables: an observation is a tuple of named leaves, an action a tuple of categorical heads."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.errors import EnvError
+
+LeafKind = Literal["box", "onehot"]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array of an observation. kind "onehot": integers in [0, n) per element of `shape`, fed to networks one-hot."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    kind: LeafKind = "box"
+    sizes: tuple[int, ...] = ()
+    low: float = -np.inf
+    high: float = np.inf
+
+
+Path = tuple[str | int, ...]
+
+
+def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Leaf]]:
+    name = "/".join(str(p) for p in path) or "observation"
+    if isinstance(space, spaces.Dict):
+        for key, sub in space.spaces.items():
+            yield from _leaves(sub, (*path, key))
+    elif isinstance(space, spaces.Tuple):
+        for index, sub in enumerate(space.spaces):
+            yield from _leaves(sub, (*path, index))
+    elif isinstance(space, spaces.Discrete):
+        if int(space.start) != 0:
+            raise EnvError(f"observation leaf {name}: Discrete with start={int(space.start)}; expected start=0; shift it in the game")
+        yield path, Leaf(name, (1,), np.dtype(np.int64), "onehot", (int(space.n),))
+    elif isinstance(space, spaces.MultiDiscrete):
+        sizes = tuple(int(n) for n in space.nvec.reshape(-1))
+        yield path, Leaf(name, (len(sizes),), np.dtype(np.int64), "onehot", sizes)
+    elif isinstance(space, spaces.MultiBinary):
+        yield path, Leaf(name, tuple(int(n) for n in space.shape), np.dtype(np.int8), low=0.0, high=1.0)
+    elif isinstance(space, spaces.Box):
+        dtype = np.dtype(np.float32) if space.dtype == np.float64 else np.dtype(space.dtype)
+        low, high = float(np.min(space.low)), float(np.max(space.high))
+        yield path, Leaf(name, tuple(int(n) for n in space.shape), dtype, low=low, high=high)
+    else:
+        raise EnvError(
+            f"observation leaf {name}: {type(space).__name__} is not supported; expected Box, Discrete, MultiDiscrete, MultiBinary, "
+            "or a Dict/Tuple of them; wrap the game so that it returns arrays"
+        )
+
+
+class ObservationCodec:
+    """Writes observations of one space into the columns of a slab."""
+
+    def __init__(self, space: gymnasium.Space[Any]) -> None:
+        pairs = list(_leaves(space, ()))
+        if not pairs:
+            raise EnvError("the observation space has no leaf: an agent must see something; return at least a constant Box of shape (1,)")
+        self.leaves: tuple[Leaf, ...] = tuple(leaf for _, leaf in pairs)
+        self._paths: tuple[Path, ...] = tuple(path for path, _ in pairs)
+        self._single = len(pairs) == 1 and self._paths[0] == ()
+
+    def split(self, observation: Any) -> tuple[Any, ...]:
+        """The observation's leaves, in the order of `leaves`, as the game gave them."""
+        if self._single:
+            return (observation,)
+        return tuple(_at(observation, path) for path in self._paths)
+
+    def arrays(self, observation: Any) -> dict[str, NDArray[Any]]:
+        """The observation's leaves by name, as arrays of the leaf's shape and dtype."""
+        parts = zip(self.leaves, self.split(observation), strict=True)
+        return {leaf.name: np.asarray(part, dtype=leaf.dtype).reshape(leaf.shape) for leaf, part in parts}
+
+
+def _at(observation: Any, path: Path) -> Any:
+    for key in path:
+        observation = observation[key]
+    return observation
+
+
+class ActionCodec:
+    """Maps between a space's actions and one index per categorical head."""
+
+    def __init__(self, space: gymnasium.Space[Any]) -> None:
+        self.head_sizes, self._build = _heads(space)
+        self._plain = isinstance(space, spaces.Discrete) and int(space.start) == 0
+
+    def decode(self, indices: tuple[int, ...]) -> Any:
+        """One index per head -> an action of the space."""
+        if self._plain:
+            return indices[0]
+        return self._build(iter(indices))
+
+
+Builder = Callable[[Iterator[int]], Any]
+
+
+def _heads(space: gymnasium.Space[Any]) -> tuple[tuple[int, ...], Builder]:
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        return (int(space.n),), lambda indices: next(indices) + start
+    if isinstance(space, spaces.MultiDiscrete):
+        sizes = tuple(int(n) for n in space.nvec.reshape(-1))
+        shape, dtype = space.nvec.shape, space.dtype
+        return sizes, lambda indices: np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape)
+    if isinstance(space, spaces.MultiBinary):
+        count, shape = int(np.prod(space.shape)), space.shape
+        return (2,) * count, lambda indices: np.array([next(indices) for _ in range(count)], dtype=np.int8).reshape(shape)
+    if isinstance(space, spaces.Dict):
+        parts: Mapping[str, tuple[tuple[int, ...], Builder]] = {key: _heads(sub) for key, sub in space.spaces.items()}
+        sizes = tuple(n for part, _ in parts.values() for n in part)
+        return sizes, lambda indices: {key: build(indices) for key, (_, build) in parts.items()}
+    if isinstance(space, spaces.Tuple):
+        listed = [_heads(sub) for sub in space.spaces]
+        sizes = tuple(n for part, _ in listed for n in part)
+        return sizes, lambda indices: tuple(build(indices) for _, build in listed)
+    raise EnvError(
+        f"action space {type(space).__name__} is not supported; expected Discrete, MultiDiscrete, MultiBinary, or a Dict/Tuple of them; "
+        "discretise continuous actions in the game"
+    )

@@ -1,0 +1,41 @@
+"""What PBT may change of a member while it trains; everything else of the config is fixed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from pbt.config.schema import RunConfig
+
+SHAPING_PREFIX = "shaping."
+
+
+@dataclass(frozen=True)
+class Hyperparams:
+    """A member's mutable values. `shaping` holds one weight per reward term of the game."""
+
+    learning_rate: float
+    entropy_coef: float
+    adam_beta1: float
+    shaping: Mapping[str, float] = field(default_factory=dict)
+
+    def flat(self) -> dict[str, float]:
+        """Name -> value, shaping weights as "shaping.TERM"; the form that is stored, shown and mutated."""
+        terms = {SHAPING_PREFIX + term: weight for term, weight in sorted(self.shaping.items())}
+        return {"learning_rate": self.learning_rate, "entropy_coef": self.entropy_coef, "adam_beta1": self.adam_beta1, **terms}
+
+    @classmethod
+    def from_flat(cls, values: Mapping[str, float]) -> Self:
+        shaping = {name.removeprefix(SHAPING_PREFIX): value for name, value in values.items() if name.startswith(SHAPING_PREFIX)}
+        return cls(values["learning_rate"], values["entropy_coef"], values["adam_beta1"], shaping)
+
+
+def initial_hyperparams(config: RunConfig, member: str, reward_terms: tuple[str, ...]) -> Hyperparams:
+    """The config's values, with the member's own starting values over them."""
+    learning = config.learning
+    shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
+    values = Hyperparams(learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping)
+    override = config.members.get(member)
+    if override is None:
+        return values
+    named = {name: value for name in ("learning_rate", "entropy_coef", "adam_beta1") if (value := getattr(override, name)) is not None}
+    return replace(values, **named, shaping={**shaping, **override.shaping})

@@ -1,0 +1,61 @@
+"""What a learner trains on: [T, B] tensors of one policy, time first."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """T steps of B slots; observations and episode starts have the bootstrap row T as well.
+
+    observations     leaf name -> [T+1, B, *shape], the leaf's dtype; where row T was never written (row T-1 terminated) it is zero
+    mask             [T+1, B, A] bool, the mask that was in force when acting; all True where there is none
+    episode_start    [T+1, B] bool; the recurrent state is cleared before such a row
+    valid            [T, B] bool; False rows carry only a final observation: no loss, no frames
+    rewards          [T, B, K] float32, unweighted terms (the learner applies the member's shaping weights)
+    terminated, truncated  [T, B] bool
+    tics             [T, B] int32
+    actions          [T, B, heads] int64
+    log_prob         [T, B] float32, joint over heads, of the behaviour policy
+    value            [T, B] float32, of the behaviour policy
+    version          [T, B] int32, learner version that acted
+    initial_state    [B, H] float32
+    """
+
+    observations: dict[str, Tensor]
+    mask: Tensor
+    episode_start: Tensor
+    valid: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    tics: Tensor
+    actions: Tensor
+    log_prob: Tensor
+    value: Tensor
+    version: Tensor
+    initial_state: Tensor
+
+    @property
+    def slots(self) -> int:
+        return self.valid.shape[1]
+
+    @property
+    def frames(self) -> int:
+        """Engine ticks covered by the valid steps."""
+        return int(torch.where(self.valid, self.tics, 0).sum())
+
+    def select(self, slots: Tensor) -> "Batch":
+        """The sub-batch of these slots ([b] int64)."""
+        return Batch(
+            {name: leaf[:, slots] for name, leaf in self.observations.items()},
+            *(
+                getattr(self, name)[:, slots]
+                for name in (
+                    "mask", "episode_start", "valid", "rewards", "terminated", "truncated", "tics", "actions", "log_prob", "value", "version",
+                )
+            ),
+            initial_state=self.initial_state[slots],
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pure networks: encoders, a recurrent core, heads, and distributions over actions."""

@@ -1,0 +1,1 @@
+"""Population-based training: the decision (pure), the controller, and the ports through which the engine speaks."""

@@ -1,0 +1,1 @@
+"""Where components live and what happens when one dies."""

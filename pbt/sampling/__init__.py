@@ -1,0 +1,1 @@
+"""Acting: tables of games, the policies that play them, and who sits where."""

@@ -1,0 +1,59 @@
+"""Randomness keyed by what it is for, never by arrival order or wall time.
+
+`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is counter-based: one hash of (game key, seat, step, head) per draw, so who
+computes a batch, and in which order, does not change it.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+Key = int | str
+
+
+def digest(seed: int, *key: Key) -> bytes:
+    """32 bytes that depend on every part of the key and on its boundaries."""
+    return hashlib.blake2b(repr((seed, *key)).encode(), digest_size=32).digest()
+
+
+def integer(seed: int, *key: Key, bits: int = 63) -> int:
+    """A uniform integer in [0, 2**bits)."""
+    return int.from_bytes(digest(seed, *key)[:16], "little") % (1 << bits)
+
+
+def uniform(seed: int, *key: Key) -> float:
+    """One uniform number in [0, 1)."""
+    return integer(seed, *key, bits=53) / 2.0**53
+
+
+def generator(seed: int, *key: Key) -> np.random.Generator:
+    """A stream of its own for this key."""
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest(seed, *key)[:16], "little")))
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators": the 64-bit finaliser."""
+    values = (values ^ (values >> np.uint64(30))) * _MIX_1
+    values = (values ^ (values >> np.uint64(27))) * _MIX_2
+    return values ^ (values >> np.uint64(31))
+
+
+def action_uniforms(keys: NDArray[np.uint64], steps: NDArray[np.uint64], heads: int) -> NDArray[np.float64]:
+    """Uniforms in [0, 1) for sampling actions, [N, heads].
+
+    keys: [N] one per (game, seat), see `seat_key`; steps: [N] how many actions this seat took before in this game.
+    """
+    head = np.arange(1, heads + 1, dtype=np.uint64)
+    mixed = _splitmix(_splitmix(keys + steps * _GOLDEN)[:, None] + head[None, :] * _GOLDEN)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def seat_key(seed: int, *key: Key) -> int:
+    """A 64-bit key for `action_uniforms`, e.g. of (run seed, "action", environment, game count, seat)."""
+    return integer(seed, *key, bits=64)

@@ -1,0 +1,107 @@
+"""THE table of every shared tensor: name, shape, dtype, who writes it, and its poison.
+
+One slab per role. A slot is one index of the first axis: T rows of one agent's experience and a bootstrap row (DECISIONS 1). Observations never travel in a
+message; slot numbers do. Poison stands wherever nothing was written, so a row read too early shows.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.contract import Role
+from pbt.envs.spaces import ActionCodec, Leaf, ObservationCodec
+
+Rows = Literal["T", "T+1", "slot"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One shared tensor, [slots, rows, *shape] ("slot": [slots, *shape])."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    rows: Rows
+    writer: Literal["worker", "policy server"]
+    poison: float
+
+
+@dataclass(frozen=True)
+class RoleLayout:
+    """What a slab of one role must hold. rollout_steps: T; state_size: width of the recurrent state, 0 without memory."""
+
+    role: Role
+    leaves: tuple[Leaf, ...]
+    head_sizes: tuple[int, ...]
+    reward_terms: tuple[str, ...]
+    rollout_steps: int
+    state_size: int
+
+    @property
+    def mask_size(self) -> int:
+        return sum(self.head_sizes)
+
+
+def role_layout(role: Role, reward_terms: tuple[str, ...], rollout_steps: int, state_size: int) -> RoleLayout:
+    return RoleLayout(
+        role, ObservationCodec(role.observation_space).leaves, ActionCodec(role.action_space).head_sizes, reward_terms, rollout_steps, state_size
+    )
+
+
+OBSERVATION_PREFIX = "obs/"
+F32, I32, I64, U64, BOOL = (np.dtype(t) for t in (np.float32, np.int32, np.int64, np.uint64, np.bool_))
+
+
+def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
+    """Every column of a role's slab."""
+    observations = (
+        Column(OBSERVATION_PREFIX + leaf.name, leaf.shape, leaf.dtype, "T+1", "worker", np.nan if leaf.dtype.kind == "f" else 113)
+        for leaf in layout.leaves
+    )
+    return (
+        *observations,
+        Column("mask", (layout.mask_size,), BOOL, "T+1", "worker", 1),
+        # Row t starts an episode: the recurrent state is cleared before it is used.
+        Column("episode_start", (), BOOL, "T+1", "worker", 1),
+        # False: a row that only carries the final observation of a truncated episode.
+        Column("valid", (), BOOL, "T", "worker", 0),
+        Column("rewards", (len(layout.reward_terms),), F32, "T", "worker", np.nan),
+        Column("terminated", (), BOOL, "T", "worker", 0),
+        Column("truncated", (), BOOL, "T", "worker", 0),
+        Column("tics", (), I32, "T", "worker", -1),
+        # Fingerprint of the row: environment, game count, seat, step within the game.
+        Column("origin", (4,), I32, "T", "worker", -1),
+        Column("actions", (len(layout.head_sizes),), I64, "T", "policy server", -1),
+        Column("log_prob", (), F32, "T", "policy server", np.nan),
+        Column("value", (), F32, "T", "policy server", np.nan),
+        Column("version", (), I32, "T", "policy server", -1),
+        Column("policy", (), I32, "T", "policy server", -1),
+        # Recurrent state before row 0 (after the reset rule it is what the learner starts from), and the live state after the newest row.
+        Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
+        Column("live_state", (layout.state_size,), F32, "slot", "policy server", 0.0),
+    )
+
+
+class Slab:
+    """The tensors of one role. `column[name]` is a numpy array over memory that may be shared."""
+
+    def __init__(self, layout: RoleLayout, slots: int) -> None:
+        self.layout = layout
+        self.slots = slots
+        self.table = slab_table(layout)
+        self.column: dict[str, NDArray[Any]] = {c.name: np.full(self._shape(c), c.poison, dtype=c.dtype) for c in self.table}
+
+    def _shape(self, column: Column) -> tuple[int, ...]:
+        rows = {"T": (self.layout.rollout_steps,), "T+1": (self.layout.rollout_steps + 1,), "slot": ()}[column.rows]
+        return (self.slots, *rows, *column.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.column.values())
+
+    def poison(self, slot: int) -> None:
+        """Mark everything in a slot as unwritten."""
+        for column in self.table:
+            self.column[column.name][slot] = column.poison
