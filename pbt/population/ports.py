@@ -1,0 +1,48 @@
+"""What the engine needs from the outside, as protocols; `arena` fills them, tests use dictionaries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+
+
+class RunSink(Protocol):
+    """Where results go. Every call returns at once; the rows are committed soon after (at most 1 s or 1000 games later), in the order given."""
+
+    def game(self, record: GameRecord) -> None: ...
+
+    def round(self, record: RoundRecord) -> None: ...
+
+    def snapshot(self, record: SnapshotRecord) -> None: ...
+
+    def event(self, event: Event) -> None: ...
+
+    def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
+        """Points of training curves; they go to the population's metrics file, not into the league."""
+
+    @property
+    def backlog(self) -> int:
+        """Games not yet committed; training pauses while it is too large."""
+
+    def drain(self, timeout_s: float) -> None:
+        """Return when everything given so far is committed. Raises: PbtError naming the cause when that takes longer than timeout_s."""
+
+
+class SnapshotStore(Protocol):
+    """Frozen weights by content."""
+
+    def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
+        """Store weights; returns (snapshot id = SHA-256 of the file, size in bytes). Equal weights and metadata give the same id."""
+
+    def load(self, snapshot_id: str) -> dict[str, Tensor]:
+        """Raises: SnapshotError when missing or damaged."""
+
+
+class ControlSource(Protocol):
+    """What people ask of a running training."""
+
+    def stop_requested(self) -> bool: ...
+
+    def edits(self) -> Sequence[Mapping[str, float]]: ...
