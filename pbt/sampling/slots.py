@@ -1,0 +1,59 @@
+"""The worker's pool of slots of one role: which are FREE, which stand PARKED for a policy (DECISIONS 1)."""
+
+from collections import defaultdict
+
+from pbt.errors import EngineError
+from pbt.transport.messages import JsonState
+
+
+class SlotPool:
+    """Slots 0..slots-1 of one role. OPEN, FULL and FROZEN slots are not in the pool; their owners give them back."""
+
+    def __init__(self, slots: int) -> None:
+        self._free = list(range(slots - 1, -1, -1))
+        self._parked: dict[int, list[tuple[int, int]]] = defaultdict(list)
+
+    @property
+    def free(self) -> int:
+        return len(self._free)
+
+    def take(self) -> int:
+        """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
+        if not self._free:
+            raise EngineError("no free slot left: the slab is smaller than live seats, parked slots and waiting batches need")
+        return self._free.pop()
+
+    def resume(self, policy: int) -> tuple[int, int]:
+        """A slot to be filled for a policy and the row to go on at: its oldest PARKED slot, else a FREE one at row 0."""
+        parked = self._parked.get(policy)
+        if parked:
+            return parked.pop(0)
+        return self.take(), 0
+
+    def park(self, policy: int, slot: int, row: int) -> None:
+        """Put a part-filled slot away for the policy's next seat; an empty one becomes FREE."""
+        if row == 0:
+            self.give_back(slot)
+        else:
+            self._parked[policy].append((slot, row))
+
+    def give_back(self, slot: int) -> None:
+        self._free.append(slot)
+
+    def discard_parked(self, policy: int) -> list[tuple[int, int]]:
+        """Free every PARKED slot of a policy; returns (slot, rows written) of each."""
+        discarded = self._parked.pop(policy, [])
+        for slot, _ in discarded:
+            self.give_back(slot)
+        return discarded
+
+    def parked(self) -> list[tuple[int, int]]:
+        """(slot, rows written) of every PARKED slot."""
+        return [entry for entries in self._parked.values() for entry in entries]
+
+    def state(self) -> JsonState:
+        return {"free": list(self._free), "parked": {str(policy): entries for policy, entries in self._parked.items() if entries}}
+
+    def load(self, state: JsonState) -> None:
+        self._free = list(state["free"])
+        self._parked = defaultdict(list, {int(p): [(int(s), int(r)) for s, r in entries] for p, entries in state["parked"].items()})
