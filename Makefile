@@ -1,0 +1,37 @@
+# Everything is done from a virtual environment that the first command makes: `make` and Python >= 3.11 are all it takes.
+
+VENV ?= .venv
+export VENV
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: ## train a small population on connect four and show what it learned (about six minutes)
+	@scripts/venv.sh run
+	@$(VENV)/bin/arena demo
+
+test: ## the tests (under five minutes; no GPU, no screen)
+	@scripts/venv.sh test
+	@$(VENV)/bin/python -m pytest -q
+
+test-slow: ## the long tests (up to thirty minutes)
+	@scripts/venv.sh test
+	@$(VENV)/bin/python -m pytest -q -m "slow and not gpu" --timeout=1500
+
+check: ## formatting, lint, types
+	@scripts/venv.sh dev
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+format: ## rewrite the code in the project's format
+	@scripts/venv.sh dev
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+clean: ## remove the virtual environment and caches; trained populations (arena-data) stay
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find pbt arena tests -name __pycache__ -type d -prune -exec rm -rf {} +

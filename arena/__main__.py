@@ -1,0 +1,6 @@
+"""`python -m arena`: the command line."""
+
+from arena.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What every test shares. One thread per process: the machine's cores belong to the test workers."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Slow or busy machines are no reason to fail; what Hypothesis found once is found again.
+settings.register_profile("project", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(autouse=True)
+def _own_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test writes into a person's arena-data."""
+    monkeypatch.setenv("ARENA_DATA", str(tmp_path / "arena-data"))
+
+
+def _skips_fail() -> bool:
+    return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With CI=1 a skipped test is a failed one: something the machine should have is missing."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and _skips_fail():
+        report.outcome = "failed"
+        report.longrepr = f"CI=1, and {item.nodeid} was skipped: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for files that skip themselves as a whole."""
+    report = yield
+    if report.skipped and _skips_fail():
+        report.outcome = "failed"
+        report.longrepr = f"CI=1, and {collector.nodeid} was skipped: {report.longrepr}"
+    return report
