@@ -1,0 +1,97 @@
+"""Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of DECISIONS 1."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from pbt.envs.contract import SeatTurn
+from pbt.sampling.rows import RowWriter
+from pbt.sampling.slots import SlotPool
+from pbt.sampling.table import NO_SLOT, Seat
+from pbt.transport.messages import SlotFull
+from pbt.transport.slab import Slab
+
+
+class SlotFiller:
+    """Gives seats their slots, writes their rows, and sends slots away when they are full.
+
+    produced, dropped count valid rows; produced = trained + dropped + standing (here and at the learners).
+    """
+
+    def __init__(self, slab: Slab, send: Callable[[SlotFull], None]) -> None:
+        self.pool = SlotPool(slab.slots)
+        self.rows = RowWriter(slab)
+        self._send = send
+        self.produced = 0
+        self.dropped: Counter[str] = Counter()
+
+    def sit(self, seat: Seat) -> None:
+        """A seat starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
+        seat.slot, seat.row = self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
+        seat.first_row = seat.row
+        if seat.row == 0:
+            self.rows.open(seat.slot)
+
+    def take_turn(self, seat: Seat, turn: SeatTurn) -> None:
+        """Complete the pending row with the turn's consequences, then write what the seat sees now.
+
+        At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a fresh slot with its memory carried over.
+        """
+        if seat.steps:
+            seat.returns += sum(turn.rewards)
+            seat.frames += turn.tics
+        completed, seat.pending = seat.pending, False
+        if completed:
+            self.rows.complete(seat.slot, seat.row, turn)
+            self.produced += 1
+            seat.row += 1
+        if turn.over:
+            seat.over = True
+            if completed:
+                self._close_episode(seat, turn)
+            return
+        self.rows.observe(seat.slot, seat.row, turn, seat.episode_start)
+        if seat.row == self.rows.rollout_steps:
+            full = seat.slot
+            seat.slot, seat.row, seat.first_row = self.pool.take(), 0, 0
+            self.rows.open(seat.slot)
+            self.rows.carry_state(full, seat.slot)
+            self.rows.observe(seat.slot, 0, turn, seat.episode_start)
+            self._send(SlotFull(seat.role, seat.policy, seat.generation, full))
+
+    def _close_episode(self, seat: Seat, turn: SeatTurn) -> None:
+        if turn.truncated and not turn.terminated:
+            self.rows.final_observation(seat.slot, seat.row, turn)
+            seat.row = min(seat.row + 1, self.rows.rollout_steps)
+        if seat.row == self.rows.rollout_steps:
+            self._send(SlotFull(seat.role, seat.policy, seat.generation, seat.slot))
+            seat.slot = NO_SLOT
+
+    def leave(self, seat: Seat) -> None:
+        """A seat's game is over: OPEN -> PARKED, FROZEN -> FREE."""
+        if seat.slot == NO_SLOT:
+            return
+        if seat.learning:
+            self.pool.park(seat.policy, seat.slot, seat.row)
+        else:
+            self.pool.give_back(seat.slot)
+
+    def rewind(self, seat: Seat) -> None:
+        """A seat's game is voided: its rows that still stand here are dropped."""
+        if seat.learning and seat.slot != NO_SLOT:
+            self.dropped["voided"] += self.rows.count_valid(seat.slot, seat.first_row, seat.row)
+            seat.row = seat.first_row
+        self.leave(seat)
+
+    def discard_parked(self, policy: int) -> None:
+        """The policy's generation ended: PARKED -> FREE."""
+        for slot, row in self.pool.discard_parked(policy):
+            self.dropped["generation"] += self.rows.count_valid(slot, 0, row)
+
+    def empty(self, seat: Seat, generation: int) -> None:
+        """The policy's generation ended while the seat plays: its slot starts again at row 0; a row that waits for its reward is forgotten."""
+        if seat.slot == NO_SLOT:
+            return
+        self.dropped["generation"] += self.rows.count_valid(seat.slot, 0, seat.row)
+        if seat.row and not seat.pending and not seat.over:
+            self.rows.move_to_front(seat.slot, seat.row)
+        seat.row, seat.first_row, seat.pending, seat.generation = 0, 0, False, generation

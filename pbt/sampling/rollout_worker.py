@@ -1,0 +1,202 @@
+"""Stepping games: the only code that does, in training, in evaluation and in matches.
+
+One turn of the crank, whoever turns it::
+
+    for request in worker.requests():          # rows that wait, one request per policy
+        worker.receive(server.serve(request))
+    for message in worker.advance():           # every table whose actions are complete is stepped
+        ...                                    # SlotFull -> learner, GameEnd -> controller
+
+The life of a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARKED and FROZEN.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pbt.envs.contract import Game, SeatTurn
+from pbt.errors import EnvError
+from pbt.sampling.filling import SlotFiller
+from pbt.sampling.table import Seat, Table
+from pbt.seeding import seat_key, uniform
+from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, WorkerMessage
+from pbt.transport.slab import Slab
+
+NextGame = Callable[[int], GamePlan | None]
+"""Table index -> the next game to be played at it, or None to leave the table empty for now."""
+
+
+class RolloutWorker:
+    """Plays planned games at its tables and fills slots with what the learning seats live through."""
+
+    def __init__(self, make_game: Callable[[], Game], tables: int, slabs: Sequence[Slab], next_game: NextGame, seed: int) -> None:
+        self._make_game, self._next_game, self._seed = make_game, next_game, seed
+        self.tables = [Table(index, make_game()) for index in range(tables)]
+        self.fillers = [SlotFiller(slab, self._send) for slab in slabs]
+        # (policy, role, greedy) -> seats that wait for an action
+        self._waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
+        # slots travel in messages, seats do not: who asked for which slot's action, by role
+        self._asked: list[dict[int, tuple[Table, Seat]]] = [{} for _ in slabs]
+        self._ready: list[Table] = []
+        self.idle: list[Table] = list(self.tables)
+        self._outbox: list[WorkerMessage] = []
+        self._last_error = ""
+
+    # --- the crank -----------------------------------------------------------------------------------------------------------------------
+
+    def requests(self) -> list[ActionRequest]:
+        """Seat idle tables, then hand out every waiting row, one request per (policy, role, greedy)."""
+        self._seat_idle_tables()
+        waiting, self._waiting = self._waiting, {}
+        return [self._request(*key, asking) for key, asking in waiting.items()]
+
+    def receive(self, ready: ActionsReady) -> None:
+        """Take the actions of one request; tables that have all of theirs will be stepped."""
+        actions = self.fillers[ready.role].rows.actions[ready.slots, ready.rows].tolist()
+        asked, version = self._asked[ready.role], ready.version
+        for slot, action in zip(ready.slots.tolist(), actions, strict=True):
+            table, seat = asked.pop(slot)
+            if seat.steps == 0:
+                seat.version_start = version
+            seat.version_end = version
+            seat.pending = seat.learning
+            self._act(table, seat, tuple(action))
+
+    def advance(self) -> list[WorkerMessage]:
+        """Step every table whose actions are complete; returns what happened, in order."""
+        while self._ready:
+            ready, self._ready = self._ready, []
+            for table in ready:
+                self._step(table)
+        outbox, self._outbox = self._outbox, []
+        return outbox
+
+    def permit(self, permit: RolloutPermit) -> None:
+        """A slot comes back from a learner."""
+        self.fillers[permit.role].pool.give_back(permit.slot)
+
+    def regenerate(self, policy: int, generation: int) -> None:
+        """The policy's weights were replaced: no row of the old generation may reach a learner."""
+        for filler in self.fillers:
+            filler.discard_parked(policy)
+        for table in self.tables:
+            for seat in table.seats:
+                if seat.policy == policy and seat.learning:
+                    self.fillers[seat.role].empty(seat, generation)
+
+    def _send(self, message: WorkerMessage) -> None:
+        self._outbox.append(message)
+
+    def _request(self, policy: int, role: int, greedy: bool, asking: list[tuple[Table, Seat]]) -> ActionRequest:
+        self._asked[role].update((seat.slot, (table, seat)) for table, seat in asking)
+        count = len(asking)
+        slots = np.fromiter((seat.slot for _, seat in asking), np.int64, count)
+        rows = np.fromiter((seat.row for _, seat in asking), np.int64, count)
+        keys = np.fromiter((seat.key for _, seat in asking), np.uint64, count)
+        steps = np.fromiter((seat.steps for _, seat in asking), np.uint64, count)
+        return ActionRequest(policy, role, slots, rows, keys, steps, greedy)
+
+    # --- one game ------------------------------------------------------------------------------------------------------------------------
+
+    def _seat_idle_tables(self) -> None:
+        idle, self.idle = self.idle, []
+        for table in idle:
+            plan = self._next_game(table.index)
+            if plan is None:
+                self.idle.append(table)
+            else:
+                self._start(table, plan)
+
+    def _start(self, table: Table, plan: GamePlan) -> None:
+        table.clear(plan)
+        for index, seat_plan in enumerate(plan.seats):
+            role = table.game.seat_roles[index]
+            seat = Seat(index, role, *seat_plan, key=seat_key(self._seed, *plan.noise, index))
+            self.fillers[role].sit(seat)
+            table.seats.append(seat)
+        self._play(table, lambda: table.game.reset(plan.seed))
+
+    def _step(self, table: Table) -> None:
+        actions, table.actions = table.actions, {}
+        self._play(table, lambda: table.game.step(actions))
+
+    def _play(self, table: Table, move: Callable[[], list[SeatTurn]]) -> None:
+        """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error twice ends the run."""
+        try:
+            turns = move()
+            acting = [turn for turn in turns if not turn.over]
+            table.due = len(acting)
+            for turn in turns:
+                seat = table.seats[turn.seat]
+                self.fillers[seat.role].take_turn(seat, turn)
+            for turn in acting:
+                self._ask(table, table.seats[turn.seat], turn)
+            if not acting:
+                self._finish(table)
+        except EnvError as error:
+            cause = repr(error.__cause__ or error)
+            if cause == self._last_error:
+                raise
+            self._last_error = cause
+            self._void(table, f"voided: {error}")
+
+    def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
+        plan = table.plan
+        if table.steps < plan.opening_plies:
+            heads = self.fillers[seat.role].rows.head_sizes
+            self._act(table, seat, opening_action(plan.opening_seed, table.steps, turn, heads))
+        else:
+            self._waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
+
+    def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
+        if seat.learning:
+            self.fillers[seat.role].rows.fingerprint(seat.slot, seat.row, (table.index, table.plan.count, seat.index, seat.steps))
+        seat.episode_start = False
+        seat.steps += 1
+        table.steps += 1
+        table.actions[seat.index] = action
+        table.history.append(seat.index)
+        table.history.extend(action)
+        if len(table.actions) == table.due:
+            self._ready.append(table)
+
+    def _finish(self, table: Table) -> None:
+        outcome = table.game.outcome()
+        points = outcome.points or (None,) * len(table.seats)
+        for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
+            seat.place, seat.points = place, own_points
+            self.fillers[seat.role].leave(seat)
+        self._end(table, outcome.reason)
+
+    def _void(self, table: Table, reason: str) -> None:
+        """Take a spoiled game back: its rows are rewound, its result does not count, its table gets a new game object."""
+        for seat in table.seats:
+            self._asked[seat.role].pop(seat.slot, None)
+            self.fillers[seat.role].rewind(seat)
+        for key, asking in self._waiting.items():
+            self._waiting[key] = [(asker, seat) for asker, seat in asking if asker is not table]
+        self._waiting = {key: asking for key, asking in self._waiting.items() if asking}
+        self._ready = [other for other in self._ready if other is not table]
+        self._end(table, reason)
+        table.game.close()
+        table.game = self._make_game()
+
+    def _end(self, table: Table, reason: str) -> None:
+        plan, history = table.plan, table.packed_history()
+        trajectory = hashlib.blake2b(history, digest_size=8).hexdigest()
+        frames = sum(seat.frames for seat in table.seats)
+        records = tuple(seat.record() for seat in table.seats)
+        self._send(GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None))
+        table.seats = []
+        self.idle.append(table)
+
+
+def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """A uniformly random legal action that depends on the seed and the ply only: both games of a pair open alike."""
+    action, start = [], 0
+    for head, size in enumerate(head_sizes):
+        legal = range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
+        action.append(int(legal[int(uniform(seed, "opening", ply, head) * len(legal))]))
+        start += size
+    return tuple(action)

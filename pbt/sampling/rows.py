@@ -1,0 +1,86 @@
+"""Writing the worker's columns of a slab, one row at a time. Numpy views and scalars only: this runs once per step of every seat."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.contract import SeatTurn
+from pbt.envs.spaces import ObservationCodec
+from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+
+
+class RowWriter:
+    """The worker's hand in one role's slab."""
+
+    def __init__(self, slab: Slab) -> None:
+        column = slab.column
+        self._slab = slab
+        self._codec = ObservationCodec(slab.layout.role.observation_space)
+        self._observations: list[NDArray[Any]] = [column[OBSERVATION_PREFIX + leaf.name] for leaf in slab.layout.leaves]
+        self.rollout_steps = slab.layout.rollout_steps
+        self.head_sizes = slab.layout.head_sizes
+        self.actions = column["actions"]
+        self.live_state, self._initial_state = column["live_state"], column["initial_state"]
+        self.valid = column["valid"]
+        self._mask, self._episode_start = column["mask"], column["episode_start"]
+        self._rewards, self._tics, self._origin = column["rewards"], column["tics"], column["origin"]
+        self._terminated, self._truncated = column["terminated"], column["truncated"]
+        self._masked = slab.layout.role.masked
+        self._acted = [column[name] for name in ("log_prob", "value", "version", "policy")]
+
+    def open(self, slot: int) -> None:
+        """Start a slot at row 0 with an empty memory."""
+        self._slab.poison(slot)
+        self._initial_state[slot] = 0.0
+
+    def carry_state(self, source: int, target: int) -> None:
+        """A running episode goes on in another slot: so does its memory."""
+        self.live_state[target] = self.live_state[source]
+        self._initial_state[target] = self.live_state[source]
+
+    def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
+        """Write what the seat sees at `row`."""
+        for column, part in zip(self._observations, self._codec.split(turn.observation), strict=True):
+            column[slot, row] = part
+        self._episode_start[slot, row] = episode_start
+        if self._masked:
+            self._mask[slot, row] = turn.mask
+
+    def fingerprint(self, slot: int, row: int, origin: tuple[int, int, int, int]) -> None:
+        """Where the row comes from: (table, game count, seat, step)."""
+        self._origin[slot, row] = origin
+
+    def complete(self, slot: int, row: int, turn: SeatTurn) -> None:
+        """The consequences of the action at `row` are in."""
+        self._rewards[slot, row] = turn.rewards
+        self._terminated[slot, row] = turn.terminated
+        self._truncated[slot, row] = turn.truncated and not turn.terminated
+        self._tics[slot, row] = turn.tics
+        self.valid[slot, row] = True
+
+    def final_observation(self, slot: int, row: int, turn: SeatTurn) -> None:
+        """Row that only bootstraps a truncated episode. A game that gives no final observation is taken at its last one."""
+        if turn.observation is None:
+            for column in self._observations:
+                column[slot, row] = column[slot, row - 1]
+            self._mask[slot, row] = True
+        else:
+            self.observe(slot, row, turn, episode_start=False)
+        self._episode_start[slot, row] = False
+        if row < self.rollout_steps:
+            self.valid[slot, row] = False
+            self._rewards[slot, row] = 0.0
+            self._tics[slot, row] = 0
+            self.actions[slot, row] = 0
+            for column in self._acted:
+                column[slot, row] = 0
+
+    def move_to_front(self, slot: int, row: int) -> None:
+        """Make `row`, observed but not acted on, the slot's row 0: what stood before it is void. The live memory becomes the initial one."""
+        for column in (*self._observations, self._mask, self._episode_start):
+            column[slot, 0] = column[slot, row]
+        self._initial_state[slot] = self.live_state[slot]
+
+    def count_valid(self, slot: int, start: int, stop: int) -> int:
+        return int(self.valid[slot, start:stop].sum())

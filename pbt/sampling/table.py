@@ -1,0 +1,89 @@
+"""One table of the worker: the game being played at it and who sits where."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pbt.envs.contract import Game
+from pbt.records import PlayerRef, SeatRecord
+from pbt.transport.messages import GamePlan
+
+
+NO_SLOT = -1
+
+
+@dataclass(slots=True)
+class Seat:
+    """A seat of a running game.
+
+    key             of the seat's action noise in this game
+    slot, row       where its next (or pending) row stands;  pending: the row is acted on and waits for its consequences
+    first_row       row of the current slot at which this game began, so a voided game can be rewound
+    episode_start   the next observation begins an episode
+    steps           decisions taken in this game
+    """
+
+    index: int
+    role: int
+    player: PlayerRef
+    policy: int
+    generation: int
+    learning: bool
+    key: int
+    slot: int = NO_SLOT
+    row: int = 0
+    first_row: int = 0
+    pending: bool = False
+    episode_start: bool = True
+    over: bool = False
+    steps: int = 0
+    frames: int = 0
+    returns: float = 0.0
+    version_start: int = 0
+    version_end: int = 0
+    place: int = 0
+    points: float | None = None
+
+    def record(self) -> SeatRecord:
+        return SeatRecord(self.player, self.generation, self.version_start, self.version_end, self.place, self.returns, self.points)
+
+
+NO_PLAN = GamePlan(-1, "training", 0, (), ())
+
+
+@dataclass(slots=True)
+class Table:
+    """A table, its game and the moves made so far.
+
+    due      seats that must act before the game can be stepped;  actions: those that have
+    history  (seat, heads...) of every action in the order taken, flat
+    """
+
+    index: int
+    game: Game
+    plan: GamePlan = NO_PLAN
+    seats: list[Seat] = field(default_factory=list)
+    due: int = 0
+    actions: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    history: list[int] = field(default_factory=list)
+    steps: int = 0
+
+    def clear(self, plan: GamePlan) -> None:
+        """Make the table ready for its next game."""
+        self.plan, self.due, self.steps = plan, 0, 0
+        self.seats, self.actions, self.history = [], {}, []
+
+    def packed_history(self) -> bytes:
+        """The history as little-endian uint16."""
+        return np.asarray(self.history, dtype="<u2").tobytes()
+
+
+def unpack_actions(packed: bytes, heads_of_seat: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """(seat, one index per head) of every action, in order; the reverse of `Table.packed_history`."""
+    flat = np.frombuffer(packed, dtype="<u2").tolist()
+    actions, at = [], 0
+    while at < len(flat):
+        heads = heads_of_seat[flat[at]]
+        actions.append((flat[at], tuple(flat[at + 1 : at + 1 + heads])))
+        at += 1 + heads
+    return actions
