@@ -1,0 +1,102 @@
+"""What PBT ranks: points per training game over a member's newest games since its last copy. Pure; the same from live records and from stored rows."""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
+
+from pbt.errors import EngineError, EnvError
+from pbt.records import GameRecord, MemberScore, PlayerRef
+
+Objective = Literal["wins", "return"]
+
+VOIDED_PREFIX = "voided"
+
+
+def as_objective(word: object) -> Objective:
+    """Raises: EngineError on any other word than "wins" and "return"."""
+    for objective in get_args(Objective):
+        if word == objective:
+            return objective  # type: ignore[no-any-return]
+    raise EngineError(f'objective = {word!r}: expected "wins" or "return"')
+
+
+def game_points(record: GameRecord, member: str, objective: Objective) -> float | None:
+    """Points of one game for a live member, None where the game does not count for it.
+
+    "wins": 1.0 if the member's best seat came first and no other player shared the first place, else 0.0; games without another player do not count.
+    "return": the mean unshaped return over the member's seats. Raises: EnvError when that is not a finite number.
+    """
+    if record.kind != "training" or record.end_reason.startswith(VOIDED_PREFIX):
+        return None
+    player = PlayerRef("member", member)
+    own = [seat for seat in record.seats if seat.player == player]
+    others = [seat for seat in record.seats if seat.player != player]
+    if not own:
+        return None
+    if objective == "return":
+        mean = math.fsum(seat.returns for seat in own) / len(own)
+        if not math.isfinite(mean):
+            raise EnvError(f"game {record.number}: the return of {member} is {mean}; rewards must be finite numbers; see `arena env check`")
+        return mean
+    if not others:
+        return None
+    return 1.0 if any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others) else 0.0
+
+
+def score_points(member: str, counted: Iterable[tuple[int, float]]) -> MemberScore:
+    """The score over (game number, points), numbers ascending. `fsum` rounds once, so the mean has the same bits however it is recomputed."""
+    games = list(counted)
+    if not games:
+        return MemberScore(member, 0, 0.0, -1, -1)
+    return MemberScore(member, len(games), math.fsum(points for _, points in games) / len(games), games[0][0], games[-1][0])
+
+
+def recompute_score(stored: MemberScore, records: Iterable[GameRecord], objective: Objective) -> MemberScore:
+    """The score again from game records (any order; those outside the stored range are passed over); equals `stored` unless a row was altered."""
+    counted = [
+        (record.number, points)
+        for record in records
+        if stored.first_game <= record.number <= stored.last_game and (points := game_points(record, stored.member, objective)) is not None
+    ]
+    return score_points(stored.member, sorted(counted))
+
+
+class ScoreWindow:
+    """Per member its newest counted games since its last copy, at most `score_games`.
+
+    A window is always every counted game of one range of game numbers, which is why first and last number are enough to recompute it.
+    """
+
+    def __init__(self, objective: Objective, score_games: int) -> None:
+        self.objective = objective
+        self.score_games = score_games
+        self._windows: dict[str, deque[tuple[int, float]]] = {}
+
+    def add(self, record: GameRecord) -> None:
+        """Count one finished game for every live member in it. Raises: EngineError unless game numbers ascend."""
+        for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
+            points = game_points(record, member, self.objective)
+            if points is None:
+                continue
+            window = self._windows.setdefault(member, deque(maxlen=self.score_games))
+            if window and record.number <= window[-1][0]:
+                raise EngineError(f"game {record.number} of {member} came after game {window[-1][0]}: numbers must ascend")
+            window.append((record.number, points))
+
+    def restart(self, member: str) -> None:
+        """Forget the member's games: they were played by the weights that a copy replaced."""
+        self._windows.pop(member, None)
+
+    def score(self, member: str) -> MemberScore:
+        return score_points(member, self._windows.get(member, ()))
+
+    def state(self) -> dict[str, list[list[float]]]:
+        """Member -> [[game number, points], ...], for a checkpoint; JSON-able."""
+        return {member: [[number, points] for number, points in window] for member, window in sorted(self._windows.items())}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` returned; a smaller `score_games` than then keeps the newest."""
+        self._windows = {
+            member: deque(((int(number), float(points)) for number, points in games), maxlen=self.score_games) for member, games in state.items()
+        }
