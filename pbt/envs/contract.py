@@ -1,7 +1,8 @@
 """What a game is to the engine.
 
-A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something at that moment: the seats that must act next, and the
-seats whose episode just ended. Turn games hand out one acting seat at a time, simultaneous games all of them; the engine does not care which it is.
+A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something at that moment: the seats that must act
+next, and the seats whose episode just ended. Turn games hand out one acting seat at a time, simultaneous games all of them; the engine does not
+care which it is. Every seat gets exactly one turn that is over, also one that never acted (its opponent folded first).
 
 Order of one game::
 
@@ -10,7 +11,8 @@ Order of one game::
         turns = game.step({turn.seat: action for each turn that is not over})
     game.outcome()
 
-Rewards are those since the seat's previous turn, so a reward that arrives after the opponent's move belongs to one's own last action.
+Rewards are those since the seat's previous turn, so a reward that arrives after the opponent's move belongs to one's own last action. Reward term 0
+is the game's own reward (its sum is the return); further terms are shaping. A seat's first turn may carry rewards that no action of its own earned.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +39,9 @@ class SeatTurn:
     """What one seat learns at one moment.
 
     observation  an element of the role's space; at the end of an episode the FINAL observation, or None where the game gives none
-    mask         [sum of head sizes] bool, True = legal, heads side by side; None in games without masks
-    rewards      one float per reward term of the game, collected since this seat's previous turn, unweighted
+    mask         [sum of head sizes] bool, True = legal, heads side by side; None in roles without masks;
+                 of no meaning in turns that are over
+    rewards      one float per reward term of the game, collected since this seat's previous turn, unweighted; term 0 is the game's own
     terminated   the seat's episode ended by the rules; truncated: it was cut off (its value goes on)
     tics         engine ticks the seat's previous action covered (0 at reset)
     """

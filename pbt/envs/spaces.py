@@ -43,6 +43,8 @@ def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Lea
             raise EnvError(f"observation leaf {name}: Discrete with start={int(space.start)}; expected start=0; shift it in the game")
         yield path, Leaf(name, (1,), np.dtype(np.int64), "onehot", (int(space.n),))
     elif isinstance(space, spaces.MultiDiscrete):
+        if np.any(space.start):
+            raise EnvError(f"observation leaf {name}: MultiDiscrete with start={space.start.tolist()}; expected start=0; shift it in the game")
         sizes = tuple(int(n) for n in space.nvec.reshape(-1))
         yield path, Leaf(name, (len(sizes),), np.dtype(np.int64), "onehot", sizes)
     elif isinstance(space, spaces.MultiBinary):
@@ -110,8 +112,8 @@ def _heads(space: gymnasium.Space[Any]) -> tuple[tuple[int, ...], Builder]:
         return (int(space.n),), lambda indices: next(indices) + start
     if isinstance(space, spaces.MultiDiscrete):
         sizes = tuple(int(n) for n in space.nvec.reshape(-1))
-        shape, dtype = space.nvec.shape, space.dtype
-        return sizes, lambda indices: np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape)
+        shape, dtype, first = space.nvec.shape, space.dtype, space.start
+        return sizes, lambda indices: np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape) + first
     if isinstance(space, spaces.MultiBinary):
         count, shape = int(np.prod(space.shape)), space.shape
         return (2,) * count, lambda indices: np.array([next(indices) for _ in range(count)], dtype=np.int8).reshape(shape)

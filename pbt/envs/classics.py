@@ -1,0 +1,46 @@
+"""Known games of PettingZoo and Gymnasium, built when asked for."""
+
+from typing import Any
+
+from pbt.envs.contract import EnvSpec, Game
+
+_WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
+_CHIPS = "who gains chips wins (the ranking of summed rewards)"
+
+
+def _make_tictactoe(**options: Any) -> Game:
+    from pettingzoo.classic.tictactoe.tictactoe import raw_env
+
+    from pbt.envs.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "tictactoe")
+
+
+def _make_leduc(**options: Any) -> Game:
+    from pettingzoo.classic.rlcard_envs.leduc_holdem import raw_env
+
+    from pbt.envs.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "leduc_holdem")
+
+
+def _make_texas(**options: Any) -> Game:
+    from pettingzoo.classic.rlcard_envs.texas_holdem import raw_env
+
+    from pbt.envs.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "texas_holdem")
+
+
+def _make_cartpole(**options: Any) -> Game:
+    import gymnasium
+
+    from pbt.envs.gymnasium_env import GymnasiumGame
+
+    return GymnasiumGame(gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole")
+
+
+TICTACTOE = EnvSpec("tictactoe", _make_tictactoe, False, True, _WIN_DRAW_LOSS, "Tic-tac-toe (PettingZoo tictactoe_v3)")
+LEDUC_HOLDEM = EnvSpec("leduc_holdem", _make_leduc, True, True, _CHIPS, "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)")
+TEXAS_HOLDEM = EnvSpec("texas_holdem", _make_texas, True, True, _CHIPS, "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)")
+CARTPOLE = EnvSpec("cartpole", _make_cartpole, True, True, "one seat: nobody wins, the return counts", "Pole balancing (Gymnasium CartPole-v1)")

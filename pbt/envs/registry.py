@@ -1,0 +1,77 @@
+"""Games by name: built-in ones, those of installed packages (entry-point group "pbt_arena.envs"), and, where allowed, a user's own file."""
+
+import difflib
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from pbt.envs.contract import EnvSpec
+from pbt.errors import EnvError
+
+ENTRY_POINT_GROUP = "pbt_arena.envs"
+
+BUILTIN: dict[str, tuple[str, str]] = {
+    "connect_four": ("pbt.envs.connect_four", "SPEC"),
+    "tictactoe": ("pbt.envs.classics", "TICTACTOE"),
+    "leduc_holdem": ("pbt.envs.classics", "LEDUC_HOLDEM"),
+    "texas_holdem": ("pbt.envs.classics", "TEXAS_HOLDEM"),
+    "cartpole": ("pbt.envs.classics", "CARTPOLE"),
+    "rock_paper_scissors": ("pbt.envs.tiny.rock_paper_scissors", "SPEC"),
+    "hide_and_seek": ("pbt.envs.tiny.hide_and_seek", "SPEC"),
+    "memory": ("pbt.envs.tiny.memory", "SPEC"),
+}
+"""Name -> module and attribute, imported when the game is asked for."""
+
+
+def names() -> tuple[str, ...]:
+    """Every registered name, sorted. Imports no game."""
+    return tuple(sorted({*BUILTIN, *(point.name for point in _installed())}))
+
+
+def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
+    """The game called `name`, or, with allow_files, of the form "./file.py:function".
+
+    Raises EnvError: unknown name (with the closest ones), a file where none is allowed, a plug-in that fails to load.
+    """
+    if is_file_name(name):
+        if not allow_files:
+            raise EnvError(
+                f"env {name!r} is a file of the user's; expected a registered name here, because only the local command line runs code from files; "
+                f"train it from the command line, or register it as an entry point in the group {ENTRY_POINT_GROUP!r}"
+            )
+        from pbt.envs.user_file import file_spec
+
+        return file_spec(name)
+    if name in BUILTIN:
+        module, attribute = BUILTIN[name]
+        built_in: EnvSpec = getattr(import_module(module), attribute)
+        return built_in
+    for point in _installed():
+        if point.name == name:
+            return _load(point)
+    close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+    raise EnvError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'".replace("  ", " "))
+
+
+def is_file_name(name: str) -> bool:
+    """True for "./file.py:function" and the like: anything that names a Python file or a path."""
+    path = name.partition(":")[0]
+    return path.endswith(".py") or "/" in path or "\\" in path
+
+
+def _installed() -> Iterator[EntryPoint]:
+    yield from entry_points(group=ENTRY_POINT_GROUP)
+
+
+def _load(point: EntryPoint) -> EnvSpec:
+    """The entry point's EnvSpec, or that of the zero-argument function it names."""
+    where = f"env {point.name!r} (entry point {point.value!r})"
+    try:
+        loaded = point.load()
+        found = loaded if isinstance(loaded, EnvSpec) else loaded()
+    except Exception as error:
+        raise EnvError(f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove the package that provides it") from error
+    if not isinstance(found, EnvSpec):
+        raise EnvError(f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without arguments that returns one")
+    return found

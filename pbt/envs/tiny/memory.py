@@ -1,0 +1,63 @@
+"""Memory: a cue at the first step, asked for some steps later. Only a policy with memory does better than guessing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn
+from pbt.seeding import integer
+
+
+class Memory:
+    """One seat. cues: how many different cues; delay: steps between the cue and the question.
+
+    Observation [cues + 1] float32: the cue one-hot at step 0, zeros while waiting, 1 in the last place at the question.
+    The answer to the question gives 1 if it names the cue, else 0; every other action is without effect.
+    Best return: 1 with memory, 1 / cues without.
+    """
+
+    def __init__(self, cues: int = 3, delay: int = 4) -> None:
+        self.roles: tuple[Role, ...] = (Role("player", spaces.Box(0.0, 1.0, (cues + 1,), np.float32), spaces.Discrete(cues)),)
+        self.seat_names: tuple[str, ...] = ("player",)
+        self.seat_roles: tuple[int, ...] = (0,)
+        self.reward_terms: tuple[str, ...] = ("reward",)
+        self._cues, self._delay = cues, delay
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        self._cue = integer(seed, "memory", "cue") % self._cues
+        self._step = 0
+        return [SeatTurn(0, self._view(self._cue), None, (0.0,), tics=0)]
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        asked = self._step == self._delay
+        self._step += 1
+        reward = float(asked and actions[0][0] == self._cue)
+        return [SeatTurn(0, self._view(self._cues if self._step == self._delay else None), None, (reward,), terminated=asked)]
+
+    def _view(self, index: int | None) -> Any:
+        seen = np.zeros(self._cues + 1, np.float32)
+        if index is not None:
+            seen[index] = 1.0
+        return seen
+
+    def outcome(self) -> Outcome:
+        return Outcome((0,))
+
+    def close(self) -> None:
+        pass
+
+
+def make(**options: Any) -> Game:
+    return Memory(**options)
+
+
+SPEC = EnvSpec(
+    name="memory",
+    make=make,
+    chance=True,
+    replayable=True,
+    winners="one seat: nobody wins, the return counts",
+    description="A cue to be remembered for some steps; only a recurrent policy does better than guessing",
+)
