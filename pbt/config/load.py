@@ -1,0 +1,196 @@
+"""From a file, a shipped name or a stored table to one checked RunConfig; every problem is listed at once.
+
+`load_config("demo", ["learning.gamma=0.98"])` is all most callers need; `read_config` also tells where each value came from.
+"""
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pbt.config.problems import did_you_mean, field_problems
+from pbt.config.schema import RunConfig
+from pbt.errors import ConfigError
+
+Table = dict[str, Any]
+SUFFIX = ".toml"
+_SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
+_OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A config and, for every dotted key that was given, where: "file" or "--set". Keys that are absent hold their defaults."""
+
+    config: RunConfig
+    source: str
+    origins: Mapping[str, str]
+
+
+def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """source: path of a TOML file, or a shipped config's bare name; overrides: "a.b=c", c a TOML value or a bare word.
+
+    Raises: ConfigError with every problem of file and overrides.
+    """
+    return read_config(source, overrides).config
+
+
+def read_config(source: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
+    """As `load_config`, with origins."""
+    path = find_config(source)
+    return _resolve(_parse_file(path), overrides, str(source))
+
+
+def config_from_table(table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top. Raises: ConfigError."""
+    return _resolve(_without_none(table), overrides, source).config
+
+
+def shipped_configs() -> dict[str, Path]:
+    """Bare name -> file of the configs that come with the package."""
+    # In an installed package they lie beside this module, in a checkout at its root.
+    here = Path(__file__).resolve()
+    folder = next((place for place in (here.parent / "shipped", here.parents[2] / "configs") if place.is_dir()), None)
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))} if folder else {}
+
+
+def find_config(source: str | Path) -> Path:
+    """The file a user means. Raises: ConfigError naming the shipped configs."""
+    text = str(source)
+    shipped = shipped_configs()
+    if text in shipped and isinstance(source, str):
+        return shipped[text]
+    path = Path(source).expanduser()
+    if path.is_file():
+        return path
+    names = ", ".join(shipped) or "none"
+    if path.is_dir():
+        raise ConfigError(text, [f"{text}: a folder; expected a {SUFFIX} file or a shipped config's name ({names})"])
+    guess = did_you_mean(path.name.removesuffix(SUFFIX), shipped)
+    advice = f"did you mean {guess}?" if guess else "check the path, or take a shipped one"
+    raise ConfigError(text, [f"{text}: no such file and no shipped config; {advice} (shipped: {names})"])
+
+
+def _parse_file(path: Path) -> Table:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), [f"byte {error.start}: not UTF-8 text; save the file as UTF-8"]) from None
+    except OSError as error:
+        raise ConfigError(str(path), [f"{path}: cannot be read ({error.strerror}); check its permissions"]) from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), [_syntax_problem(text, str(error))]) from None
+    except RecursionError:
+        raise ConfigError(str(path), ["nested far too deep; a config has three levels"]) from None
+
+
+def _syntax_problem(text: str, message: str) -> str:
+    """`line 3, column 7: found "gamma 0.9"; expected '=' after a key; ...`"""
+    place = _SYNTAX_PLACE.search(message)
+    reason = _SYNTAX_PLACE.sub("", message)
+    reason = reason[:1].lower() + reason[1:]
+    if place is None or place[1] is None:
+        return f"end of file: {reason}; close the last quote or bracket"
+    line, column = int(place[1]), int(place[2])
+    lines = text.splitlines()
+    found = lines[line - 1].strip() if line <= len(lines) else ""
+    return f"line {line}, column {column}: not TOML: found {found!r}; {reason}; texts need quotes, keys and tables stand once"
+
+
+def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfig:
+    origins = dict.fromkeys(_leaves(given), "file")
+    table, set_keys, problems = _apply_overrides(given, overrides)
+    origins = {key: origin for key, origin in origins.items() if key in set(_leaves(table))} | dict.fromkeys(set_keys, "--set")
+    config: RunConfig | None = None
+    try:
+        config = RunConfig.model_validate_json(_as_json(table), strict=True)
+    except ValidationError as error:
+        problems += [_named_by_origin(line, set_keys) for line in field_problems(error, table)]
+    if problems or config is None:
+        raise ConfigError(source, problems)
+    return LoadedConfig(config, source, origins)
+
+
+def _as_json(table: Mapping[str, Any]) -> str:
+    """Strict validation takes lists for tuples only from JSON; TOML's dates become text, which no field accepts by accident."""
+    return json.dumps(table, default=str)
+
+
+def _apply_overrides(given: Table, overrides: Sequence[str]) -> tuple[Table, list[str], list[str]]:
+    """The table with overrides on top, the dotted keys they set, and what is wrong with them."""
+    table, keys, problems = copy.deepcopy(given), [], []
+    for override in overrides:
+        try:
+            path, value = _parse_override(override)
+            _put(table, path, value)
+        except ValueError as error:
+            problems.append(f"--set {' '.join(override.split())}: {error}")
+        else:
+            keys.append(".".join(path))
+    return table, keys, problems
+
+
+def _parse_override(override: str) -> tuple[list[str], Any]:
+    key, equals, text = override.partition("=")
+    if not equals or not text.strip():
+        raise ValueError("no value; write --set section.key=value")
+    path: list[str] = []
+    try:
+        nested: Any = tomllib.loads(f"{key} = 0")
+        while isinstance(nested, dict):
+            (name,) = nested
+            path.append(name)
+            nested = nested[name]
+    except (tomllib.TOMLDecodeError, ValueError):
+        raise ValueError(f"{key!r} is not a key; write --set section.key=value") from None
+    return path, _parse_value(text.strip())
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        if text and not text.startswith(_OPENS_A_TOML_VALUE) and "\n" not in text:
+            return text
+        raise ValueError("not a TOML value; texts in quotes, lists as [1, 2], tables as { a = 1 }") from None
+    if set(parsed) != {"value"}:
+        raise ValueError("more than one value; use one --set for each")
+    return parsed["value"]
+
+
+def _put(table: Table, path: Sequence[str], value: Any) -> None:
+    *sections, last = path
+    for depth, section in enumerate(sections, start=1):
+        inner = table.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise ValueError(f"{'.'.join(path[:depth])} is not a table; set it as a whole")
+        table = inner
+    table[last] = value
+
+
+def _named_by_origin(problem: str, set_keys: Sequence[str]) -> str:
+    """Problems of values that came from the command line say so."""
+    place = re.split(r"[ :]", problem, maxsplit=1)[0]
+    return f"--set {problem}" if any(place == key or place.startswith(f"{key}.") for key in set_keys) else problem
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Dotted keys of everything that is not a table (an empty table counts)."""
+    found = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        found += _leaves(value, f"{key}.") if isinstance(value, Mapping) and value else [key]
+    return found
+
+
+def _without_none(table: Mapping[str, Any]) -> Table:
+    """TOML knows no null: what is None stands at its default."""
+    return {name: _without_none(value) if isinstance(value, Mapping) else value for name, value in table.items() if value is not None}

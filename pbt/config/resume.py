@@ -1,0 +1,58 @@
+"""Which edits a population that has started can take. What is not listed changes shapes, clocks or random streams, and is refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pbt.config.schema import RunConfig
+
+HYPERPARAMETERS = ("learning.learning_rate", "learning.entropy_coef", "learning.adam_beta1", "learning.shaping")
+"""Editable, but they belong to the members once training started: an edit sets them for every member, and PBT goes on from there."""
+
+_EDITABLE_LEARNING = (
+    "minibatches", "epochs", "adam_beta2", "adam_eps", "gamma", "gae_lambda", "vtrace", "vtrace_rho", "vtrace_c", "ppo_clip", "ratio_clip",
+    "value_coef", "max_grad_norm", "reward_scale", "normalize_advantages",
+)  # fmt: skip
+EDITABLE = (
+    "description",
+    "stop_at_frames",
+    "pbt",
+    "matchmaking.past_share",
+    "evaluation",
+    "snapshots",
+    "checkpoints",
+    "runtime",
+    *HYPERPARAMETERS,
+    *(f"learning.{name}" for name in _EDITABLE_LEARNING),
+)
+"""Dotted keys; a section stands for all its keys."""
+
+
+def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
+    """Dotted key -> (old, new) of every value that differs; None where one side has no such key."""
+    before, after = _flat(old.model_dump()), _flat(new.model_dump())
+    return {key: (before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)}
+
+
+def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
+    """One line for every edit that a started population cannot take."""
+    return [
+        f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; leave it, or train a new population with --name"
+        for key, (before, after) in changes(old, new).items()
+        if not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
+    ]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return f'"{value}"' if isinstance(value, str) else str(list(value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,69 @@
+"""What a config says about its game, held against the game itself: roles, members, reward terms."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from pbt.config.problems import did_you_mean
+from pbt.config.schema import RunConfig
+from pbt.errors import ConfigError
+
+
+class Named(Protocol):
+    """A role, as far as a config knows it."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class GameFacts(Protocol):
+    """The part of `pbt.envs.contract.Game` a config can contradict; named here because config stands below envs."""
+
+    @property
+    def roles(self) -> Sequence[Named]: ...
+
+    @property
+    def reward_terms(self) -> Sequence[str]: ...
+
+
+def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
+    """Member name -> role name, in order: "m0", "m1", ... counted through the roles in the game's order. A role the table omits has none."""
+    counts = config.population.members
+    per_role = {role: counts if isinstance(counts, int) else counts.get(role, 0) for role in roles}
+    in_order = [role for role in roles for _ in range(per_role[role])]
+    return {f"m{index}": role for index, role in enumerate(in_order)}
+
+
+def check_against_game(config: RunConfig, game: GameFacts, source: str = "config") -> None:
+    """Raises: ConfigError with every contradiction between config and game."""
+    roles = [role.name for role in game.roles]
+    problems = _role_problems(config.population.members, roles)
+    if not problems:
+        members = list(member_roles(config, roles))
+        last = members[-1]
+        problems += [_unknown(f"members.{name}", name, "member", members, f"m0 to {last}") for name in config.members if name not in members]
+    terms = list(game.reward_terms)
+    problems += _term_problems("learning.shaping", config.learning.shaping, terms)
+    for name, override in config.members.items():
+        problems += _term_problems(f"members.{name}.shaping", override.shaping, terms)
+    if problems:
+        raise ConfigError(source, problems)
+
+
+def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> list[str]:
+    if isinstance(counts, int):
+        return []
+    named = ", ".join(roles)
+    unknown = [_unknown(f"population.members.{role}", role, "role", roles, named) for role in counts if role not in roles]
+    missing = [
+        f"population.members.{role}: missing; every role needs members; add {role} = 4 (roles: {named})" for role in roles if role not in counts
+    ]
+    return unknown + missing
+
+
+def _term_problems(place: str, weights: Mapping[str, float], terms: Sequence[str]) -> list[str]:
+    return [_unknown(f"{place}.{term}", term, "reward term", terms, ", ".join(terms)) for term in weights if term not in terms]
+
+
+def _unknown(place: str, word: str, kind: str, known: Iterable[str], shown: str) -> str:
+    guess = did_you_mean(word, known)
+    return f"{place}: no such {kind} in this game; " + (f"did you mean {guess}?" if guess else f"it has {shown}")
