@@ -1,0 +1,59 @@
+"""The parts of the actor-critic loss, as SUMS over the valid steps: those of several shards add up, and one division by the count gives the mean.
+
+Rows that are not valid may hold anything, nan included: they are replaced before a product, since nan times zero is nan.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+def ppo_clip_loss(log_rhos: Tensor, advantages: Tensor, valid: Tensor, ratio_clip: float) -> Tensor:
+    """Clipped surrogate (Schulman et al. 2017, equation 7) with the ratio of the whole action clipped to [1 / ratio_clip, ratio_clip].
+
+    log_rhos: [T, B] log(pi/mu), with gradient; advantages: [T, B], without importance weight; valid: [T, B] bool. Returns the sum, a scalar.
+    """
+    ratios = torch.where(valid, log_rhos, 0.0).exp()
+    fixed = torch.where(valid, advantages, 0.0)
+    return -torch.minimum(ratios * fixed, ratios.clamp(1.0 / ratio_clip, ratio_clip) * fixed).sum()
+
+
+def policy_gradient_loss(log_probs: Tensor, advantages: Tensor, valid: Tensor) -> Tensor:
+    """Plain policy gradient. log_probs: [T, B] of the whole action, with gradient; advantages: [T, B], importance weight inside. Returns the sum."""
+    return -(torch.where(valid, log_probs, 0.0) * torch.where(valid, advantages, 0.0)).sum()
+
+
+def value_loss(values: Tensor, targets: Tensor, valid: Tensor) -> Tensor:
+    """Squared error. values: [T, B], with gradient; targets: [T, B]. Returns the sum (no factor 1/2: the coefficient holds it)."""
+    return torch.where(valid, targets - values, 0.0).square().sum()
+
+
+def entropy_sum(entropies: Tensor, valid: Tensor) -> Tensor:
+    """entropies: [T, B] nats. Returns the sum."""
+    return torch.where(valid, entropies, 0.0).sum()
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of the valid entries of all shards."""
+
+    mean: Tensor
+    deviation: Tensor
+
+
+def moment_sums(values: Tensor, valid: Tensor) -> Tensor:
+    """Count, sum and sum of squares of the valid entries, [3] float64, to be summed over shards."""
+    kept = torch.where(valid, values, 0.0).to(torch.float64)
+    return torch.stack([valid.sum().to(torch.float64), kept.sum(), kept.square().sum()])
+
+
+def moments(sums: Tensor) -> Moments:
+    """Population mean and deviation from `moment_sums`; 0 and 0 where nothing was valid."""
+    count = sums[0].clamp(min=1.0)
+    mean = sums[1] / count
+    return Moments(mean, (sums[2] / count - mean.square()).clamp(min=0.0).sqrt())
+
+
+def normalized(values: Tensor, by: Moments, epsilon: float = 1e-5) -> Tensor:
+    """(values - mean) / (deviation + epsilon), in the dtype of `values`."""
+    return (values - by.mean.to(values.dtype)) / (by.deviation + epsilon).to(values.dtype)

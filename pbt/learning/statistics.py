@@ -1,0 +1,107 @@
+"""What an update says of itself: sums that add up over minibatches and shards, then means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from pbt.learning.batch import Batch
+
+
+@dataclass(frozen=True)
+class UpdateStats:
+    """One update over one batch. Means are over the valid steps of all minibatches and epochs that were not skipped, 0 if all were.
+
+    version             after the update
+    frames, rows        tics and number of valid steps of the batch, counted once whatever the epochs
+    policy_loss, value_loss, entropy [nats], value, kl [nats, estimate of KL(mu || pi)], clip_fraction  means
+    explained_variance  1 - Var(target - value) / Var(target); 0 where the targets do not vary
+    grad_norm           before clipping, mean over the optimiser steps
+    lag_mean, lag_max   policy lag in optimiser steps, of valid rows when consumed; lag_max is that of this shard
+    skipped_steps       optimiser steps refused because loss or gradient was not finite
+    """
+
+    version: int
+    frames: int
+    rows: int
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    value: float
+    kl: float
+    clip_fraction: float
+    explained_variance: float
+    grad_norm: float
+    lag_mean: float
+    lag_max: int
+    skipped_steps: int
+
+
+class LagSums(NamedTuple):
+    """vector: [3] float64 = frames, rows, sum of lags."""
+
+    vector: Tensor
+    largest: int
+
+
+def lag_sums(batch: Batch, version: int) -> LagSums:
+    """Frames, rows and policy lag of one shard at learner version `version`."""
+    lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
+    vector = torch.tensor([batch.frames, int(batch.valid.sum()), int(lags.sum())], dtype=torch.float64)
+    return LagSums(vector, int(lags.max()))
+
+
+@dataclass(frozen=True)
+class StepSums:
+    """Sums over the valid steps of gradient computations, [10] float64 in the order of `of`."""
+
+    vector: Tensor
+
+    @classmethod
+    def zeros(cls) -> Self:
+        return cls(torch.zeros(10, dtype=torch.float64))
+
+    def __add__(self, other: "StepSums") -> "StepSums":
+        return StepSums(self.vector + other.vector)
+
+    @classmethod
+    @torch.no_grad()
+    def of(
+        cls, policy: Tensor, value: Tensor, entropy: Tensor, log_rhos: Tensor, vs: Tensor, values: Tensor, valid: Tensor, ratio_clip: float
+    ) -> Self:
+        """policy, value, entropy: scalar sums; log_rhos (0 where not valid), vs, values, valid: [T, B]."""
+        targets, errors = torch.where(valid, vs, 0.0), torch.where(valid, vs - values, 0.0)
+        ratios = log_rhos.exp()
+        outside = (ratios > ratio_clip) | (ratios < 1.0 / ratio_clip)
+        parts = (
+            valid.sum(), policy, value, entropy, torch.where(valid, values, 0.0).sum(), (ratios - 1.0 - log_rhos).sum(), outside.sum(),
+            targets.sum(), targets.square().sum(), errors.sum(),
+        )  # fmt: skip
+        return cls(torch.stack([part.to(torch.float64) for part in parts]).cpu())
+
+
+def update_stats(facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int) -> UpdateStats:
+    """Means from the sums over all shards. facts: [13] float64, LagSums then StepSums."""
+    frames, rows, lag, count, policy, value, entropy, values, kl, clipped, target, target_squares, error = facts.tolist()
+    steps = max(count, 1.0)
+    target_variance = target_squares / steps - (target / steps) ** 2
+    # The value loss is the sum of squared errors.
+    error_variance = value / steps - (error / steps) ** 2
+    return UpdateStats(
+        version=version,
+        frames=int(frames),
+        rows=int(rows),
+        policy_loss=policy / steps,
+        value_loss=value / steps,
+        entropy=entropy / steps,
+        value=values / steps,
+        kl=kl / steps,
+        clip_fraction=clipped / steps,
+        explained_variance=1.0 - error_variance / target_variance if target_variance > 1e-12 else 0.0,
+        grad_norm=sum(norms) / max(len(norms), 1),
+        lag_mean=lag / max(rows, 1.0),
+        lag_max=lag_max,
+        skipped_steps=skipped_steps,
+    )

@@ -1,0 +1,154 @@
+"""Observation leaves in, one feature vector out.
+
+Every leaf is made a float32 vector: one-hot for indices, convolutions for images (rank-3 leaves, when the config has layers), else flattened.
+The vectors are concatenated, so low-dimensional inputs join before the hidden layers and the core.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import elu, relu
+
+from pbt.config.schema import ConvLayer, ModelConfig
+from pbt.envs.spaces import Leaf
+from pbt.errors import ConfigError
+from pbt.models.normalizer import RunningMoments
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "elu": elu, "tanh": torch.tanh}
+# Integer bounds beyond 16 bits say "any integer", not a scale.
+_WIDEST_SCALE = 65535.0
+
+
+def integer_scale(leaf: Leaf) -> float:
+    """What an integer leaf is multiplied by: 1 / the largest magnitude of its bounds, 1 for floats, 0/1 planes and unbounded integers."""
+    largest = max(abs(leaf.low), abs(leaf.high))
+    return 1.0 / largest if leaf.dtype.kind in "iu" and 1.0 < largest <= _WIDEST_SCALE else 1.0
+
+
+LayerT = TypeVar("LayerT", bound=nn.Module)
+
+
+def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
+    """Whether this leaf goes through the convolutions."""
+    return leaf.kind == "box" and len(leaf.shape) == 3 and bool(config.conv) and config.encoder != "mlp"
+
+
+class FlatEncoder(nn.Module):
+    """[N, *shape] -> [N, features]: scaled, flattened, normalised when asked."""
+
+    def __init__(self, leaf: Leaf, normalize: bool) -> None:
+        super().__init__()
+        self._scale = integer_scale(leaf)
+        self.features = int(torch.Size(leaf.shape).numel())
+        self.moments = RunningMoments(self.features) if normalize else None
+
+    def numbers(self, values: Tensor) -> Tensor:
+        """Before normalisation, [N, features] float32."""
+        flat = values.reshape(values.shape[0], -1).to(torch.float32)
+        return flat if self._scale == 1.0 else flat * self._scale
+
+    def forward(self, values: Tensor) -> Tensor:
+        flat = self.numbers(values)
+        return flat if self.moments is None else self.moments.normalize(flat)
+
+
+class OneHotEncoder(nn.Module):
+    """[N, k] indices -> [N, sum of sizes]."""
+
+    moments: None = None
+
+    def __init__(self, leaf: Leaf) -> None:
+        super().__init__()
+        self.features = sum(leaf.sizes)
+        sizes = torch.tensor(leaf.sizes)
+        self.register_buffer("_offsets", sizes.cumsum(0) - sizes, persistent=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        offsets = self.get_buffer("_offsets")
+        return torch.zeros(values.shape[0], self.features, device=values.device).scatter_(1, values + offsets, 1.0)
+
+
+class ConvEncoder(nn.Module):
+    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features]. Normalised per channel when asked."""
+
+    def __init__(self, leaf: Leaf, config: ModelConfig) -> None:
+        super().__init__()
+        self._scale = integer_scale(leaf)
+        self._channels_last = config.channels_last_input
+        self._activation = ACTIVATIONS[config.activation]
+        height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
+        self.moments = RunningMoments(channels) if config.normalize_observations else None
+        self.layers = nn.ModuleList()
+        for index, layer in enumerate(config.conv):
+            height, width = (_conv_size(n, layer) for n in (height, width))
+            if height < 1 or width < 1:
+                found = f"layer {index} leaves {height} x {width} of observation leaf {leaf.name} with shape {leaf.shape}"
+                raise ConfigError("model", [f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"])
+            self.layers.append(blank(nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding))
+            channels = layer.channels
+        self.features = channels * height * width
+
+    def numbers(self, values: Tensor) -> Tensor:
+        """One row per pixel, before normalisation, [N * H * W, C] float32."""
+        images = values if self._channels_last else values.permute(0, 2, 3, 1)
+        return images.reshape(-1, images.shape[-1]).to(torch.float32) * self._scale
+
+    def forward(self, values: Tensor) -> Tensor:
+        images = (values.permute(0, 3, 1, 2) if self._channels_last else values).to(torch.float32)
+        if self._scale != 1.0:
+            images = images * self._scale
+        if self.moments is not None:
+            images = self.moments.normalize(images.movedim(1, -1)).movedim(-1, 1)
+        for layer in self.layers:
+            images = self._activation(layer(images))
+        return images.flatten(1)
+
+
+def blank(kind: type[LayerT], *sizes: int) -> LayerT:
+    """A layer whose weights are not set yet: torch's own initialisation would draw from the global random state."""
+    layer: LayerT = nn.utils.skip_init(kind, *sizes)  # type: ignore[no-untyped-call]
+    return layer
+
+
+def _conv_size(length: int, layer: ConvLayer) -> int:
+    return (length + 2 * layer.padding - layer.kernel) // layer.stride + 1
+
+
+class ObservationEncoder(nn.Module):
+    """All leaves of a role, concatenated in the order of the layout."""
+
+    def __init__(self, leaves: Sequence[Leaf], config: ModelConfig) -> None:
+        super().__init__()
+        if config.encoder == "conv" and not any(uses_conv(leaf, config) for leaf in leaves):
+            shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
+            raise ConfigError("model", [f'model.encoder = "conv": the observation has {shapes}; expected a leaf of rank 3; use encoder = "mlp"'])
+        parts = [_encoder(leaf, config) for leaf in leaves]
+        self.parts = nn.ModuleList(parts)
+        self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
+        self.features = sum(part.features for part in parts)
+
+    def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
+        """leaf name -> [N, *shape]. Returns [N, features] float32."""
+        if len(self._pairs) == 1:
+            name, part = self._pairs[0]
+            features: Tensor = part(observations[name])
+            return features
+        return torch.cat([part(observations[name]) for name, part in self._pairs], 1)
+
+    def normalizers(self) -> list[tuple[str, FlatEncoder | ConvEncoder, RunningMoments]]:
+        """The leaves that are normalised: name, encoder, its statistics."""
+        found = []
+        for name, part in self._pairs:
+            if isinstance(part, FlatEncoder | ConvEncoder) and part.moments is not None:
+                found.append((name, part, part.moments))
+        return found
+
+
+def _encoder(leaf: Leaf, config: ModelConfig) -> FlatEncoder | OneHotEncoder | ConvEncoder:
+    if leaf.kind == "onehot":
+        return OneHotEncoder(leaf)
+    if uses_conv(leaf, config):
+        return ConvEncoder(leaf, config)
+    return FlatEncoder(leaf, config.normalize_observations)

@@ -1,0 +1,112 @@
+"""One policy's network: encoders -> hidden layers -> optional recurrent core -> action heads and value.
+
+`act` and `unroll` are one computation in one precision: acting step by step and unrolling the same rows give equal log-probabilities.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from pbt.config.schema import ModelConfig
+from pbt.models.distributions import greedy as most_likely
+from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
+from pbt.models.encoders import ACTIVATIONS, ObservationEncoder, blank
+from pbt.models.gru import MaskedGru
+from pbt.transport.slab import RoleLayout
+
+# Near-uniform actions at the start (Andrychowicz et al. 2021, "What matters in on-policy RL").
+_POLICY_HEAD_GAIN = 0.01
+
+
+class ActOutput(NamedTuple):
+    """actions [N, heads] int64; log_prob [N] float32, joint over heads; value [N] float32; state [N, H] float32, after this step."""
+
+    actions: Tensor
+    log_prob: Tensor
+    value: Tensor
+    state: Tensor
+
+
+class PolicyModel(nn.Module):
+    """The networks of one member. `layout` says what it sees and does; its `state_size` field is not read, the config decides.
+
+    `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is the value.
+    """
+
+    def __init__(self, layout: RoleLayout, config: ModelConfig) -> None:
+        super().__init__()
+        self.head_sizes = layout.head_sizes
+        self._activation = ACTIVATIONS[config.activation]
+        self.encoder = ObservationEncoder(layout.leaves, config)
+        widths = (self.encoder.features, *config.hidden)
+        self.hidden = nn.ModuleList(blank(nn.Linear, a, b) for a, b in pairwise(widths))
+        self.core = MaskedGru(widths[-1], config.gru_size) if config.core == "gru" else None
+        self.state_size = config.gru_size if config.core == "gru" else 0
+        self.heads = blank(nn.Linear, self.state_size or widths[-1], layout.mask_size + 1)
+
+    def act(
+        self,
+        observations: Mapping[str, Tensor],
+        mask: Tensor,
+        episode_start: Tensor,
+        state: Tensor,
+        uniforms: Tensor,
+        greedy: bool = False,
+    ) -> ActOutput:
+        """Choose actions for N agents. The caller holds torch.inference_mode().
+
+        observations: leaf name -> [N, *shape]; mask: [N, A] bool; episode_start: [N] bool, clears the state first; state: [N, H] float32;
+        uniforms: [N, heads] float64 in [0, 1), the only randomness; greedy: take the most likely action instead.
+        """
+        features = self._features(observations)
+        if self.core is not None:
+            features = state = self.core.step(features, episode_start, state)
+        out = linear(features, self.heads.weight, self.heads.bias)
+        log_probs = log_probabilities(masked_logits(out[:, :-1], mask, self.head_sizes), self.head_sizes)
+        actions = most_likely(log_probs, self.head_sizes) if greedy else sample(log_probs, uniforms, self.head_sizes)
+        return ActOutput(actions, joint_log_prob(log_probs, actions, self.head_sizes), out[:, -1], state)
+
+    def unroll(self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, initial_state: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and values of all rows of B slots.
+
+        observations: leaf name -> [T+1, B, *shape]; mask: [T+1, B, A] bool; episode_start: [T+1, B] bool; initial_state: [B, H] before row 0.
+        Returns masked logits [T+1, B, A] and values [T+1, B], float32.
+        """
+        rows, slots = episode_start.shape
+        features = self._features({name: leaf.flatten(0, 1) for name, leaf in observations.items()})
+        if self.core is not None:
+            features = self.core.unroll(features.view(rows, slots, -1), episode_start, initial_state).flatten(0, 1)
+        out = linear(features, self.heads.weight, self.heads.bias).view(rows, slots, -1)
+        return masked_logits(out[..., :-1], mask, self.head_sizes), out[..., -1]
+
+    def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
+        features: Tensor = self.encoder(observations)
+        for layer in self.hidden:
+            features = self._activation(layer(features))
+        return features
+
+    def initialize(self, seed: int) -> None:
+        """Orthogonal weights and zero biases that depend on nothing but the seed; the global random state is not touched."""
+        generator = torch.Generator().manual_seed(seed)
+        gain = nn.init.calculate_gain("tanh" if self._activation is torch.tanh else "relu")
+        for module in self.modules():
+            if isinstance(module, MaskedGru):
+                module.initialize(generator)
+            elif isinstance(module, nn.Linear | nn.Conv2d) and module is not self.heads:
+                nn.init.orthogonal_(module.weight, gain, generator)
+                assert module.bias is not None
+                nn.init.zeros_(module.bias)
+        nn.init.orthogonal_(self.heads.weight[:-1], _POLICY_HEAD_GAIN, generator)
+        nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
+        nn.init.zeros_(self.heads.bias)
+
+
+def build_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyModel:
+    """A fresh model, its weights a function of (layout, config, seed). Raises ConfigError when the config does not fit the observation."""
+    model = PolicyModel(layout, config)
+    model.initialize(seed)
+    return model
