@@ -1,0 +1,33 @@
+"""`arena config`: what a config resolves to, and what a config may hold."""
+
+from typing import Annotated
+
+import typer
+
+from arena.cli.output import JsonOption, SetOption, print_json
+from pbt.config.dump import json_schema, to_toml
+from pbt.config.load import read_config
+
+app = typer.Typer(no_args_is_help=True, help="Configs: what one resolves to, and what one may hold.")
+
+
+@app.command()
+def show(
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped config.")],
+    overrides: SetOption = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Say of each value where it comes from.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a config and print every value it resolves to, as TOML."""
+    loaded = read_config(config, overrides or ())
+    if as_json:
+        values = loaded.config.model_dump(mode="json")
+        print_json({"config": values, "origins": dict(loaded.origins)} if origin else values)
+    else:
+        print(to_toml(loaded.config, loaded.origins if origin else None), end="")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of config files, for editors."""
+    print_json(json_schema())

@@ -1,0 +1,79 @@
+"""Where everything lies: one data directory, one league database in it, one folder per population.
+
+    arena-data/
+        league.db                     results of all populations
+        logs/                         crashes of the command line
+        populations/NAME/
+            config.json               the resolved config
+            checkpoints/ snapshots/ metrics/ logs/
+            lock                      held by the trainer
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pbt.errors import ConfigError
+
+DATA_VARIABLE = "ARENA_DATA"
+DEFAULT_DATA = "arena-data"
+POPULATION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+def data_dir(option: Path | str | None = None) -> Path:
+    """`--data`, else $ARENA_DATA, else ./arena-data; absolute, not created here."""
+    return Path(option or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA).expanduser().absolute()
+
+
+def check_population_name(name: str) -> str:
+    """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError with a name that would do."""
+    if POPULATION_NAME.fullmatch(name):
+        return name
+    fitting = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:64] or "demo"
+    raise ConfigError("population name", [f'"{name}": must be 1 to 64 of a-z, 0-9, "-" and "_", not starting with "-" or "_"; try {fitting}'])
+
+
+@dataclass(frozen=True)
+class PopulationPaths:
+    """The files of one population."""
+
+    root: Path
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    @property
+    def snapshots(self) -> Path:
+        return self.root / "snapshots"
+
+    @property
+    def metrics(self) -> Path:
+        return self.root / "metrics"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+
+def league_path(data: Path) -> Path:
+    return data / "league.db"
+
+
+def population_paths(data: Path, name: str) -> PopulationPaths:
+    """Raises: ConfigError for a name that is no safe folder name."""
+    return PopulationPaths(data / "populations" / check_population_name(name))
+
+
+def population_names(data: Path) -> list[str]:
+    """Populations that have a folder with a config, sorted."""
+    return sorted(path.parent.name for path in (data / "populations").glob("*/config.json") if POPULATION_NAME.fullmatch(path.parent.name))
