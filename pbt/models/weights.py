@@ -8,12 +8,15 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.torch import load as _load
 from safetensors.torch import save as _save
-from torch import Tensor
+from torch import Tensor, nn
 
 from pbt.errors import SnapshotError
 
 # One entry only: safetensors writes several in the order of a hash map.
 _METADATA_KEY = "pbt"
+
+# Names of the tensors that act, in a learner's state and in snapshots; what else stands there (optimiser moments) is for copies.
+MODEL_PREFIX = "model."
 
 
 def to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
@@ -62,6 +65,13 @@ def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], so
             problems.append(f"{name}: found {got}, expected {want}")
     if problems:
         raise SnapshotError(f"{source} does not fit the model: {'; '.join(problems)}; use weights of a run with the same model and game")
+
+
+def load_model_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
+    """Put the acting tensors of a snapshot into a model. Raises SnapshotError naming what does not fit."""
+    weights = {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(MODEL_PREFIX)}
+    check_shapes(model.state_dict(), weights, source)
+    model.load_state_dict(weights)
 
 
 def _describe(tensor: Tensor | None) -> str:

@@ -1,10 +1,11 @@
 """What the engine needs from the outside, as protocols; `arena` fills them, tests use dictionaries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from torch import Tensor
 
+from pbt.hyperparams import Hyperparams
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
 
 
@@ -40,9 +41,27 @@ class SnapshotStore(Protocol):
         """Raises: SnapshotError when missing or damaged."""
 
 
+class MemberLearner(Protocol):
+    """The learner of one member, wherever it lives."""
+
+    @property
+    def version(self) -> int:
+        """Updates done."""
+
+    @property
+    def frames(self) -> int:
+        """Frames consumed: the member's own clock."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything it needs to continue; tensors named "model.*" are what acts."""
+
+    def copy_from(self, state: Mapping[str, Tensor]) -> None:
+        """Take over weights, normaliser and moments of another member's `state()`; the clocks stay."""
+
+    def set_hyperparams(self, hyperparams: Hyperparams) -> None: ...
+
+
 class ControlSource(Protocol):
     """What people ask of a running training."""
 
     def stop_requested(self) -> bool: ...
-
-    def edits(self) -> Sequence[Mapping[str, float]]: ...

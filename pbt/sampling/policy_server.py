@@ -18,17 +18,17 @@ from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 from pbt.transport.weights import PublishedWeights
 
 
-@dataclass
 class NetworkPolicy:
-    """A policy with weights. `published` is None for frozen ones; `version` is that of the weights in `model`."""
+    """A policy with weights of its own; `published` keeps a live one fresh, None means frozen."""
 
-    model: PolicyModel
-    published: PublishedWeights | None
-    version: int = 0
+    def __init__(self, model: PolicyModel, published: PublishedWeights | None = None) -> None:
+        self.model, self.version = model, 0
+        self._published, self._publications = published, -1
 
     def refresh(self) -> None:
-        if self.published is not None and self.published.version != self.version:
-            self.version = self.published.copy_into(self.model.state_dict())
+        """Take newer weights, if there are any."""
+        if self._published is not None and self._published.publications != self._publications:
+            self._publications, self.version = self._published.copy_into(self.model.state_dict())
 
 
 @dataclass(frozen=True)

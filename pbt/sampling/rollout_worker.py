@@ -85,6 +85,11 @@ class RolloutWorker:
                 if seat.policy == policy and seat.learning:
                     self.fillers[seat.role].empty(seat, generation)
 
+    @property
+    def busy(self) -> bool:
+        """A game is being played somewhere."""
+        return len(self.idle) < len(self.tables)
+
     def _send(self, message: WorkerMessage) -> None:
         self._outbox.append(message)
 

@@ -1,0 +1,107 @@
+"""Checkpoints on disk: one cut of a whole population, or nothing.
+
+A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the folder fsynced, then
+renamed; what is damaged fails its hash and the one before is used.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from pbt.errors import CheckpointError
+
+MANIFEST, STATE = "manifest.json", "state.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """number: ascending; state: JSON; tensors: file name -> tensor name -> tensor."""
+
+    number: int
+    state: dict[str, Any]
+    tensors: dict[str, dict[str, Tensor]]
+
+
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
+    """Write a checkpoint and remove all but the newest `keep`. Raises: CheckpointError when the disk refuses; the older ones stay."""
+    target = folder / f"{checkpoint.number:08d}"
+    aside = folder / f".{target.name}.partial"
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        files = {f"{name}.safetensors": save_tensors(tensors) for name, tensors in checkpoint.tensors.items()}
+        files[STATE] = json.dumps(checkpoint.state).encode()
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        files[MANIFEST] = json.dumps({"format": FORMAT, "number": checkpoint.number, "sha256": hashes}, indent=1).encode()
+        for name, content in files.items():
+            _write_synced(aside / name, content)
+        _sync_folder(aside)
+        shutil.rmtree(target, ignore_errors=True)
+        aside.rename(target)
+        _sync_folder(folder)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise CheckpointError(f"{target}: could not be written: {error}; free space or make the folder writable; older checkpoints are untouched") from error
+    for old in checkpoint_folders(folder)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def checkpoint_folders(folder: Path) -> list[Path]:
+    """Complete checkpoints, oldest first."""
+    return sorted(path for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
+
+
+def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
+    """The newest intact checkpoint and, in words, what was wrong with newer ones. Raises: CheckpointError when none is usable."""
+    damaged: list[str] = []
+    for path in reversed(checkpoint_folders(folder)):
+        try:
+            return read_checkpoint(path), damaged
+        except CheckpointError as error:
+            damaged.append(str(error))
+    found = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
+    raise CheckpointError(f"{folder}: {found}; start the training again under another name, or delete this one")
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Raises: CheckpointError naming the file whose content does not match the manifest."""
+    try:
+        manifest: Mapping[str, Any] = json.loads((path / MANIFEST).read_bytes())
+        expected: Mapping[str, str] = manifest["sha256"]
+        contents = {name: (path / name).read_bytes() for name in expected}
+        number = int(manifest["number"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"checkpoint {path.name}: unreadable ({error})") from error
+    if manifest.get("format") != FORMAT:
+        raise CheckpointError(f"checkpoint {path.name}: format {manifest.get('format')}, this version reads {FORMAT}")
+    for name, content in contents.items():
+        if hashlib.sha256(content).hexdigest() != expected[name]:
+            raise CheckpointError(f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the manifest's)")
+    tensors = {name.removesuffix(".safetensors"): load_tensors(content) for name, content in contents.items() if name != STATE}
+    return Checkpoint(number, json.loads(contents[STATE]), tensors)
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,172 @@
+"""The controller: counts every member's frames, scores its games, and at each period asks `decide` what happens to it.
+
+Driven by counts, never by clocks. What it does to a learner goes through `MemberLearner`; what the outside should know goes into the `RunSink`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from pbt.config.schema import RunConfig
+from pbt.errors import EngineError
+from pbt.learning.statistics import UpdateStats
+from pbt.models.weights import MODEL_PREFIX
+from pbt.population.decide import Decision, PbtRules, decide, rounds_due
+from pbt.population.members import Member
+from pbt.population.ports import MemberLearner, RunSink, SnapshotStore
+from pbt.population.scores import ScoreWindow
+from pbt.records import Directive, Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.sampling.matchmaking import SnapshotEntry
+from pbt.sampling.planner import TrainingPlanner
+from pbt.transport.messages import GameEnd, JsonState
+
+
+class Controller:
+    """Owns the members' clocks, scores and rounds."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        rules: PbtRules,
+        members: Sequence[Member],
+        learners: Mapping[str, MemberLearner],
+        planner: TrainingPlanner,
+        sink: RunSink,
+        store: SnapshotStore,
+    ) -> None:
+        self._config, self._rules = config, rules
+        self._learners, self._planner, self._sink, self._store = learners, planner, sink, store
+        self.members = {member.name: member for member in members}
+        self.window = ScoreWindow(rules.objective, config.pbt.score_games)
+        self.games = 0
+
+    # --- what happens ----------------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Before the first frame: every member's untrained weights are its first snapshot."""
+        for member in self.members.values():
+            self._snapshot(member, "initial")
+
+    def on_game(self, end: GameEnd) -> None:
+        """A game ended: number it, score it, record it."""
+        plan = end.plan
+        record = GameRecord(
+            number=self.games,
+            environment=end.table,
+            count=plan.count,
+            kind=plan.kind,
+            seed=plan.seed,
+            seats=end.seats,
+            steps=end.steps,
+            frames=end.frames,
+            end_reason=end.reason,
+            trajectory_hash=end.trajectory_hash,
+            actions=end.actions,
+            opening_plies=plan.opening_plies,
+            greedy=plan.greedy,
+            pair=plan.pair,
+        )
+        self.games += 1
+        self._planner.game_over(plan)
+        self.window.add(record)
+        self._sink.game(record)
+
+    def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
+        """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
+        member, learner = self.members[name], self._learners[name]
+        score = self.window.score(name)
+        curves = {"objective": score.objective} if score.games else {}
+        self._sink.series(name, learner.frames, {**asdict(stats), **member.hyperparams, **curves})
+        if learner.frames >= (member.snapshots + 1) * self._config.snapshots.every_frames:
+            member.snapshots = learner.frames // self._config.snapshots.every_frames
+            self._snapshot(member, "schedule")
+        if not member.finished and learner.frames >= self._config.stop_at_frames:
+            self._finish(member)
+            return None
+        pbt = self._config.pbt
+        if pbt.enabled and rounds_due(learner.frames, pbt.period_frames, pbt.warmup_frames) > member.round:
+            return self._round(member)
+        return None
+
+    def applied(self, directive: Directive) -> None:
+        """The caller applied a directive: weights, moments and hyperparameters are in force."""
+        member = self.members[directive.member]
+        member.hyperparams = dict(directive.hyperparams)
+        if directive.copy_from is not None:
+            member.generation += 1
+            member.copies += 1
+            member.newest_snapshot = directive.copy_snapshot
+            self.window.restart(member.name)
+            self._planner.set_generation(member.name, member.generation)
+
+    @property
+    def finished(self) -> bool:
+        return all(member.finished for member in self.members.values())
+
+    # --- rounds and snapshots --------------------------------------------------------------------------------------------------------------
+
+    def _round(self, member: Member) -> Directive | None:
+        """Decide one round and record it with everything it was decided from. Returns what is to be applied, if anything changes."""
+        peers = [peer for peer in self.members.values() if peer.role == member.role]
+        scores = tuple(self.window.score(peer.name) for peer in peers)
+        hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
+        frames, number = self._learners[member.name].frames, member.round + 1
+        decision = decide(member.name, number, frames, scores, hyperparams, self._rules, self._config.seed)
+        donor_snapshot = None
+        if decision.copy_from is not None:
+            donor = self.members[decision.copy_from]
+            donor_snapshot = self._snapshot(donor, "round", with_moments=True)
+        directive = decision.directive(member.name, number, donor_snapshot)
+        member.round = number
+        rules = self._rules.to_mapping()
+        self._sink.round(RoundRecord(member.name, number, frames, scores, hyperparams, rules, self._config.seed, decision.verdict, directive))
+        self._announce(member, number, decision, frames)
+        return directive if decision.copy_from or decision.mutated else None
+
+    def _announce(self, member: Member, number: int, decision: Decision, frames: int) -> None:
+        if decision.copy_from:
+            member.last_event = f"round {number}: copied {decision.copy_from}"
+            self._sink.event(Event("copy", member.name, frames, decision.verdict))
+        elif decision.mutated:
+            member.last_event = f"round {number}: mutated {', '.join(decision.mutated)}"
+            self._sink.event(Event("mutate", member.name, frames, decision.verdict))
+        else:
+            member.last_event = f"round {number}: kept"
+
+    def _snapshot(self, member: Member, reason: str, *, with_moments: bool = False) -> str:
+        """Freeze a member as it is now; returns the snapshot's id. Unchanged weights are the same snapshot, recorded once."""
+        learner = self._learners[member.name]
+        state = learner.state()
+        tensors = state if with_moments else {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)}
+        metadata = {"member": member.name, "role": member.role, "frames": str(learner.frames), "version": str(learner.version)}
+        snapshot_id, size = self._store.put(tensors, {**metadata, "generation": str(member.generation)})
+        parent, member.newest_snapshot = member.newest_snapshot, snapshot_id
+        if parent != snapshot_id:
+            clock = (member.generation, learner.version, learner.frames)
+            self._sink.snapshot(SnapshotRecord(snapshot_id, member.name, member.role, *clock, reason, parent, size))
+            self._planner.add_snapshot(SnapshotEntry(snapshot_id, member.name, member.role))
+        return snapshot_id
+
+    def _finish(self, member: Member) -> None:
+        member.finished = True
+        self._snapshot(member, "final")
+        self._planner.set_learning(member.name, False)
+        frames = self._learners[member.name].frames
+        self._sink.event(Event("finish", member.name, frames, f"reached {frames} frames; sits as a frozen opponent from now on"))
+
+    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+
+    def state(self) -> JsonState:
+        return {"games": self.games, "members": [member.state() for member in self.members.values()], "window": self.window.state()}
+
+    def load(self, state: JsonState) -> None:
+        """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved."""
+        self.games = state["games"]
+        self.window.load(state["window"])
+        stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
+        if set(stored) != set(self.members):
+            raise EngineError(f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}")
+        self.members = stored
+        for member in self.members.values():
+            if member.finished and self._learners[member.name].frames < self._config.stop_at_frames:
+                member.finished = False
+                self._planner.set_learning(member.name, True)

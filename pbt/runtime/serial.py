@@ -1,0 +1,115 @@
+"""The serial placement: every component in one process, in one fixed order. The reference for the others."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from pbt.errors import PbtError
+from pbt.population.ports import ControlSource, RunSink, SnapshotStore
+from pbt.records import Directive, GameKind
+from pbt.runtime.assembly import Population, Trainee
+from pbt.transport.messages import GameEnd, SlotFull
+
+# Beyond this many uncommitted games training waits for the league.
+MAX_BACKLOG_GAMES = 100_000
+BACKLOG_TIMEOUT_S = 60.0
+
+
+class SerialEngine:
+    """Turns the crank of one population until every member reached its stop and the closing evaluation is played, or somebody asks to stop."""
+
+    def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
+        self.population = population
+        self._sink, self._store, self._control = sink, store, control
+        self._trainees = {policy: trainee for policy, trainee in enumerate(population.trainees)}
+        self.games: Counter[GameKind] = Counter()
+        self.rows_trained = 0
+        self.stage_s: Counter[str] = Counter()
+
+    @property
+    def done(self) -> bool:
+        """Every member finished, the closing evaluation handed out and its last game over."""
+        population = self.population
+        return population.controller.finished and population.planner.closing_games == 0 and not population.worker.busy
+
+    def run(self, between_turns: Callable[[], None]) -> bool:
+        """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. Returns True when done, False when stopped."""
+        while not self.done:
+            if self._control.stop_requested():
+                return False
+            self.turn()
+            between_turns()
+            self._wait_for_league()
+        return True
+
+    def turn(self) -> None:
+        """One turn of the crank: act, step, learn."""
+        population, started = self.population, time.perf_counter()
+        for request in population.worker.requests():
+            population.worker.receive(population.server.serve(request))
+        acted = time.perf_counter()
+        messages = population.worker.advance()
+        stepped = time.perf_counter()
+        for message in messages:
+            self._route(message)
+        for trainee in population.trainees:
+            self._learn(trainee)
+        self.stage_s.update(infer=acted - started, simulate=stepped - acted, learn=time.perf_counter() - stepped)
+
+    def _route(self, message: SlotFull | GameEnd) -> None:
+        population = self.population
+        if isinstance(message, GameEnd):
+            self.games[message.plan.kind] += 1
+            population.controller.on_game(message)
+            return
+        trainee = self._trainees[message.policy]
+        member = population.controller.members[trainee.name]
+        for permit in trainee.batcher.add(message, member.generation, refuse="finished" if member.finished else ""):
+            population.worker.permit(permit)
+
+    def _learn(self, trainee: Trainee) -> None:
+        population = self.population
+        while (taken := trainee.batcher.take()) is not None:
+            batch, permits = taken
+            for permit in permits:
+                population.worker.permit(permit)
+            stats = trainee.learner.update(batch)
+            self.rows_trained += stats.rows
+            trainee.published.publish(trainee.learner.model.state_dict(), trainee.learner.version)
+            directive = population.controller.on_update(trainee.name, stats)
+            if directive is not None:
+                self._apply(trainee, directive)
+            if population.controller.members[trainee.name].finished:
+                for permit in trainee.batcher.discard("finished"):
+                    population.worker.permit(permit)
+
+    def _apply(self, trainee: Trainee, directive: Directive) -> None:
+        """Put a round's directive in force. After a copy no row of the replaced weights reaches the learner."""
+        population, learner = self.population, trainee.learner
+        if directive.copy_snapshot is not None:
+            learner.copy_from(self._store.load(directive.copy_snapshot))
+            trainee.published.publish(learner.model.state_dict(), learner.version)
+        population.controller.applied(directive)
+        member = population.controller.members[trainee.name]
+        learner.set_hyperparams(member.typed_hyperparams)
+        if directive.copy_snapshot is not None:
+            population.worker.regenerate(member.policy, member.generation)
+            for permit in trainee.batcher.discard("generation"):
+                population.worker.permit(permit)
+
+    def _wait_for_league(self) -> None:
+        if self._sink.backlog <= MAX_BACKLOG_GAMES:
+            return
+        try:
+            self._sink.drain(BACKLOG_TIMEOUT_S)
+        except PbtError as error:
+            raise PbtError(f"training stopped: {self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}: {error}") from error
+
+    # --- accounting ------------------------------------------------------------------------------------------------------------------------
+
+    def dropped(self) -> Counter[str]:
+        """Rows produced and never trained, by reason."""
+        total: Counter[str] = Counter()
+        for part in (*self.population.worker.fillers, *(trainee.batcher for trainee in self.population.trainees)):
+            total.update(part.dropped)
+        return total

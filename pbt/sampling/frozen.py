@@ -1,0 +1,53 @@
+"""Frozen opponents: a bounded number of policy slots for snapshots and scripted players, loaded when first seated, evicted when longest unused."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from pbt.records import PlayerRef
+from pbt.sampling.policy_server import HostedPolicy, PolicyServer
+
+LoadPolicy = Callable[[PlayerRef, int], HostedPolicy]
+"""(player, role index) -> the policy that plays it. Raises: SnapshotError when its weights are gone."""
+
+Seated = tuple[PlayerRef, int]
+
+
+class FrozenPool:
+    """Policy slots `first` .. `first + slots - 1` of the server's table."""
+
+    def __init__(self, server: PolicyServer, first: int, slots: int, load: LoadPolicy) -> None:
+        self._server, self._load = server, load
+        self._unassigned = list(range(first + slots - 1, first - 1, -1))
+        # least recently seated first
+        self._policies: OrderedDict[Seated, int] = OrderedDict()
+        self._users: dict[Seated, int] = {}
+
+    def acquire(self, players: list[Seated]) -> list[int] | None:
+        """Policy slots for these players, kept resident until released; None while too many others are seated."""
+        missing = {seated for seated in players if seated not in self._policies}
+        evictable = [seated for seated, users in self._users.items() if users == 0 and seated not in players]
+        if len(missing) > len(self._unassigned) + len(evictable):
+            return None
+        for seated in players:
+            if seated not in self._policies:
+                self._attach(seated, players)
+            self._policies.move_to_end(seated)
+            self._users[seated] += 1
+        return [self._policies[seated] for seated in players]
+
+    def release(self, players: list[Seated]) -> None:
+        for seated in players:
+            self._users[seated] -= 1
+
+    def _attach(self, seated: Seated, keep: list[Seated]) -> None:
+        hosted = self._load(*seated)
+        if not self._unassigned:
+            oldest = next(other for other in self._policies if self._users[other] == 0 and other not in keep)
+            policy = self._policies.pop(oldest)
+            del self._users[oldest]
+            self._server.detach(policy)
+            self._unassigned.append(policy)
+        policy = self._unassigned.pop()
+        self._server.attach(policy, hosted)
+        self._policies[seated] = policy
+        self._users[seated] = 0

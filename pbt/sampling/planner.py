@@ -1,0 +1,153 @@
+"""The next game of every table of a training run: who sits where, with which seed. Everything is a function of (run seed, table, count) and of stored state."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbt.config.schema import RunConfig
+from pbt.records import PlayerRef
+from pbt.sampling.frozen import FrozenPool, Seated
+from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, seat_evaluation_game, seat_training_game
+from pbt.seeding import generator, integer
+from pbt.transport.messages import GamePlan, JsonState, SeatPlan
+
+
+@dataclass
+class Entrant:
+    """A member as the planner knows it. policy: its index in the policy table."""
+
+    entry: MemberEntry
+    policy: int
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class GameFacts:
+    """What the planner must know of the game: the role name of every seat, whether chance plays, its scripted players."""
+
+    seat_roles: tuple[str, ...]
+    role_index: dict[str, int]
+    chance: bool
+    scripted: tuple[str, ...]
+
+
+class TrainingPlanner:
+    """Hands out training games around learning members and, for a share of all games, evaluation games between frozen snapshots.
+
+    When nobody learns any more it hands out `closing_games` evaluation games, then nothing.
+    """
+
+    def __init__(self, config: RunConfig, facts: GameFacts, entrants: Sequence[Entrant], frozen: FrozenPool) -> None:
+        self._config, self._facts, self._frozen = config, facts, frozen
+        self._entrants = {entrant.entry.name: entrant for entrant in entrants}
+        self._snapshots: list[SnapshotEntry] = []
+        self._counts = [0] * config.sampling.environments
+        self._evaluated: Counter[str] = Counter()
+        self.closing_games = config.evaluation.final_games * len(entrants)
+
+    # --- what the controller tells ---------------------------------------------------------------------------------------------------------
+
+    def add_snapshot(self, entry: SnapshotEntry) -> None:
+        self._snapshots.append(entry)
+
+    def remove_snapshots(self, snapshot_ids: set[str]) -> None:
+        self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
+
+    def set_generation(self, member: str, generation: int) -> None:
+        self._entrants[member].generation = generation
+
+    def set_learning(self, member: str, learning: bool) -> None:
+        entrant = self._entrants[member]
+        entrant.entry = MemberEntry(entrant.entry.name, entrant.entry.role, learning)
+        if learning:
+            self.closing_games = self._config.evaluation.final_games * len(self._entrants)
+
+    @property
+    def learning(self) -> bool:
+        """Somebody still learns."""
+        return any(entrant.entry.learning for entrant in self._entrants.values())
+
+    # --- what the worker asks --------------------------------------------------------------------------------------------------------------
+
+    def next_game(self, table: int) -> GamePlan | None:
+        """The next game of a table; None when there is nothing (yet) to play."""
+        seed, count = self._config.seed, self._counts[table]
+        rng = generator(seed, "game", table, count)
+        evaluation = rng.random() < self._config.evaluation.share
+        if self.learning:
+            players = self._evaluation_players(rng) if evaluation else None
+            evaluation = players is not None
+            players = players or self._training_players(rng)
+        elif self.closing_games:
+            evaluation, players = True, self._evaluation_players(rng)
+        else:
+            return None
+        seats = self._seat(players, evaluation) if players else None
+        if seats is None:
+            return None
+        self._counts[table] += 1
+        game_seed = integer(seed, "game seed", table, count, bits=31)
+        noise = ("action", table, count)
+        if not evaluation:
+            return GamePlan(count, "training", game_seed, seats, noise)
+        if not self.learning:
+            self.closing_games -= 1
+        self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
+        opening = 0 if self._facts.chance else self._config.evaluation.opening_plies
+        return GamePlan(count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True)
+
+    def game_over(self, plan: GamePlan) -> None:
+        """The game was finished or voided: its frozen players need not stay resident."""
+        self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
+
+    def _training_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...]:
+        members = [entrant.entry for entrant in self._entrants.values()]
+        matchmaking = self._config.matchmaking
+        return seat_training_game(rng, self._facts.seat_roles, members, self._snapshots, matchmaking.past_share, matchmaking.past_window)
+
+    def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
+        return seat_evaluation_game(rng, self._facts.seat_roles, self._snapshots, self._facts.scripted, self._evaluated)
+
+    def _seat(self, players: tuple[PlayerRef, ...], evaluation: bool) -> tuple[SeatPlan, ...] | None:
+        frozen = self._frozen.acquire(self._frozen_seats(players))
+        if frozen is None:
+            return None
+        slots = iter(frozen)
+        return tuple(self._live(player) if player.kind == "member" else SeatPlan(player, next(slots), 0, False) for player in players)
+
+    def _live(self, player: PlayerRef) -> SeatPlan:
+        entrant = self._entrants[player.name]
+        return SeatPlan(player, entrant.policy, entrant.generation, entrant.entry.learning)
+
+    def _frozen_seats(self, players: Sequence[PlayerRef]) -> list[Seated]:
+        roles = zip(players, self._facts.seat_roles, strict=True)
+        return [(player, self._facts.role_index[role]) for player, role in roles if player.kind != "member"]
+
+    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+
+    def state(self) -> JsonState:
+        return {
+            "counts": list(self._counts),
+            "evaluated": dict(self._evaluated),
+            "closing_games": self.closing_games,
+            "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
+            "entrants": {name: [entrant.generation, entrant.entry.learning] for name, entrant in self._entrants.items()},
+        }
+
+    def load(self, state: JsonState) -> None:
+        self._counts = list(state["counts"])
+        self._evaluated = Counter(state["evaluated"])
+        self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
+        for name, (generation, learning) in state["entrants"].items():
+            self.set_generation(name, generation)
+            self.set_learning(name, learning)
+        self.closing_games = state["closing_games"]
+
+    def reseat(self, plan: GamePlan) -> GamePlan:
+        """A stored plan, its frozen players resident again (their slots may differ)."""
+        players = tuple(seat.player for seat in plan.seats)
+        frozen = iter(self._frozen.acquire(self._frozen_seats(players)) or ())
+        seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
+        return plan._replace(seats=seats)
