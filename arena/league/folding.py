@@ -1,0 +1,102 @@
+"""Old training games become counts: per (period, member, opponent) games, wins, draws and losses; their rows go. The newest stay as they are.
+
+A period is a stretch of `period_games` game numbers. A game of several opponents counts once for each, one without another player under opponent 0.
+Voided and superseded games only count as gone. Rounds that were scored from folded games can no longer be recomputed.
+"""
+
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.league.database import immediate
+from arena.league.schema import MAX_NUMBER, TRAINING, folds, game_key, games, incarnations
+
+KEEP_GAMES = 1_000_000
+CHUNK_GAMES = 5_000
+PERIOD_GAMES = 50_000
+
+_FOLD = text("""
+WITH best AS MATERIALIZED (
+    SELECT g.number / :period_games AS period, s.game_id, s.player_id, p.kind, MIN(s.place) AS place, AVG(s.returns) AS returns
+    FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
+    WHERE g.id BETWEEN :first AND :last AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0
+    GROUP BY s.game_id, s.player_id
+)
+INSERT INTO folded_results (population_id, period, member_player_id, opponent_player_id, games, wins, draws, losses, returns)
+SELECT :population_id, m.period, m.player_id, COALESCE(o.player_id, 0), COUNT(*),
+       COALESCE(SUM(m.place < o.place), 0), COALESCE(SUM(m.place = o.place), 0), COALESCE(SUM(m.place > o.place), 0), SUM(m.returns)
+FROM best m LEFT JOIN best o ON o.game_id = m.game_id AND o.player_id <> m.player_id
+WHERE m.kind = 0
+GROUP BY m.period, m.player_id, o.player_id
+ON CONFLICT (population_id, period, member_player_id, opponent_player_id) DO UPDATE SET
+    games = games + excluded.games, wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses,
+    returns = returns + excluded.returns
+""")
+_UNSCORED = text("SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = 1 OR superseded = 1)")
+_DELETE_SEATS = text("""
+DELETE FROM game_seats
+WHERE game_id BETWEEN :first AND :last AND game_id IN (SELECT id FROM games WHERE id BETWEEN :first AND :last AND kind = 0)
+""")
+_DELETE_GAMES = text("DELETE FROM games WHERE id BETWEEN :first AND :last AND kind = 0")
+
+
+class Folding:
+    """Keeps between `keep_games` and `keep_games + chunk_games` training games of one population."""
+
+    def __init__(self, population_id: int, keep_games: int = KEEP_GAMES, chunk_games: int = CHUNK_GAMES, period_games: int = PERIOD_GAMES) -> None:
+        self._population_id, self._keep_games, self._chunk_games, self._period_games = population_id, keep_games, chunk_games, period_games
+        self._kept: int | None = None
+
+    def added(self, training_games: int) -> None:
+        """So many more were committed."""
+        if self._kept is not None:
+            self._kept += training_games
+
+    def step(self, connection: Connection) -> bool:
+        """Fold one chunk in a transaction of its own, if there are that many too many; True when it did. connection: in autocommit."""
+        if self._kept is None:
+            self._kept = self._count(connection)
+        if self._kept < self._keep_games + self._chunk_games:
+            return False
+        with immediate(connection):
+            folded = self._fold_oldest(connection)
+        self._kept -= folded
+        return folded > 0
+
+    def _count(self, connection: Connection) -> int:
+        """Training games kept now; read once, then counted along."""
+        count = select(func.count()).select_from(games).where(games.c.kind == TRAINING)
+        return sum(int(connection.execute(count.where(games.c.id.between(first, last))).scalar_one()) for first, last in self._ranges(connection, 0))
+
+    def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
+        """Game keys (first, last possible) of each incarnation, oldest first, without those up to `behind`."""
+        ids = connection.execute(
+            select(incarnations.c.id).where(incarnations.c.population_id == self._population_id).order_by(incarnations.c.id)
+        ).scalars()
+        ranges = [(max(game_key(incarnation_id, 0), behind + 1), game_key(incarnation_id, MAX_NUMBER)) for incarnation_id in ids]
+        return [(first, last) for first, last in ranges if first <= last]
+
+    def _fold_oldest(self, connection: Connection) -> int:
+        """Fold the oldest chunk, which ends with its incarnation; returns how many games it held."""
+        through = select(folds.c.through_game_id).where(folds.c.population_id == self._population_id)
+        for first, last_possible in self._ranges(connection, connection.execute(through).scalar() or 0):
+            oldest = (
+                select(games.c.id)
+                .where(games.c.id.between(first, last_possible), games.c.kind == TRAINING)
+                .order_by(games.c.id)
+                .limit(self._chunk_games)
+            )
+            chunk = oldest.subquery()
+            count, last = connection.execute(select(func.count(), func.max(chunk.c.id))).one()
+            if count:
+                self._fold(connection, {"first": first, "last": last}, count)
+                return int(count)
+        return 0
+
+    def _fold(self, connection: Connection, keys: dict[str, int], count: int) -> None:
+        unscored = connection.execute(_UNSCORED, keys).scalar_one()
+        connection.execute(_FOLD, {**keys, "population_id": self._population_id, "period_games": self._period_games})
+        connection.execute(_DELETE_SEATS, keys)
+        connection.execute(_DELETE_GAMES, keys)
+        values = {"population_id": self._population_id, "through_game_id": keys["last"], "games": count, "unscored_games": unscored}
+        added = {"through_game_id": keys["last"], "games": folds.c.games + count, "unscored_games": folds.c.unscored_games + unscored}
+        connection.execute(insert(folds).values(**values).on_conflict_do_update(index_elements=["population_id"], set_=added))

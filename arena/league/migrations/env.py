@@ -1,0 +1,10 @@
+"""Alembic's entry: runs on the connection that `arena.league.migrate` hands over, inside that connection's transaction."""
+
+from alembic import context
+
+from arena.league.schema import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, transaction_per_migration=False)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,226 @@
+"""The tables. Rows are written from `pbt.records` in `rows.py` and read back as frozen dataclasses in `queries.py`; nothing else knows them.
+
+A game's key is built, not counted: the incarnation (or match) it belongs to in the high bits, its number there in the low ones. So games of one
+incarnation lie in the order of their numbers, a range of numbers is a range of the table, and a seat knows its game before the game is written.
+"""
+
+from typing import Literal
+
+from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, text
+
+SCHEMA_REVISION = "0001"
+
+NUMBER_BITS = 36
+MAX_NUMBER = (1 << NUMBER_BITS) - 1
+_MATCH_FLAG = 1 << 62
+
+TRAINING, EVALUATION = 0, 1
+MEMBER, SNAPSHOT, SCRIPTED = 0, 1, 2
+PLAYER_KINDS: tuple[Literal["member"], Literal["snapshot"], Literal["scripted"]] = ("member", "snapshot", "scripted")
+
+
+def game_key(incarnation_id: int, number: int) -> int:
+    """Key of game `number` of an incarnation."""
+    return incarnation_id << NUMBER_BITS | number
+
+
+def match_game_key(match_id: int, number: int) -> int:
+    """Key of game `number` of a match."""
+    return _MATCH_FLAG | match_id << NUMBER_BITS | number
+
+
+metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s", "ck": "ck_%(table_name)s_%(constraint_name)s"})
+
+# sqlite_autoincrement: an id is never used again, not even after a deletion; game keys are made of the ids of incarnations and matches.
+populations = Table(
+    "populations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("env_name", Text, nullable=False),
+    Column("env_options", Text, nullable=False),
+    Column("config", Text, nullable=False),
+    Column("versions", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+incarnations = Table(
+    "incarnations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("population_id", Integer, ForeignKey("populations.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("from_checkpoint", Text),
+    Column("first_game", Integer, nullable=False),
+    Index("ux_incarnations_population_id_number", "population_id", "number", unique=True),
+    sqlite_autoincrement=True,
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("population_id", Integer, ForeignKey("populations.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Index("ux_members_population_id_name", "population_id", "name", unique=True),
+)
+
+players = Table(
+    "players",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("population_id", Integer, nullable=False),  # 0 for snapshots and scripted players, which are the same player everywhere
+    Index("ux_players_kind_name_population_id", "kind", "name", "population_id", unique=True),
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("population_id", Integer, ForeignKey("populations.id"), nullable=False),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id"), nullable=False),
+    Column("snapshot_id", Text, nullable=False),
+    Column("member", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("parent_id", Text),
+    Column("size_bytes", Integer, nullable=False),
+    Column("is_anchor", Integer, nullable=False, server_default=text("0")),
+    Column("weights_removed", Integer, nullable=False, server_default=text("0")),
+    Column("after_game", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("superseded", Integer, nullable=False, server_default=text("0")),
+    Index("ux_snapshots_population_id_snapshot_id", "population_id", "snapshot_id", unique=True),
+    Index("ix_snapshots_snapshot_id", "snapshot_id"),
+)
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("env_name", Text, nullable=False),
+    Column("env_options", Text, nullable=False),
+    Column("players", Text, nullable=False),
+    Column("games", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("finished_at", Float),
+    sqlite_autoincrement=True,
+)
+
+games = Table(
+    "games",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id")),
+    Column("match_id", Integer, ForeignKey("matches.id")),
+    Column("environment", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("kind", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("end_reason", Text, nullable=False),
+    Column("voided", Integer, nullable=False),
+    Column("superseded", Integer, nullable=False),
+    Column("greedy", Integer, nullable=False),
+    Column("opening_plies", Integer, nullable=False),
+    Column("pair", Integer),
+    Column("committed_at", Integer, nullable=False),
+    Column("trajectory_hash", LargeBinary, nullable=False),
+    Column("actions", LargeBinary),
+    CheckConstraint("(incarnation_id IS NULL) <> (match_id IS NULL)", name="one_source"),
+    Index("ux_games_incarnation_id_environment_count", "incarnation_id", "environment", "count", unique=True),
+    Index("ux_games_match_id_environment_count", "match_id", "environment", "count", unique=True, sqlite_where=text("match_id IS NOT NULL")),
+    # One game in twenty is an evaluation game and every rating reads them all; training games are read by range of numbers.
+    Index("ix_games_evaluation", "id", sqlite_where=text("kind = 1")),
+)
+
+# No foreign key to players: its check would need an index on player_id, which costs more than the table's own row.
+game_seats = Table(
+    "game_seats",
+    metadata,
+    Column("game_id", Integer, ForeignKey("games.id"), primary_key=True),
+    Column("seat", Integer, primary_key=True),
+    Column("player_id", Integer, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("version_start", Integer, nullable=False),
+    Column("version_end", Integer, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("returns", Float, nullable=False),
+    Column("points", Float),
+    sqlite_with_rowid=False,
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id"), nullable=False),
+    Column("member", Text, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("frames", Integer, nullable=False),
+    Column("scores", Text, nullable=False),
+    Column("hyperparams", Text, nullable=False),
+    Column("rules", Text, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("directive", Text, nullable=False),
+    Column("after_game", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("superseded", Integer, nullable=False, server_default=text("0")),
+    Index("ux_rounds_incarnation_id_member_round", "incarnation_id", "member", "round", unique=True),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("member", Text),
+    Column("frames", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("after_game", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("superseded", Integer, nullable=False, server_default=text("0")),
+    Index("ux_events_incarnation_id_position", "incarnation_id", "position", unique=True),
+)
+
+folded_results = Table(
+    "folded_results",
+    metadata,
+    Column("population_id", Integer, ForeignKey("populations.id"), primary_key=True),
+    Column("period", Integer, primary_key=True),
+    Column("member_player_id", Integer, primary_key=True),
+    Column("opponent_player_id", Integer, primary_key=True),
+    Column("games", Integer, nullable=False),
+    Column("wins", Integer, nullable=False),
+    Column("draws", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    Column("returns", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+folds = Table(
+    "folds",
+    metadata,
+    Column("population_id", Integer, ForeignKey("populations.id"), primary_key=True),
+    Column("through_game_id", Integer, nullable=False),
+    Column("games", Integer, nullable=False),
+    Column("unscored_games", Integer, nullable=False),
+)

@@ -1,0 +1,121 @@
+"""One batch of records into rows, inside the caller's transaction. Repeating a batch changes nothing."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.league.matches import Match
+from arena.league.populations import Incarnation
+from arena.league.rows import GAME_COLUMNS, SEAT_COLUMNS, Row, event_values, game_row, insert_sql, round_values, seat_row, snapshot_values
+from arena.league.schema import (
+    MEMBER,
+    PLAYER_KINDS,
+    events,
+    game_key,
+    game_seats,
+    games,
+    match_game_key,
+    players,
+    rounds,
+    snapshots,
+)
+from pbt.errors import EngineError
+from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row other than a game's, made in the caller's thread: what cannot be stored is refused where it came from."""
+
+    table: str
+    values: dict[str, Any]
+
+
+def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
+    """position: the event's in its incarnation. Raises: ValueError when a number of a round is nan or infinite."""
+    match record:
+        case RoundRecord():
+            return Entry("rounds", round_values(record))
+        case SnapshotRecord():
+            return Entry("snapshots", snapshot_values(record))
+        case Event():
+            return Entry("events", {**event_values(record), "position": position})
+
+
+class RowStore:
+    """Writes for one source. Remembers player ids and the last game's number, both only of what was committed."""
+
+    def __init__(self, source: Incarnation | Match) -> None:
+        self._training = isinstance(source, Incarnation)
+        self._incarnation_id = source.id if isinstance(source, Incarnation) else None
+        self._match_id = None if isinstance(source, Incarnation) else source.id
+        self._population_id = source.population_id if isinstance(source, Incarnation) else 0
+        self._last_game = source.first_game - 1 if isinstance(source, Incarnation) else -1
+        self._new_last_game = self._last_game
+        self._player_ids: dict[tuple[str, str], int] = {}
+        self._new_player_ids: dict[tuple[str, str], int] = {}
+
+    def committed(self) -> None:
+        self._last_game = self._new_last_game
+        self._player_ids.update(self._new_player_ids)
+        self._new_player_ids.clear()
+
+    def rolled_back(self) -> None:
+        self._new_last_game = self._last_game
+        self._new_player_ids.clear()
+
+    def write(self, connection: Connection, batch: Sequence[GameRecord | Entry]) -> None:
+        """Raises: EngineError on a record that cannot be a row; sqlalchemy's errors."""
+        game_rows: list[Row] = []
+        seat_rows: list[Row] = []
+        now = time.time()
+        for item in batch:
+            if isinstance(item, GameRecord):
+                self._add_game(connection, item, int(now), game_rows, seat_rows)
+                self._new_last_game = item.number
+            else:
+                self._write_entry(connection, item, now)
+        if game_rows:
+            connection.exec_driver_sql(insert_sql(games, GAME_COLUMNS, ("id",)), game_rows)
+            connection.exec_driver_sql(insert_sql(game_seats, SEAT_COLUMNS, ("game_id", "seat")), seat_rows)
+
+    def _add_game(self, connection: Connection, game: GameRecord, now: int, game_rows: list[Row], seat_rows: list[Row]) -> None:
+        source = self._incarnation_id
+        key = game_key(source, game.number) if source is not None else match_game_key(self._match_id or 0, game.number)
+        game_rows.append(game_row(key, source, self._match_id, game, now))
+        for seat, record in enumerate(game.seats):
+            player = record.player
+            player_id = self._player_ids.get((player.kind, player.name)) or self._find_player(connection, player)
+            seat_rows.append(seat_row(key, seat, player_id, record))
+
+    def _find_player(self, connection: Connection, player: PlayerRef) -> int:
+        name = (player.kind, player.name)
+        known = self._new_player_ids.get(name)
+        if known is not None:
+            return known
+        kind = PLAYER_KINDS.index(player.kind)
+        if kind == MEMBER and not self._training:
+            raise EngineError(f"player {player.name}: a live member in a match; expected its snapshot")
+        values = {"kind": kind, "name": player.name, "population_id": self._population_id if kind == MEMBER else 0}
+        connection.execute(insert(players).values(**values).on_conflict_do_nothing())
+        found = select(players.c.id).where(*(players.c[column] == value for column, value in values.items()))
+        player_id = int(connection.execute(found).scalar_one())
+        self._new_player_ids[name] = player_id
+        return player_id
+
+    def _write_entry(self, connection: Connection, item: Entry, now: float) -> None:
+        values = {**item.values, "incarnation_id": self._incarnation_id, "after_game": self._new_last_game, "created_at": now}
+        if item.table == "snapshots":
+            values["population_id"] = self._population_id
+            again = {"superseded": 0, "weights_removed": 0, "incarnation_id": self._incarnation_id, "after_game": self._new_last_game}
+            gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
+            # A resumed training may make the very snapshot again that its own resume had superseded.
+            keep = insert(snapshots).values(**values)
+            connection.execute(keep.on_conflict_do_update(index_elements=["population_id", "snapshot_id"], set_=again, where=gone))
+            return
+        table, key = (rounds, ["incarnation_id", "member", "round"]) if item.table == "rounds" else (events, ["incarnation_id", "position"])
+        connection.execute(insert(table).values(**values).on_conflict_do_nothing(index_elements=key))

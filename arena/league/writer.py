@@ -1,0 +1,204 @@
+"""The league's one writer per process: records go in at once, a thread commits them soon after, in the order given.
+
+A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first. A database error stops nothing: the same rows
+are tried again, with a growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from arena.league.database import League, immediate
+from arena.league.folding import Folding
+from arena.league.matches import Match
+from arena.league.populations import Incarnation
+from arena.league.store import Entry, RowStore, entry
+from pbt.errors import EngineError, PbtError
+from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+
+COMMIT_EVERY_S = 0.25
+COMMIT_GAMES = 1000
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+
+# What a failing commit may raise: the database, or a record whose numbers SQLite cannot hold. All are tried again: giving up would lose rows.
+_FAILURES = (SQLAlchemyError, PbtError, ValueError, TypeError, OverflowError)
+
+
+class LeagueWriter:
+    """Rows of one incarnation, or of one match. Every call but `drain` and `close` returns at once; calls from several threads are allowed.
+
+    on_trouble  called from the writer's thread with what is wrong when a commit fails, and with None when one succeeds again
+    folding     None: a training source folds its population's oldest games at the default limits
+    """
+
+    def __init__(
+        self,
+        league: League,
+        source: Incarnation | Match,
+        *,
+        on_trouble: Callable[[str | None], None] | None = None,
+        folding: Folding | None = None,
+    ) -> None:
+        if league.read_only:
+            raise PbtError(f"league {league.path} is open for reading only")
+        self.trouble: str | None = None
+        self._league, self._on_trouble = league, on_trouble
+        self._training = isinstance(source, Incarnation)
+        self._folding = folding or (Folding(source.population_id) if isinstance(source, Incarnation) else None)
+        self._store = RowStore(source)
+        self._waiting: deque[GameRecord | Entry] = deque()
+        self._given = self._committed = self._given_games = self._committed_games = self._events = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._wake = threading.Event()
+        self._stop_retrying = threading.Event()
+        self._connection: Connection | None = None
+        self._thread = threading.Thread(target=self._run, name="league-writer", daemon=True)
+        self._thread.start()
+
+    def game(self, record: GameRecord) -> None:
+        with self._changed:
+            self._waiting.append(record)
+            self._given += 1
+            self._given_games += 1
+        if len(self._waiting) >= COMMIT_GAMES and not self._wake.is_set():
+            self._wake.set()
+
+    def round(self, record: RoundRecord) -> None:
+        """Raises: ValueError when a number in it is nan or infinite."""
+        self._give(record)
+
+    def snapshot(self, record: SnapshotRecord) -> None:
+        self._give(record)
+
+    def event(self, event: Event) -> None:
+        self._give(event)
+
+    def _give(self, record: RoundRecord | SnapshotRecord | Event) -> None:
+        if not self._training:
+            raise EngineError(f"a {type(record).__name__} in a match: only games belong there")
+        with self._changed:
+            self._waiting.append(entry(record, self._events))
+            self._given += 1
+            self._events += isinstance(record, Event)
+
+    @property
+    def backlog(self) -> int:
+        """Games given and not yet committed."""
+        return self._given_games - self._committed_games
+
+    def drain(self, timeout_s: float) -> None:
+        """Return when everything given before this call is committed. Raises: PbtError saying why when that takes longer."""
+        target = self._given
+        self._wake.set()
+        with self._changed:
+            done = self._changed.wait_for(lambda: self._committed >= target or not self._thread.is_alive(), timeout_s)
+            if self._committed >= target:
+                return
+            missing = target - self._committed
+        why = self.trouble or ("it is still writing" if done is False else "its thread ended; see the traceback above")
+        raise PbtError(f"league {self._league.path}: {missing} rows were not committed within {timeout_s:g} s: {why}")
+
+    def close(self, timeout_s: float = 30.0) -> None:
+        """Drain, then end the thread. Raises: PbtError when rows could not be committed; the thread ends then, too."""
+        try:
+            if self._thread.is_alive():
+                self.drain(timeout_s)
+        finally:
+            self._closing = True
+            self._stop_retrying.set()
+            self._wake.set()
+            self._thread.join(timeout_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                self._wake.wait(COMMIT_EVERY_S)
+                self._wake.clear()
+                self._commit_waiting()
+        finally:
+            self._disconnect()
+            with self._changed:
+                self._changed.notify_all()
+
+    def _commit_waiting(self) -> None:
+        while self._waiting and not self._closing:
+            batch = [self._waiting.popleft() for _ in range(min(COMMIT_GAMES, len(self._waiting)))]
+            if not self._retry(partial(self._commit, batch)):
+                return
+            counted = [item for item in batch if isinstance(item, GameRecord)]
+            with self._changed:
+                self._committed += len(batch)
+                self._committed_games += len(counted)
+                self._changed.notify_all()
+            if self._folding is not None:
+                self._folding.added(sum(game.kind == "training" for game in counted))
+                self._fold()
+
+    def _commit(self, batch: list[GameRecord | Entry]) -> None:
+        connection = self._connected()
+        try:
+            with immediate(connection):
+                self._store.write(connection, batch)
+        except BaseException:
+            self._store.rolled_back()
+            raise
+        self._store.committed()
+
+    def _fold(self) -> None:
+        """Once, after a commit; what fails here is named and left for the next time, for it must not hold up new rows."""
+        assert self._folding is not None
+        try:
+            self._folding.step(self._connected())
+        except _FAILURES as error:
+            self._disconnect()
+            self._tell(f"folding old games: {_words(error)}")
+
+    def _retry(self, action: Callable[[], object]) -> bool:
+        """Do it until it succeeds; False when the writer was closed before that."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                action()
+            except _FAILURES as error:
+                self._disconnect()
+                self._tell(_words(error))
+            else:
+                self._tell(None)
+                return True
+            if self._stop_retrying.wait(pause_s):
+                return False
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _tell(self, trouble: str | None) -> None:
+        if trouble == self.trouble:
+            return
+        self.trouble = trouble
+        if self._on_trouble is not None:
+            self._on_trouble(trouble)
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._league.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _words(error: Exception) -> str:
+    return str(error.orig) if isinstance(error, DBAPIError) else f"{type(error).__name__}: {error}"
