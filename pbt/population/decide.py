@@ -1,7 +1,7 @@
 """One PBT decision, pure: who copies whom, and what mutates (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
 
 Randomness comes from generator(run seed, "pbt", member, round) alone, in one fixed order: one number for the donor, then two for each value (does it
-mutate; up or down), the values in the order learning_rate, entropy_coef, adam_beta1, shaping terms by name. All are drawn whether used or not, so what
+mutate; up or down), the values in the order learning_rate, entropy_coef, adam_beta1, shaping terms by name. All are drawn, used or not, so what
 happens to one value never depends on another. Every number is a plain float: a decision replayed from stored JSON is the same to the last bit.
 """
 
@@ -122,7 +122,7 @@ def decide(
     scores       of every member of the member's role, itself included;  hyperparams: of the same members, flat
     seed         the run seed
 
-    Ranked members in the top k keep everything, the others mutate; those in the bottom k first take over a random one of the top k when it is ahead by
+    Ranked members in the top k keep everything, the others mutate; those in the bottom k first copy a random one of the top k if it is ahead by
     at least `copy_gap`. Fewer than 3 ranked: nobody copies. Raises: EngineError when the inputs contradict each other.
     """
     own = _checked(member, scores, hyperparams)

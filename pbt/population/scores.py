@@ -1,4 +1,4 @@
-"""What PBT ranks: points per training game over a member's newest games since its last copy. Pure; the same from live records and from stored rows."""
+"""What PBT ranks: points per training game over a member's newest games since its last copy. Pure; the same from live records and stored rows."""
 
 import math
 from collections import deque

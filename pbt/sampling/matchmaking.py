@@ -90,7 +90,7 @@ def seat_evaluation_game(
     snapshots     newest last;  scripted: the game's scripted players besides "random", which every game has
     games_played  evaluation games so far by snapshot id (0 where not named)
 
-    The newest snapshot of one member, drawn with odds 1 / (1 + games), sits at a uniformly random seat of its role. Every other seat is drawn on its own:
+    The newest snapshot of one member, drawn with odds 1 / (1 + games), sits at a uniformly random seat of its role. Every other seat is drawn alone:
     "random", a scripted player, its predecessor (same member, same role), or another member's newest snapshot of that seat's role (the same odds).
     """
     newest = _newest_by_member([entry for entry in snapshots if entry.role in seat_roles])

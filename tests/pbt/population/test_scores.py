@@ -1,0 +1,129 @@
+"""Scores: what counts, and that a window recomputed from its game rows is the same to the last bit."""
+
+import json
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbt.errors import EngineError, EnvError
+from pbt.population.scores import Objective, ScoreWindow, as_objective, game_points, recompute_score
+from pbt.records import GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
+
+M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
+OLD_M0 = PlayerRef("snapshot", "m0")
+
+
+def seat(player: PlayerRef, place: int, returns: float = 0.0) -> SeatRecord:
+    return SeatRecord(player, 0, 0, 0, place, returns)
+
+
+def game(*seats: SeatRecord, number: int = 0, kind: GameKind = "training", end_reason: str = "rules") -> GameRecord:
+    return GameRecord(number, 0, number, kind, 1, seats, 10, 10, end_reason, "hash")
+
+
+@pytest.mark.parametrize(
+    ("record", "wins", "returns"),
+    [
+        (game(seat(M0, 0, 1.0), seat(M1, 1, -1.0)), 1.0, 1.0),
+        (game(seat(M1, 0, 1.0), seat(M0, 1, -1.0)), 0.0, -1.0),
+        (game(seat(M0, 0, 0.5), seat(M1, 0, 0.5)), 0.0, 0.5),
+        (game(seat(M0, 0, 1.0), seat(OLD_M0, 1)), 1.0, 1.0),
+        (game(seat(M0, 0, 1.0), seat(M0, 1, -1.0)), None, 0.0),
+        (game(seat(M0, 0, 3.0)), None, 3.0),
+        (game(seat(M0, 2, 1.0), seat(M1, 1), seat(M0, 0, 2.0)), 1.0, 1.5),
+        (game(seat(M0, 0, 1.0), seat(M0, 0, 2.0), seat(M1, 2)), 1.0, 1.5),
+        (game(seat(M0, 0), seat(M0, 2), seat(M1, 0)), 0.0, 0.0),
+        (game(seat(OLD_M0, 0), seat(M1, 1)), None, None),
+        (game(seat(M0, 0), seat(M1, 1), kind="evaluation"), None, None),
+        (game(seat(M0, 0), seat(M1, 1), end_reason="voided: worker died"), None, None),
+        (game(seat(M0, 0), seat(PlayerRef("scripted", "random"), 1)), 1.0, 0.0),
+    ],
+)
+def test_points_of_a_game(record: GameRecord, wins: float | None, returns: float | None) -> None:
+    assert game_points(record, "m0", "wins") == wins
+    assert game_points(record, "m0", "return") == returns
+
+
+def test_a_return_that_is_no_number_is_an_error_of_the_game() -> None:
+    with pytest.raises(EnvError, match="game 7: the return of m0 is nan"):
+        game_points(game(seat(M0, 0, math.nan), number=7), "m0", "return")
+
+
+def test_objective_words() -> None:
+    assert as_objective("wins") == "wins"
+    with pytest.raises(EngineError, match="expected"):
+        as_objective("points")
+
+
+def random_games(seed: int, count: int) -> list[GameRecord]:
+    rng = random.Random(seed)
+    games: list[GameRecord] = []
+    number = 0
+    for _ in range(count):
+        number += rng.randint(1, 3)
+        players = [rng.choice([M0, M1, PlayerRef("member", "m2"), OLD_M0]) for _ in range(rng.randint(1, 3))]
+        seats = [seat(player, rng.randint(0, 1), rng.uniform(-1e3, 1e3) * 10 ** rng.randint(-9, 9)) for player in players]
+        kind: GameKind = "training" if rng.random() < 0.8 else "evaluation"
+        games.append(game(*seats, number=number, kind=kind, end_reason=rng.choice(["rules", "rules", "rules", "voided: test"])))
+    return games
+
+
+@pytest.mark.parametrize("objective", ["wins", "return"])
+@given(seed=st.integers(0, 10**6), count=st.integers(0, 60), score_games=st.integers(1, 20), restart_at=st.integers(0, 60))
+def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, seed: int, count: int, score_games: int, restart_at: int) -> None:
+    games = random_games(seed, count)
+    window = ScoreWindow(objective, score_games)
+    for index, record in enumerate(games):
+        if index == restart_at:
+            window.restart("m0")
+        if index == count // 2:
+            saved = json.loads(json.dumps(window.state()))
+            window = ScoreWindow(objective, score_games)
+            window.load(saved)
+        window.add(record)
+    shuffled = random.Random(seed).sample(games, len(games))
+    for member in ("m0", "m1", "m2", "nobody"):
+        score = window.score(member)
+        since = restart_at if member == "m0" and restart_at < count else 0
+        points = [value for record in games[since:] if (value := game_points(record, member, objective)) is not None][-score_games:]
+        assert score.games == len(points)
+        if points:
+            assert score.objective == pytest.approx(float(sum(map(Fraction, points)) / len(points)), rel=1e-15)
+        assert recompute_score(score, shuffled, objective) == score
+
+
+def test_no_games_yet() -> None:
+    assert ScoreWindow("wins", 5).score("m0") == MemberScore("m0", 0, 0.0, -1, -1)
+
+
+def test_an_altered_row_changes_the_recomputed_score() -> None:
+    games = [game(seat(M0, number % 2), seat(M1, 1 - number % 2), number=number) for number in range(10)]
+    window = ScoreWindow("wins", 100)
+    for record in games:
+        window.add(record)
+    stored = window.score("m0")
+    flipped = replace(games[3], seats=tuple(replace(one, place=1 - one.place) for one in games[3].seats))
+    assert recompute_score(stored, [*games[:3], flipped, *games[4:]], "wins") != stored
+    assert recompute_score(stored, games[1:], "wins") != stored
+    assert recompute_score(stored, [*games, *games[4:5]], "wins") != stored
+
+
+def test_a_smaller_window_after_a_resume_keeps_the_newest() -> None:
+    window = ScoreWindow("wins", 10)
+    for number in range(10):
+        window.add(game(seat(M0, 0), seat(M1, 1), number=number))
+    smaller = ScoreWindow("wins", 3)
+    smaller.load(window.state())
+    assert smaller.score("m0") == MemberScore("m0", 3, 1.0, 7, 9)
+
+
+def test_game_numbers_must_ascend() -> None:
+    window = ScoreWindow("wins", 10)
+    window.add(game(seat(M0, 0), seat(M1, 1), number=5))
+    with pytest.raises(EngineError, match="game 5 of m"):
+        window.add(game(seat(M0, 0), seat(M1, 1), number=5))
