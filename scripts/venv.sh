@@ -96,6 +96,7 @@ export TMPDIR PIP_USER PIP_DISABLE_PIP_VERSION_CHECK
 log="$venv/install.log"
 : > "$log"
 pip_install() { "$venv/bin/python" -m pip install --log "$log" "$@" </dev/null >&2; }
+pip_try() { "$venv/bin/python" -m pip install --log "$log" "$@" </dev/null >&2 2>/dev/null; }   # progress, but no complaints
 explain() {
     if grep -qi "no space left on device" "$log"; then fail "the disk is full: $cpu_disk_gb GB are needed in $(pwd)"; fi
     if grep -qE "error: command '?[^ ]*(gcc|cc|g\+\+)|Python\.h: No such file" "$log"; then
@@ -126,8 +127,8 @@ install_torch() {
     fi
     say "[2/3] Installing PyTorch, CPU build (no NVIDIA driver here): about 200 MB"
     # First from the places pip is set up with on this machine, then from PyTorch's public index.
-    if pip_install "$torch_cpu" 2>/dev/null; then return; fi
-    if reachable "$cpu_index" && pip_install --extra-index-url "$cpu_index" "$torch_cpu"; then return; fi
+    if pip_try "$torch_cpu"; then return; fi
+    if reachable "$cpu_index" && pip_try --extra-index-url "$cpu_index" "$torch_cpu"; then return; fi
     need_disk $cuda_disk_gb "PyTorch with CUDA"
     say "      No CPU build is offered here: taking the default one, which brings CUDA libraries (several GB; works without a GPU, too)"
     : > "$log"

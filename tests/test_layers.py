@@ -30,7 +30,7 @@ PARTS = {
     "config": FACTS,
     "hyperparams": FACTS | {"config"},
     "envs": CONFIG,
-    "models": ENVS | {"transport", "learning.batch"},
+    "models": ENVS | {"transport"},
     "transport": ENVS | {"models"},
     "sampling": WIRES,
     "learning": WIRES,

@@ -1,0 +1,103 @@
+"""Config against game, and edits against a population that has started."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from pbt.config.resume import EDITABLE, changes, diff_shapes
+from pbt.config.schema import EnvConfig, EvaluationConfig, LearningConfig, MemberOverride, ModelConfig, PbtConfig, PopulationConfig, RunConfig
+from pbt.config.semantics import check_against_game, member_roles
+from pbt.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class FakeRole:
+    name: str
+
+
+@dataclass(frozen=True)
+class FakeGame:
+    roles: tuple[FakeRole, ...] = (FakeRole("hider"), FakeRole("seeker"))
+    reward_terms: tuple[str, ...] = ("win", "distance")
+
+
+BASE = RunConfig(env=EnvConfig(name="x"))
+
+
+def with_members(count: int | dict[str, int], **sections: object) -> RunConfig:
+    return RunConfig.model_validate({"env": {"name": "x"}, "population": {"members": count}, **sections})
+
+
+def problems_of(config: RunConfig) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        check_against_game(config, FakeGame(), "run.toml")
+    return caught.value.problems
+
+
+def test_members_are_numbered_through_the_roles() -> None:
+    assert member_roles(with_members(2), ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b", "m3": "b"}
+    assert member_roles(with_members({"b": 1, "a": 2}), ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b"}
+
+
+def test_a_fitting_config_passes() -> None:
+    check_against_game(with_members({"hider": 1, "seeker": 2}, members={"m2": {"shaping": {"win": 2.0}}}), FakeGame())
+    check_against_game(with_members(3, members={"m5": {"learning_rate": 0.0}}, learning={"shaping": {"distance": 0.1}}), FakeGame())
+
+
+def test_roles_must_be_those_of_the_game() -> None:
+    assert problems_of(with_members({"hidr": 1, "seeker": 2})) == (
+        "population.members.hidr: no such role in this game; did you mean hider?",
+        "population.members.hider: missing; every role needs members; add hider = 4 (roles: hider, seeker)",
+    )
+
+
+def test_members_and_terms_must_exist_and_all_problems_come_together() -> None:
+    config = with_members(2, members={"m9": {"shaping": {"wim": 1.0}}, "best": {"learning_rate": 0.1}}, learning={"shaping": {"kills": 1.0}})
+    first, second, third, fourth = problems_of(config)
+    assert first == "members.m9: no such member in this game; it has m0 to m3"
+    assert second == "members.best: no such member in this game; it has m0 to m3"
+    assert third == "learning.shaping.kills: no such reward term in this game; it has win, distance"
+    assert fourth == "members.m9.shaping.wim: no such reward term in this game; did you mean win?"
+
+
+def test_edits_that_change_shapes_or_streams_are_refused() -> None:
+    new = BASE.model_copy(
+        update={
+            "seed": 2,
+            "model": ModelConfig(hidden=(8,)),
+            "env": EnvConfig(name="y", options={"rows": 3}),
+            "population": PopulationConfig(members=9),
+            "members": {"m0": MemberOverride(learning_rate=0.5)},
+            "stop_at_frames": 7,
+        }
+    )
+    refused = diff_shapes(BASE, new)
+    places = [line.partition(" = ")[0] for line in refused]
+    assert places == ["env.name", "env.options.rows", "members.m0.learning_rate", "model.hidden", "population.members", "seed"]
+    assert refused[3] == (
+        "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name"
+    )
+
+
+def test_other_edits_are_taken() -> None:
+    new = BASE.model_copy(
+        update={
+            "description": "longer",
+            "stop_at_frames": 7,
+            "learning": LearningConfig(learning_rate=0.5, gamma=0.5, shaping={"win": 2.0}),
+            "pbt": PbtConfig(period_frames=10),
+            "evaluation": EvaluationConfig(share=0.5),
+        }
+    )
+    assert diff_shapes(BASE, new) == []
+    assert set(changes(BASE, new)) == {
+        "description", "stop_at_frames", "learning.learning_rate", "learning.gamma", "learning.shaping.win", "pbt.period_frames", "evaluation.share",
+    }  # fmt: skip
+    assert changes(BASE, new)["stop_at_frames"] == (BASE.stop_at_frames, 7)
+
+
+def test_every_editable_key_exists() -> None:
+    for key in EDITABLE:
+        value: object = BASE
+        for name in key.split("."):
+            value = getattr(value, name)
