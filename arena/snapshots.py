@@ -1,0 +1,139 @@
+"""Frozen weights on disk, named by the SHA-256 of their file, and the plan of which ones to keep."""
+
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from torch import Tensor
+
+from pbt.errors import PlayerError, SnapshotError
+from pbt.models.weights import from_bytes, to_bytes
+
+SUFFIX = ".safetensors"
+PART_SUFFIX = ".part"
+_ID = re.compile(r"[0-9a-f]{64}")
+_PREFIX = re.compile(r"[0-9a-f]{1,64}")
+
+
+class FileSnapshotStore:
+    """One file per snapshot in one folder; a file is whole or absent. Many processes may read; one writes (the holder of the population's lock)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
+        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut. Equal weights and metadata give the same id."""
+        content = to_bytes(weights, metadata)
+        snapshot_id = hashlib.sha256(content).hexdigest()
+        path = self.path(snapshot_id)
+        if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
+            return snapshot_id, len(content)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
+        with aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+        self._sync_folder()
+        return snapshot_id, len(content)
+
+    def load(self, snapshot_id: str) -> dict[str, Tensor]:
+        """The tensors by name, on the CPU. Raises: SnapshotError when missing or damaged."""
+        return self._read(snapshot_id)[0]
+
+    def metadata(self, snapshot_id: str) -> dict[str, str]:
+        """What `put` was given beside the weights. Raises: SnapshotError when missing or damaged."""
+        return self._read(snapshot_id)[1]
+
+    def path(self, snapshot_id: str) -> Path:
+        """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""
+        if not _ID.fullmatch(snapshot_id):
+            raise SnapshotError(f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; `arena league` lists ids")
+        return self.folder / f"{snapshot_id}{SUFFIX}"
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes by id of everything stored, by name."""
+        files = sorted(path for path in self.folder.glob(f"*{SUFFIX}") if _ID.fullmatch(path.name.removesuffix(SUFFIX)))
+        return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
+
+    def resolve(self, prefix: str) -> str:
+        """The one stored id that starts with prefix. Raises: PlayerError when none or several do."""
+        found = [snapshot_id for snapshot_id in self.sizes() if snapshot_id.startswith(prefix)] if _PREFIX.fullmatch(prefix) else []
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise PlayerError(
+                f"snapshot {prefix!r}: no stored weights start with that; its weights may have been removed, `arena league` lists the rest"
+            )
+        shown = ", ".join(snapshot_id[: len(prefix) + 6] for snapshot_id in found[:5])
+        raise PlayerError(f"snapshot {prefix!r}: {len(found)} ids start with that ({shown}); give more digits")
+
+    def remove(self, snapshot_ids: Iterable[str]) -> int:
+        """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan that was cut short is simply run again."""
+        freed = 0
+        for path in {self.path(snapshot_id) for snapshot_id in snapshot_ids}:
+            if path.exists():
+                freed += path.stat().st_size
+                path.unlink()
+        if freed:
+            self._sync_folder()
+        return freed
+
+    def remove_leftovers(self) -> None:
+        """Delete what a killed writer left half-written. Only for the holder of the population's lock: another process' file may still be growing."""
+        for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
+            path.unlink()
+
+    def _read(self, snapshot_id: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+        path = self.path(snapshot_id)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
+        found = hashlib.sha256(content).hexdigest()
+        if found != snapshot_id:
+            problem = f"{len(content)} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
+            raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
+        return from_bytes(content, str(path))
+
+    def _sync_folder(self) -> None:
+        """A rename or removal survives a power cut only once its folder is synced."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class RetainedSnapshot(Protocol):
+    """What the plan reads of a SnapshotRecord."""
+
+    @property
+    def snapshot_id(self) -> str: ...
+
+    @property
+    def member(self) -> str: ...
+
+
+def plan_retention(snapshots: Sequence[RetainedSnapshot], keep_newest: int, thinned_every: int, keep_ids: Collection[str]) -> tuple[str, ...]:
+    """The ids whose weights may go, oldest first.
+
+    snapshots      every snapshot the population ever made, oldest first, also those whose weights are gone: positions must not move, or each run
+                   of the plan would thin the tail again
+    keep_newest    so many newest of the whole population stay;  thinned_every: of each member's, the first and every k-th after it stay
+    keep_ids       the best, anchors, and whatever is seated, in a checkpoint, or the source of a copy not yet applied
+
+    Each member's newest stays too: a member that finished early remains an opponent. Parents need not stay: nothing plays them.
+    """
+    kept = set(keep_ids) | {snapshot.snapshot_id for snapshot in snapshots[max(0, len(snapshots) - keep_newest) :]}
+    by_member: dict[str, list[str]] = defaultdict(list)
+    for snapshot in snapshots:
+        by_member[snapshot.member].append(snapshot.snapshot_id)
+    for ids in by_member.values():
+        kept |= {*ids[::thinned_every], ids[-1]}
+    return tuple(dict.fromkeys(snapshot.snapshot_id for snapshot in snapshots if snapshot.snapshot_id not in kept))
