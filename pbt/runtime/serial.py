@@ -8,7 +8,7 @@ from pbt.errors import PbtError
 from pbt.population.ports import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import Population, Trainee
-from pbt.transport.messages import GameEnd, SlotFull
+from pbt.transport.messages import GameEnd, JsonState, SlotFull
 
 # Beyond this many uncommitted games training waits for the league.
 MAX_BACKLOG_GAMES = 100_000
@@ -104,6 +104,14 @@ class SerialEngine:
             self._sink.drain(BACKLOG_TIMEOUT_S)
         except PbtError as error:
             raise PbtError(f"training stopped: {self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}: {error}") from error
+
+    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+
+    def state(self) -> JsonState:
+        return {"games": dict(self.games), "rows_trained": self.rows_trained}
+
+    def load(self, state: JsonState) -> None:
+        self.games, self.rows_trained = Counter(state["games"]), state["rows_trained"]
 
     # --- accounting ------------------------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class RolloutWorker:
         self.tables = [Table(index, make_game()) for index in range(tables)]
         self.fillers = [SlotFiller(slab, self._send) for slab in slabs]
         # (policy, role, greedy) -> seats that wait for an action
-        self._waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
+        self.waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
         # slots travel in messages, seats do not: who asked for which slot's action, by role
         self._asked: list[dict[int, tuple[Table, Seat]]] = [{} for _ in slabs]
         self._ready: list[Table] = []
@@ -48,7 +48,7 @@ class RolloutWorker:
     def requests(self) -> list[ActionRequest]:
         """Seat idle tables, then hand out every waiting row, one request per (policy, role, greedy)."""
         self._seat_idle_tables()
-        waiting, self._waiting = self._waiting, {}
+        waiting, self.waiting = self.waiting, {}
         return [self._request(*key, asking) for key, asking in waiting.items()]
 
     def receive(self, ready: ActionsReady) -> None:
@@ -89,6 +89,11 @@ class RolloutWorker:
     def busy(self) -> bool:
         """A game is being played somewhere."""
         return len(self.idle) < len(self.tables)
+
+    @property
+    def in_motion(self) -> bool:
+        """Actions are on their way or tables wait to be stepped: no cut may be made now."""
+        return bool(self._ready or self._outbox or any(self._asked))
 
     def _send(self, message: WorkerMessage) -> None:
         self._outbox.append(message)
@@ -144,7 +149,7 @@ class RolloutWorker:
             if cause == self._last_error:
                 raise
             self._last_error = cause
-            self._void(table, f"voided: {error}")
+            self.void(table, f"voided: {error}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
         plan = table.plan
@@ -152,7 +157,7 @@ class RolloutWorker:
             heads = self.fillers[seat.role].rows.head_sizes
             self._act(table, seat, opening_action(plan.opening_seed, table.steps, turn, heads))
         else:
-            self._waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
+            self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
 
     def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
         if seat.learning:
@@ -174,14 +179,14 @@ class RolloutWorker:
             self.fillers[seat.role].leave(seat)
         self._end(table, outcome.reason)
 
-    def _void(self, table: Table, reason: str) -> None:
+    def void(self, table: Table, reason: str) -> None:
         """Take a spoiled game back: its rows are rewound, its result does not count, its table gets a new game object."""
         for seat in table.seats:
             self._asked[seat.role].pop(seat.slot, None)
             self.fillers[seat.role].rewind(seat)
-        for key, asking in self._waiting.items():
-            self._waiting[key] = [(asker, seat) for asker, seat in asking if asker is not table]
-        self._waiting = {key: asking for key, asking in self._waiting.items() if asking}
+        for key, asking in self.waiting.items():
+            self.waiting[key] = [(asker, seat) for asker, seat in asking if asker is not table]
+        self.waiting = {key: asking for key, asking in self.waiting.items() if asking}
         self._ready = [other for other in self._ready if other is not table]
         self._end(table, reason)
         table.game.close()

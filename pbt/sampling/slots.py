@@ -13,10 +13,6 @@ class SlotPool:
         self._free = list(range(slots - 1, -1, -1))
         self._parked: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
-    @property
-    def free(self) -> int:
-        return len(self._free)
-
     def take(self) -> int:
         """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
         if not self._free:
@@ -50,6 +46,9 @@ class SlotPool:
     def parked(self) -> list[tuple[int, int]]:
         """(slot, rows written) of every PARKED slot."""
         return [entry for entries in self._parked.values() for entry in entries]
+
+    def free_slots(self) -> set[int]:
+        return set(self._free)
 
     def state(self) -> JsonState:
         return {"free": list(self._free), "parked": {str(policy): entries for policy, entries in self._parked.items() if entries}}

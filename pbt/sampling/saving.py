@@ -1,0 +1,114 @@
+"""A rollout worker's state as plain data, and back: open games are rebuilt by replaying their actions, or voided where a game cannot be replayed."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pbt.envs.contract import SeatTurn
+from pbt.envs.spaces import ActionCodec
+from pbt.errors import EngineError, EnvError
+from pbt.records import PlayerRef
+from pbt.sampling.planner import TrainingPlanner
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.table import Seat, Table, unpack_actions
+from pbt.transport.messages import GamePlan, JsonState, SeatPlan
+from pbt.transport.slab import Slab
+
+
+def save_worker(worker: RolloutWorker) -> JsonState:
+    """Everything but the slabs. Only between two turns of the crank: no action on its way, no table waiting to be stepped."""
+    if worker.in_motion:
+        raise EngineError("the worker was asked for its state in the middle of a turn")
+    return {
+        "tables": [_save_table(table) for table in worker.tables],
+        "idle": [table.index for table in worker.idle],
+        "waiting": [[*key, [[table.index, seat.index] for table, seat in asking]] for key, asking in worker.waiting.items()],
+        "fillers": [{"pool": f.pool.state(), "produced": f.produced, "dropped": dict(f.dropped)} for f in worker.fillers],
+    }
+
+
+def load_worker(worker: RolloutWorker, state: JsonState, planner: TrainingPlanner, *, replayable: bool) -> int:
+    """Put a fresh worker into a saved state; the slabs are filled already. Returns how many open games were voided (all, unless `replayable`)."""
+    for filler, saved in zip(worker.fillers, state["fillers"], strict=True):
+        filler.pool.load(saved["pool"])
+        filler.produced = saved["produced"]
+        filler.dropped.update(saved["dropped"])
+    worker.idle = [worker.tables[index] for index in state["idle"]]
+    for table, saved in zip(worker.tables, state["tables"], strict=True):
+        if saved is not None:
+            _load_table(table, saved, planner)
+    for policy, role, greedy, asking in state["waiting"]:
+        seats = [(worker.tables[table], worker.tables[table].seats[seat]) for table, seat in asking]
+        # A frozen player may have got another policy slot than it had.
+        worker.waiting[(seats[0][1].policy if seats else policy, role, greedy)] = seats
+    lost = 0
+    for table in worker.tables:
+        if table.seats and not (replayable and _replays(table)):
+            worker.void(table, "voided: resumed, and this game cannot be replayed")
+            lost += 1
+    return lost
+
+
+def _save_table(table: Table) -> JsonState | None:
+    if not table.seats:
+        return None
+    return {
+        "plan": table.plan._asdict() | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
+        "seats": [asdict(seat) | {"player": _player(seat.player)} for seat in table.seats],
+        "actions": [[seat, list(action)] for seat, action in table.actions.items()],
+        "due": table.due,
+        "history": table.history,
+        "steps": table.steps,
+    }
+
+
+def _player(player: PlayerRef) -> list[str]:
+    return [player.kind, player.name]
+
+
+def _load_table(table: Table, saved: JsonState, planner: TrainingPlanner) -> None:
+    fields: dict[str, Any] = dict(saved["plan"])
+    seats = tuple(SeatPlan(PlayerRef(kind, name), *rest) for kind, name, *rest in fields.pop("seats"))
+    noise = tuple(fields.pop("noise"))
+    plan = planner.reseat(GamePlan(**fields, seats=seats, noise=noise))
+    table.clear(plan)
+    for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
+        table.seats.append(replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy))
+    table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
+    table.due, table.history, table.steps = saved["due"], list(saved["history"]), saved["steps"]
+
+
+def _replays(table: Table) -> bool:
+    """Bring a fresh game to where the saved one stood."""
+    heads = tuple(len(ActionCodec(table.game.roles[role].action_space).head_sizes) for role in table.game.seat_roles)
+    try:
+        turns = table.game.reset(table.plan.seed)
+        taken: dict[int, tuple[int, ...]] = {}
+        for seat, action in unpack_actions(table.packed_history(), heads):
+            taken[seat] = action
+            if len(taken) == _acting(turns):
+                turns = table.game.step(taken)
+                taken = {}
+    except EnvError:
+        return False
+    return taken == table.actions and _acting(turns) == table.due
+
+
+def _acting(turns: list[SeatTurn]) -> int:
+    return sum(not turn.over for turn in turns)
+
+
+def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
+    """The slots that are not free, and their numbers."""
+    used = np.array([slot for slot in range(slab.slots) if slot not in free], dtype=np.int64)
+    return {"slots": torch.from_numpy(used), **{name: torch.from_numpy(array[used]) for name, array in slab.column.items()}}
+
+
+def load_slab(slab: Slab, saved: dict[str, Tensor]) -> None:
+    used = saved["slots"].numpy()
+    for name, array in slab.column.items():
+        array[used] = saved[name].numpy()
+
