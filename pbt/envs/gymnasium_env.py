@@ -44,11 +44,11 @@ class GymnasiumGame:
         """Act for seat 0."""
         if self._score.over[0] or actions.keys() != {0}:
             raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected seat 0 of a running episode")
+        self._steps += 1
         try:
             seen, reward, terminated, truncated, info = self._env.step(self._decode(actions[0]))
         except Exception as error:
-            raise env_error(self._name, self._seed, self._steps + 1, "player", error) from error
-        self._steps += 1
+            raise env_error(self._name, self._seed, self._steps, "player", error) from error
         rewards = self._score.rewards(0, reward, info)
         observation, mask = self._read(seen, info)
         if terminated or truncated:

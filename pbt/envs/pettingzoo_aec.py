@@ -62,9 +62,9 @@ class PettingZooAEC:
         seat = self._due
         if seat is None or len(actions) != 1 or seat not in actions:
             raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seat that is due, {seat}")
+        self._steps += 1
         try:
             self._env.step(self._decoders[seat](actions[seat]))
-            self._steps += 1
             self._acted[seat] = True
             return self._turns()
         except EnvError:

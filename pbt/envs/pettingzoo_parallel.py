@@ -53,11 +53,11 @@ class PettingZooParallel:
         """Act for every seat that is due. Returns a turn per seat that plays on or ended."""
         if actions.keys() != self._due:
             raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seats that are due, {sorted(self._due)}")
+        self._steps += 1
         try:
             observations, rewards, terminations, truncations, infos = self._env.step(
                 {self._agents[seat]: self._decoders[seat](indices) for seat, indices in actions.items()}
             )
-            self._steps += 1
             return self._turns(observations, rewards, terminations, truncations, infos)
         except EnvError:
             raise

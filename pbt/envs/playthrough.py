@@ -174,6 +174,9 @@ def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
 
 def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
     """What is wrong with the value, at the innermost place that says so; None if it belongs to the space."""
+    advice = "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+    if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
+        return f"{where} is a {type(value).__name__}; expected a numpy array of {space}; {advice}"
     if space.contains(value):
         return None
     parts = list(space.spaces.items()) if isinstance(space, spaces.Dict) else list(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else []
@@ -184,10 +187,7 @@ def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
             return f"{where} has no entry {key!r}; expected {space}"
         if inner:
             return inner
-    advice = "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
     if isinstance(space, spaces.Box):
-        if not isinstance(value, np.ndarray | np.generic):
-            return f"{where} is a {type(value).__name__}; expected a numpy array of {space}; {advice}"
         if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
             return f"{where} has shape {value.shape} and dtype {value.dtype}; expected {space.shape} and {space.dtype}; {advice}"
         bad = np.count_nonzero(~np.isfinite(value))

@@ -50,8 +50,8 @@ def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
         if point.name == name:
             return _load(point)
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
-    raise EnvError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'".replace("  ", " "))
+    hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
+    raise EnvError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'")
 
 
 def is_file_name(name: str) -> bool:

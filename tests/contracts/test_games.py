@@ -1,0 +1,49 @@
+"""The contract of games: every registered game keeps it, and every way to break it is noticed."""
+
+import re
+
+import pytest
+
+from pbt.envs.check import check_game
+from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.registry import BUILTIN, spec
+from pbt.envs.spaces import ActionCodec, ObservationCodec
+from tests.contracts.broken_games import BROKEN, Sound, broken_spec
+
+
+@pytest.mark.parametrize("name", sorted(BUILTIN))
+def test_registered_game_keeps_the_contract(name: str) -> None:
+    registered = spec(name)
+    assert registered.name == name
+    report = check_game(registered)
+    assert report.problems == ()
+    assert report.games == 20
+    assert (report.replayable, report.seed_matters) == (True, registered.chance)
+    assert sum(report.first_places) + report.draws == report.games
+    assert report.steps_per_s > 0
+    assert report.mean_decisions >= 1
+
+
+@pytest.mark.parametrize("name", sorted(BUILTIN))
+def test_registered_game_is_a_game_with_supported_spaces(name: str) -> None:
+    game = spec(name).make()
+    try:
+        assert isinstance(game, Game)
+        for role in game.roles:
+            assert ObservationCodec(role.observation_space).leaves
+            assert ActionCodec(role.action_space).head_sizes
+    finally:
+        game.close()
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_broken_promise_is_named(name: str) -> None:
+    report = check_game(broken_spec(name), seeds=5, max_steps=50)
+    assert not report.ok
+    assert any(re.search(BROKEN[name][1], problem, re.DOTALL) for problem in report.problems), report.problems
+
+
+def test_the_sound_game_behind_the_broken_ones_is_sound() -> None:
+    report = check_game(EnvSpec("sound", Sound, chance=True, replayable=True, winners="more points"), seeds=5, max_steps=50)
+    assert report.problems == ()
+    assert report.mean_decisions == 6
