@@ -46,7 +46,7 @@ class FlatEncoder(nn.Module):
 
     def numbers(self, values: Tensor) -> Tensor:
         """Before normalisation, [N, features] float32."""
-        flat = values.reshape(values.shape[0], -1).to(torch.float32)
+        flat = values.reshape(values.shape[0], self.features).to(torch.float32)
         return flat if self._scale == 1.0 else flat * self._scale
 
     def forward(self, values: Tensor) -> Tensor:
