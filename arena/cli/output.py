@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+_WIDE = 1000
+
 DataOption = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory; else $ARENA_DATA, else ./arena-data.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout.")]
 SetOption = Annotated[
@@ -38,7 +40,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         table.add_column(Text(column.removeprefix(">")), justify="right" if column.startswith(">") else "left")
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
-    Console().print(table)
+    # In a pipe or a file a line is a line.
+    Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
 
 
 def _speakable(value: Any) -> Any:

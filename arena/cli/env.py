@@ -1,0 +1,87 @@
+"""`arena env`: which games there are, and whether one keeps the contract."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from arena.cli.output import JsonOption, print_json, print_table, say
+from pbt.envs.check import CheckReport, check_game
+from pbt.envs.contract import EnvSpec
+from pbt.envs.registry import is_file_name, names, spec
+from pbt.errors import ConfigError, EnvError
+
+app = typer.Typer(no_args_is_help=True, help="Games: which there are, and whether one keeps the contract.")
+
+
+def find_game(name: str, source: str = "game") -> EnvSpec:
+    """The game a person named, files of their own allowed. Raises: ConfigError for a name nobody registered, EnvError for code that fails."""
+    if not is_file_name(name) and name not in names():
+        try:
+            return spec(name)
+        except EnvError as error:
+            raise ConfigError(source, [str(error)]) from None
+    return spec(name, allow_files=True)
+
+
+@app.command("list")
+def list_games(as_json: JsonOption = False) -> None:
+    """Registered games, those of installed packages included."""
+    found: list[EnvSpec] = []
+    for name in names():
+        try:
+            found.append(spec(name))
+        except EnvError as error:
+            say(f"warning: {error}")
+    if as_json:
+        print_json([{"name": game.name, "description": game.description, "chance": game.chance, "opponents": opponents(game)} for game in found])
+    else:
+        rows = [(game.name, "yes" if game.chance else "no", ", ".join(opponents(game)), game.description) for game in found]
+        print_table(("name", "chance", "opponents", "what"), rows)
+        say("Your own: arena env check ./my_game.py:function")
+
+
+@app.command("check")
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME|./FILE.py:FUNCTION", help="A registered game, or a function of your own that returns one.")],
+    seeds: Annotated[int, typer.Option(min=1, help="Games to play, each replayed.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a game, replay it, and hold it against the contract; exit 1 if it breaks a promise."""
+    report = check_game(find_game(name), seeds)
+    if as_json:
+        print_json({"ok": report.ok, **asdict(report)})
+    else:
+        print("\n".join(report_lines(report)))
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def opponents(game: EnvSpec) -> list[str]:
+    """Scripted players that can sit down in this game."""
+    return sorted({"random", *game.scripted})
+
+
+def report_lines(report: CheckReport) -> list[str]:
+    """The report for people; problems last, so they stand above the prompt."""
+    per_seat = [f"{seat} {count}" for seat, count in zip(report.seats, report.first_places, strict=True)]
+    ends = [*per_seat, f"shared {report.draws}", f"cut off {report.truncated}"]
+    facts = (
+        ("seats", ", ".join(report.seats)),
+        ("roles", ", ".join(report.roles)),
+        ("reward terms", ", ".join(report.reward_terms)),
+        ("games played", f"{report.games}, {report.mean_decisions:.1f} decisions each"),
+        ("first places", ", ".join(ends) + " (random actions)" if len(report.seats) > 1 else ""),
+        ("replayable", _measured(report.replayable, "yes: seed and actions give the same game", "no: games that are cut short by a crash are voided")),
+        ("chance", _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide")),
+        ("winners", report.winners),
+        ("speed", f"{report.steps_per_s:,.0f} steps/s on one core, without a network"),
+    )
+    lines = [report.name, *(f"  {fact:<13} {value}" for fact, value in facts if value)]
+    if report.ok:
+        return [*lines, "keeps the contract"]
+    return [*lines, f"breaks the contract in {len(report.problems)} place{'s' * (len(report.problems) > 1)}:", *(f"  {p}" for p in report.problems)]
+
+
+def _measured(answer: bool | None, yes: str, no: str) -> str:
+    return "not measured, because games failed" if answer is None else yes if answer else no
