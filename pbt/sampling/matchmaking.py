@@ -104,7 +104,7 @@ def seat_evaluation_game(
         if seat == focus_seat:
             players.append(PlayerRef("snapshot", focus.snapshot_id))
         else:
-            others = [entry for entry in newest if entry.role == role and entry.member != focus.member and entry.snapshot_id != focus.snapshot_id]
+            others = [entry for entry in newest if entry.role == role and entry.snapshot_id != focus.snapshot_id]
             players.append(_evaluation_opponent(rng, _predecessor(snapshots, focus, role), others, names, games_played))
     return tuple(players)
 

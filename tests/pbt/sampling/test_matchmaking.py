@@ -127,9 +127,9 @@ def test_evaluation_seats(seat_roles: list[str], snapshots: list[SnapshotEntry],
 
 
 def test_evaluation_opponents_have_their_odds() -> None:
-    snapshots, draws = frozen("m0.1", "m1.1", "m2.1", "m0.2", "m1.2", "m2.2"), 12000
+    snapshots, draws = frozen(*(f"m{member}.{age}" for age in range(4) for member in range(3))), 12000
     rng = np.random.default_rng(6)
-    games = [seat_evaluation_game(rng, ["cat", "cat"], snapshots, ["random", "oneply"], {}) for _ in range(draws)]
+    games = [seat_evaluation_game(rng, ["cat", "cat"], snapshots, ["random", "oneply", "twoply"], {}) for _ in range(draws)]
     kinds: Counter[str] = Counter()
     for players in games:
         assert players is not None
@@ -137,16 +137,18 @@ def test_evaluation_opponents_have_their_odds() -> None:
         if any(player.kind == "scripted" for player in players):
             kinds[next(player.name for player in players if player.kind == "scripted")] += 1
         else:
+            assert found[1].endswith(".3")
+            assert found[0].endswith(".2" if found[0][:2] == found[1][:2] else ".3")
             kinds["predecessor" if found[0][:2] == found[1][:2] else "others"] += 1
-    assert set(kinds) == {"random", "oneply", "predecessor", "others"}
-    for kind, odds in {"random": 0.25, "oneply": 0.05, "predecessor": 0.25, "others": 0.5}.items():
-        assert close(kinds[kind], draws, odds / 1.05)
+    assert set(kinds) == {"random", "oneply", "twoply", "predecessor", "others"}
+    for kind, odds in {"random": 0.25, "oneply": 0.05, "twoply": 0.05, "predecessor": 0.25, "others": 0.5}.items():
+        assert close(kinds[kind], draws, odds / 1.1)
     for seat in (0, 1):
         randoms = sum(players is not None and players[seat].name == "random" for players in games)
-        assert close(randoms, draws, 0.25 / 1.05 / 2)
+        assert close(randoms, draws, 0.25 / 1.1 / 2)
         for member in ("m0", "m1", "m2"):
-            newest = sum(players is not None and players[seat].name == f"{member}.2" for players in games)
-            assert close(newest, draws, (1 / 3) * (1 / 2 + 0.25 / 1.05))
+            newest = sum(players is not None and players[seat].name == f"{member}.3" for players in games)
+            assert close(newest, draws, (1 / 3) * (1 / 2 + 0.25 / 1.1))
 
 
 def test_the_least_played_snapshot_comes_first() -> None:
