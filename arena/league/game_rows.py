@@ -1,0 +1,141 @@
+"""Reading games, page by page, so that no reader holds a view for long."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, exists, func, select
+
+from arena.league.database import League
+from arena.league.populations import find_population
+from arena.league.rows import to_game
+from arena.league.schema import (
+    EVALUATION,
+    MAX_NUMBER,
+    NUMBER_BITS,
+    TRAINING,
+    folds,
+    game_key,
+    game_seats,
+    games,
+    incarnations,
+    match_game_key,
+    players,
+)
+from pbt.population.scores import Objective, game_points, score_points
+from pbt.records import GameKind, GameRecord, MemberScore
+
+PAGE_GAMES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGame:
+    """incarnation: the number of the population's start it was played in, None in a match;  committed_at: seconds since 1970"""
+
+    record: GameRecord
+    incarnation: int | None
+    match_id: int | None
+    superseded: bool
+    committed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """Which of a population's games. player: seated, by member name, snapshot id or scripted name;  first, last: game numbers, inclusive."""
+
+    kind: GameKind | None = None
+    player: str | None = None
+    first: int = 0
+    last: int | None = None
+    voided: bool = True
+    superseded: bool = False
+
+
+def population_games(league: League, population: str, wanted: GameFilter = GameFilter()) -> Iterator[StoredGame]:
+    """By incarnation, then number. Rows committed while this runs may or may not be among them. Raises: PlayerError."""
+    with league.read() as connection:
+        population_id = int(find_population(connection, population).id)
+        starts = connection.execute(
+            select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number)
+        ).all()
+        where = _conditions(connection, population_id, wanted)
+    if where is None:
+        return
+    for start in starts:
+        last = game_key(start.id + 1, 0) - 1 if wanted.last is None else game_key(start.id, wanted.last)
+        yield from _pages(league, game_key(start.id, wanted.first), last, where, start.number)
+
+
+def games_of_match(league: League, match_id: int) -> list[GameRecord]:
+    """In the order of their numbers."""
+    return [game.record for game in _pages(league, match_game_key(match_id, 0), match_game_key(match_id + 1, 0) - 1, [], None)]
+
+
+def training_games(league: League, population: str, first: int, last: int, member: str | None = None) -> Iterator[GameRecord]:
+    """What rounds are scored from: neither voided nor superseded, numbers ascending. member: only games it sat in. Raises: PlayerError."""
+    wanted = GameFilter("training", member, first, last, voided=False)
+    return (game.record for game in population_games(league, population, wanted))
+
+
+def training_score(league: League, population: str, member: str, first: int, last: int, objective: Objective) -> MemberScore:
+    """A member's score over a range of game numbers, from the rows, by the rule the controller uses. Raises: PlayerError."""
+    found = training_games(league, population, first, last, member)
+    counted = [(game.number, points) for game in found if (points := game_points(game, member, objective)) is not None]
+    return score_points(member, counted)
+
+
+def folded_through(league: League, population: str) -> int:
+    """Number of the last game whose row is gone: scores over games up to it cannot be recomputed. -1: none is gone. Raises: PlayerError."""
+    with league.read() as connection:
+        population_id = int(find_population(connection, population).id)
+        key = connection.execute(select(folds.c.through_game_id).where(folds.c.population_id == population_id)).scalar()
+        if key is None:
+            return -1
+        later = (incarnations.c.population_id == population_id, incarnations.c.id > key >> NUMBER_BITS)
+        restart = connection.execute(select(func.min(incarnations.c.first_game)).where(*later)).scalar()
+    number = int(key) & MAX_NUMBER
+    # Behind a later start's first game the folded rows were superseded ones, which no round was scored from.
+    return number if restart is None else min(number, int(restart) - 1)
+
+
+def _conditions(connection: Connection, population_id: int, wanted: GameFilter) -> list[ColumnElement[bool]] | None:
+    """None: no game can match."""
+    where: list[ColumnElement[bool]] = []
+    if wanted.kind is not None:
+        where.append(games.c.kind == (TRAINING if wanted.kind == "training" else EVALUATION))
+    if not wanted.voided:
+        where.append(games.c.voided == 0)
+    if not wanted.superseded:
+        where.append(games.c.superseded == 0)
+    if wanted.player is not None:
+        named = select(players.c.id).where(players.c.name == wanted.player, players.c.population_id.in_((0, population_id)))
+        ids = list(connection.execute(named).scalars())
+        if not ids:
+            return None
+        where.append(exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids)))
+    return where
+
+
+def _pages(league: League, first: int, last: int, where: Sequence[ColumnElement[bool]], incarnation: int | None) -> Iterator[StoredGame]:
+    """Games with keys first..last, both inclusive; each page is one short transaction."""
+    while True:
+        with league.read() as connection:
+            page = select(games).where(games.c.id >= first, games.c.id <= last, *where).order_by(games.c.id).limit(PAGE_GAMES)
+            rows = connection.execute(page).all()
+            seats = read_seats(connection, [row.id for row in rows])
+        for row in rows:
+            yield StoredGame(to_game(row, seats[row.id]), incarnation, row.match_id, bool(row.superseded), row.committed_at)
+        if len(rows) < PAGE_GAMES:
+            return
+        first = rows[-1].id + 1
+
+
+def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
+    """Seats in order, with their players' kind and name, of games given in the order of their keys."""
+    if not game_ids:
+        return {}
+    query = select(game_seats, players.c.kind.label("player_kind"), players.c.name.label("player_name"))
+    query = query.join(players, players.c.id == game_seats.c.player_id).order_by(game_seats.c.game_id, game_seats.c.seat)
+    query = query.where(game_seats.c.game_id.in_(game_ids))
+    return {game_id: list(found) for game_id, found in groupby(connection.execute(query), key=lambda row: int(row.game_id))}

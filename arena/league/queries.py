@@ -1,0 +1,202 @@
+"""What others read from the league: frozen dataclasses and records, never rows. Every function takes its own short transactions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from arena.league.database import League
+from arena.league.populations import find_population, game_bytes
+from arena.league.rows import to_round, to_snapshot
+from arena.league.schema import (
+    NUMBER_BITS,
+    events,
+    game_key,
+    games,
+    incarnations,
+    members,
+    populations,
+    rounds,
+    snapshots,
+)
+from pbt.records import Event, RoundRecord, SnapshotRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationSummary:
+    """games: played so far (the newest incarnation's running number);  frames: of the member furthest on, as far as snapshots and rounds tell;
+    size_bytes: of its rows, an estimate;  created_at: seconds since 1970;  incarnations: how often it was started"""
+
+    id: int
+    name: str
+    env_name: str
+    state: str
+    created_at: float
+    members: int
+    incarnations: int
+    frames: int
+    games: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSummary:
+    """frames, generation, version: of its newest snapshot, 0 before any;  snapshots: with weights;  hyperparams: after its last round, else {}"""
+
+    name: str
+    role: str
+    position: int
+    frames: int
+    generation: int
+    version: int
+    snapshots: int
+    newest_snapshot: str | None
+    rounds: int
+    hyperparams: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRound:
+    record: RoundRecord
+    incarnation: int
+    superseded: bool
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """population: its name;  after_game: the number of the last game stored before it, -1 before any;  created_at: seconds since 1970"""
+
+    record: SnapshotRecord
+    population: str
+    is_anchor: bool
+    weights_removed: bool
+    superseded: bool
+    after_game: int
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    event: Event
+    incarnation: int
+    superseded: bool
+    created_at: float
+
+
+def list_populations(league: League) -> list[PopulationSummary]:
+    """By name."""
+    with league.read() as connection:
+        rows = connection.execute(select(populations).order_by(populations.c.name)).all()
+        return [_summary(connection, row) for row in rows]
+
+
+def _summary(connection: Connection, row: Any) -> PopulationSummary:
+    starts = _starts(connection, row.id)
+    ids = [start.id for start in starts]
+    stored = connection.execute(select(func.count()).select_from(games).where(games.c.incarnation_id.in_(ids))).scalar_one()
+    seated = connection.execute(select(func.count()).select_from(members).where(members.c.population_id == row.id)).scalar_one()
+    reached = [
+        connection.execute(select(func.max(table.c.frames)).where(table.c.incarnation_id.in_(ids), table.c.superseded == 0)).scalar() or 0
+        for table in (snapshots, rounds)
+    ]
+    played = _last_number(connection, starts[-1]) + 1 if starts else 0
+    size = game_bytes(connection, stored)
+    return PopulationSummary(row.id, row.name, row.env_name, row.state, row.created_at, seated, len(starts), max(reached), played, size)
+
+
+def _starts(connection: Connection, population_id: int) -> list[Any]:
+    return list(connection.execute(select(incarnations).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number)))
+
+
+def _last_number(connection: Connection, start: Any) -> int:
+    mine = (games.c.id >= game_key(start.id, 0), games.c.id < game_key(start.id + 1, 0))
+    key = connection.execute(select(func.max(games.c.id)).where(*mine)).scalar()
+    return int(start.first_game) - 1 if key is None else int(key) & ((1 << NUMBER_BITS) - 1)
+
+
+def list_members(league: League, population: str) -> list[MemberSummary]:
+    """In order. Raises: PlayerError."""
+    with league.read() as connection:
+        found = find_population(connection, population)
+        rows = connection.execute(select(members).where(members.c.population_id == found.id).order_by(members.c.position)).all()
+        ids = [start.id for start in _starts(connection, found.id)]
+        return [_member(connection, found.id, ids, row) for row in rows]
+
+
+def _member(connection: Connection, population_id: int, incarnation_ids: Sequence[int], row: Any) -> MemberSummary:
+    mine = (snapshots.c.population_id == population_id, snapshots.c.member == row.name, snapshots.c.superseded == 0)
+    newest = connection.execute(select(snapshots).where(*mine).order_by(snapshots.c.frames.desc(), snapshots.c.id.desc()).limit(1)).first()
+    count = connection.execute(select(func.count()).select_from(snapshots).where(*mine, snapshots.c.weights_removed == 0)).scalar_one()
+    decided = (rounds.c.incarnation_id.in_(incarnation_ids), rounds.c.member == row.name, rounds.c.superseded == 0)
+    last = connection.execute(select(rounds.c.round, rounds.c.directive).where(*decided).order_by(rounds.c.round.desc()).limit(1)).first()
+    number = connection.execute(select(func.count()).select_from(rounds).where(*decided)).scalar_one()
+    values = json.loads(last.directive)["hyperparams"] if last else {}
+    return MemberSummary(
+        name=row.name,
+        role=row.role,
+        position=row.position,
+        frames=newest.frames if newest else 0,
+        generation=newest.generation if newest else 0,
+        version=newest.version if newest else 0,
+        snapshots=count,
+        newest_snapshot=newest.snapshot_id if newest else None,
+        rounds=number,
+        hyperparams=values,
+    )
+
+
+def list_rounds(league: League, population: str, *, superseded: bool = False) -> list[StoredRound]:
+    """With all their inputs, in the order they were decided. superseded: those, too, that a resume took back. Raises: PlayerError."""
+    with league.read() as connection:
+        rows = _of_population(connection, population, rounds, superseded)
+        return [StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
+
+
+def list_events(league: League, population: str, *, superseded: bool = True, limit: int | None = None) -> list[StoredEvent]:
+    """Oldest first; limit: only so many of the newest. Raises: PlayerError."""
+    with league.read() as connection:
+        rows = _of_population(connection, population, events, superseded)
+    newest = rows if limit is None else rows[max(0, len(rows) - limit) :]
+    return [StoredEvent(Event(row.kind, row.member, row.frames, row.text), row.incarnation, bool(row.superseded), row.created_at) for row in newest]
+
+
+def list_snapshots(league: League, population: str, member: str | None = None, *, superseded: bool = False) -> list[StoredSnapshot]:
+    """By frames, then as made. Raises: PlayerError."""
+    with league.read() as connection:
+        population_id = find_population(connection, population).id
+        query = _snapshot_query().where(snapshots.c.population_id == population_id).order_by(snapshots.c.frames, snapshots.c.id)
+        if member is not None:
+            query = query.where(snapshots.c.member == member)
+        if not superseded:
+            query = query.where(snapshots.c.superseded == 0)
+        return [to_stored_snapshot(row) for row in connection.execute(query)]
+
+
+def _snapshot_query() -> Select[Any]:
+    return select(snapshots, populations.c.name.label("population")).join(populations, populations.c.id == snapshots.c.population_id)
+
+
+def to_stored_snapshot(row: Any) -> StoredSnapshot:
+    flags = bool(row.is_anchor), bool(row.weights_removed), bool(row.superseded)
+    return StoredSnapshot(to_snapshot(row), row.population, *flags, row.after_game, row.created_at)
+
+
+def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = None, id_prefix: str | None = None) -> list[StoredSnapshot]:
+    """By their ids, or by the beginning of one; newest first. The same content may stand in several populations."""
+    query = _snapshot_query().order_by(snapshots.c.id.desc())
+    if snapshot_ids is not None:
+        query = query.where(snapshots.c.snapshot_id.in_(snapshot_ids))
+    if id_prefix is not None:
+        query = query.where(snapshots.c.snapshot_id >= id_prefix, snapshots.c.snapshot_id < id_prefix + "~")
+    return [to_stored_snapshot(row) for row in connection.execute(query)]
+
+
+def _of_population(connection: Connection, population: str, table: Any, superseded: bool) -> list[Any]:
+    """Rows of a table of incarnations with the incarnation's number beside them."""
+    population_id = find_population(connection, population).id
+    query = select(table, incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
+    query = query.where(incarnations.c.population_id == population_id).order_by(table.c.id)
+    return list(connection.execute(query if superseded else query.where(table.c.superseded == 0)))

@@ -1,0 +1,167 @@
+"""Ratings from counted results: Bradley & Terry 1952 by maximum likelihood, refitted from all games each time, so their order changes nothing.
+
+P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's own scale). The anchor is pinned at 0.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, log_expit
+
+from pbt.errors import EngineError
+
+P = TypeVar("P", bound=Hashable)
+
+ELO_PER_NAT = 400.0 / math.log(10.0)
+NORMAL_975 = 1.959963984540054
+PRIOR_DRAWS = 1.0
+BEST_MIN_GAMES = 30
+_TOLERANCE, _STEPS = 1e-10, 200
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult(Generic[P]):
+    """Results of `a` against `b`: counts, or weights where one game yields several pairs."""
+
+    a: P
+    b: P
+    wins: float
+    draws: float
+    losses: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rating(Generic[P]):
+    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor; None for a player no chain of games connects to the anchor.
+
+    games: sum of the player's results (weights where weights were given)
+    """
+
+    player: P
+    elo: float | None
+    low: float | None
+    high: float | None
+    games: float
+
+    @property
+    def connected(self) -> bool:
+        return self.elo is not None
+
+
+def fit(results: Iterable[PairResult[P]], anchor: P, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+    """Ratings of everybody who played, best first, players without a rating last.
+
+    prior_draws  virtual draws per player, spread over its opponents as its games are. It keeps a 10-0 finite and weighs little against real games:
+                 for two players, 1 is Jeffreys' prior, half a win for each; 0 gives plain maximum likelihood (infinite ratings then fail)
+    Raises: EngineError on negative or non-finite counts, on a player against itself, and when the fit does not converge.
+    """
+    counts = _counts(results)
+    players: list[P] = list(dict.fromkeys(player for pair in counts for player in pair))
+    index = {player: i for i, player in enumerate(players)}
+    first = np.array([index[a] for a, _ in counts], dtype=np.intp)
+    second = np.array([index[b] for _, b in counts], dtype=np.intp)
+    score, number = (np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1))
+    played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
+    elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
+    if anchor in index:
+        graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(players), len(players)))
+        labels = connected_components(graph, directed=False)[1]
+        inside = labels == labels[index[anchor]]
+        pairs = inside[first]
+        virtual = prior_draws / 2 * (number / played[first] + number / played[second])
+        near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
+        smooth_score, smooth_number = (score + virtual / 2)[pairs], (number + virtual)[pairs]
+        elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, int(place[index[anchor]]), len(near))
+    ratings = [_rating(player, elo[i], error[i], played[i]) for player, i in index.items()]
+    return sorted(ratings, key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)))
+
+
+def best(ratings: Sequence[Rating[P]], min_games: float = BEST_MIN_GAMES) -> Rating[P] | None:
+    """The highest lower bound among those with enough games: who is most surely strong, not who was lucky. None when nobody has enough."""
+    ready = [(rating.low, rating) for rating in ratings if rating.low is not None and rating.games >= min_games]
+    return max(ready, key=lambda item: item[0])[1] if ready else None
+
+
+def expected_score(elo_difference: float) -> float:
+    """Of a player so much above its opponent."""
+    return float(expit(elo_difference / ELO_PER_NAT))
+
+
+def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, float]]:
+    """(a, b) -> (score of a, games), each pair once, empty ones left out."""
+    counts: dict[tuple[P, P], tuple[float, float]] = {}
+    for result in results:
+        parts = (result.wins, result.draws, result.losses)
+        if result.a == result.b or not all(math.isfinite(part) and part >= 0 for part in parts):
+            raise EngineError(f"result {result}: expected two players and finite counts of at least 0")
+        number = math.fsum(parts)
+        if number == 0:
+            continue
+        score = result.wins + result.draws / 2
+        pair = (result.a, result.b)
+        if (result.b, result.a) in counts:
+            pair, score = (result.b, result.a), number - score
+        before = counts.get(pair, (0.0, 0.0))
+        counts[pair] = (before[0] + score, before[1] + number)
+    return counts
+
+
+def _fit(
+    first: NDArray[np.intp], second: NDArray[np.intp], score: NDArray[np.float64], number: NDArray[np.float64], anchor: int, players: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each.
+
+    first, second: [pairs] players;  score: of the first, in wins;  number: of games
+    """
+    free = np.flatnonzero(np.arange(players) != anchor)
+    strength = np.zeros(players)
+    if not len(free):
+        return strength, strength.copy()
+
+    def likelihood(at: NDArray[np.float64]) -> float:
+        gap = at[first] - at[second]
+        return float(np.sum(score * log_expit(gap) + (number - score) * log_expit(-gap)))
+
+    value = likelihood(strength)
+    for _ in range(_STEPS):
+        win = expit(strength[first] - strength[second])
+        surplus = score - number * win
+        gradient = np.bincount(first, surplus, players) - np.bincount(second, surplus, players)
+        information = _information(first, second, number * win * (1 - win), players)[np.ix_(free, free)]
+        try:
+            factor = cho_factor(information)
+        except np.linalg.LinAlgError:
+            break
+        step = np.zeros(players)
+        step[free] = cho_solve(factor, gradient[free])
+        if np.max(np.abs(step)) < _TOLERANCE:
+            error = np.zeros(players)
+            error[free] = np.sqrt(np.diag(cho_solve(factor, np.eye(len(free)))))
+            return strength * ELO_PER_NAT, error * ELO_PER_NAT
+        scale = 1.0
+        while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(value) and scale > 1e-6:
+            scale /= 2
+        strength, value = strength + scale * step, tried
+    raise EngineError(f"ratings of {players} players did not converge; without a prior every player needs a win and a loss")
+
+
+def _information(first: NDArray[np.intp], second: NDArray[np.intp], weight: NDArray[np.float64], players: int) -> NDArray[np.float64]:
+    """The negative Hessian: the graph Laplacian of the pair weights n p (1 - p)."""
+    information = np.zeros((players, players))
+    np.add.at(information, (first, second), -weight)
+    np.add.at(information, (second, first), -weight)
+    np.fill_diagonal(information, np.bincount(first, weight, players) + np.bincount(second, weight, players))
+    return information
+
+
+def _rating(player: P, elo: float, error: float, games: float) -> Rating[P]:
+    if math.isnan(elo):
+        return Rating(player, None, None, None, float(games))
+    return Rating(player, float(elo), float(elo - NORMAL_975 * error), float(elo + NORMAL_975 * error), float(games))

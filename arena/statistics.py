@@ -1,0 +1,182 @@
+"""What a match says: score with its 95 % interval, Elo, and what makes either doubtful. No number here is ever nan or infinite.
+
+The unit of evidence is the seed pair: two games from one seed with the seats swapped. What the seed or the first move gives in one game of a pair it
+takes in the other, so pairs spread less than games do; their five possible sums are the pentanomial of engine testing.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from arena.ratings import ELO_PER_NAT, NORMAL_975
+from pbt.errors import EngineError
+from pbt.population.scores import VOIDED_PREFIX
+from pbt.records import GameRecord, PlayerRef
+
+MIN_PAIRS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MatchGame:
+    """One game from A's side. points: 1 won, 0.5 drawn, 0 lost;  a_first: A held seat 0;  pair: None for a game that belongs to none."""
+
+    points: float
+    a_first: bool
+    pair: int | None
+    trajectory_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """(W + D/2) / N; 0.5 of nothing."""
+        return (self.wins + self.draws / 2) / self.games if self.games else 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStatistics:
+    """Of A, in fractions of 1.
+
+    low, high          95 % interval of the score, inside [0, 1]
+    interval           "pairs": Student's t over pairs; "games": Wilson's over games (few pairs, or pairs that are all alike)
+    elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo difference has no bound there
+    pair_counts        pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
+    as_first, as_second  A's games in seat 0, and in another
+    left_out           games of unfinished pairs, in none of the numbers
+    """
+
+    total: Tally
+    score: float
+    low: float
+    high: float
+    interval: Literal["pairs", "games"]
+    elo: float | None
+    elo_low: float | None
+    elo_high: float | None
+    pair_counts: tuple[int, int, int, int, int] | None
+    as_first: Tally
+    as_second: Tally
+    distinct: int
+    left_out: int
+
+    @property
+    def verdict(self) -> str:
+        if self.low > 0.5:
+            return "A is stronger"
+        return "B is stronger" if self.high < 0.5 else "not decided"
+
+    @property
+    def elo_text(self) -> str:
+        """Such as "+30.5 ± 22.7", or "above +166" where a side scored everything the interval can tell apart."""
+        if self.elo_low is None and self.elo_high is None:
+            return "not known"
+        if self.elo_high is None:
+            return f"above {self.elo_low:+.0f}"
+        if self.elo_low is None:
+            return f"below {self.elo_high:+.0f}"
+        assert self.elo is not None
+        return f"{self.elo:+.1f} ± {(self.elo_high - self.elo_low) / 2:.1f}"
+
+
+def match_games(records: Iterable[GameRecord], a: PlayerRef) -> list[MatchGame]:
+    """Games from A's side; voided ones are left out. Raises: EngineError where A or an opponent does not sit."""
+    found = []
+    for record in records:
+        if record.end_reason.startswith(VOIDED_PREFIX):
+            continue
+        own = [(seat.place, index) for index, seat in enumerate(record.seats) if seat.player == a]
+        others = [seat.place for seat in record.seats if seat.player != a]
+        if not own or not others:
+            raise EngineError(f"game {record.number}: expected {a.name} and an opponent; found {[seat.player.name for seat in record.seats]}")
+        place, other = min(own)[0], min(others)
+        points = 0.5 if place == other else float(place < other)
+        found.append(MatchGame(points, own[0][1] == 0, record.pair, record.trajectory_hash))
+    return found
+
+
+def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
+    """Whole pairs only, as soon as there is one; without any, the games as they are. Raises: EngineError without games."""
+    if not games:
+        raise EngineError("a match without a finished game has no score; expected at least one")
+    pairs = _whole_pairs(games)
+    counted = [game for pair in pairs for game in pair] or list(games)
+    total = tally(game.points for game in counted)
+    low, high, interval = _interval(total, [sum(game.points for game in pair) / 2 for pair in pairs])
+    sums = [round(2 * sum(game.points for game in pair)) for pair in pairs]
+    return MatchStatistics(
+        total=total,
+        score=total.score,
+        low=low,
+        high=high,
+        interval=interval,
+        elo=elo_of_score(total.score),
+        elo_low=elo_of_score(low),
+        elo_high=elo_of_score(high),
+        pair_counts=(sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4)) if pairs else None,
+        as_first=tally(game.points for game in counted if game.a_first),
+        as_second=tally(game.points for game in counted if not game.a_first),
+        distinct=len({game.trajectory_hash for game in counted}),
+        left_out=len(games) - len(counted),
+    )
+
+
+def tally(points: Iterable[float]) -> Tally:
+    """Raises: EngineError on anything but 0, 0.5 and 1."""
+    counts = {1.0: 0, 0.5: 0, 0.0: 0}
+    for value in points:
+        if value not in counts:
+            raise EngineError(f"points of a game = {value}: expected 0, 0.5 or 1")
+        counts[value] += 1
+    return Tally(counts[1.0], counts[0.5], counts[0.0])
+
+
+def pair_interval(pair_scores: Sequence[float]) -> tuple[float, float]:
+    """Student's t over pair scores (each the mean of two games): mean ± t(0.975, n - 1) sqrt(variance / n), cut to [0, 1]. At least two pairs."""
+    scores = np.asarray(pair_scores, dtype=np.float64)
+    half = float(stdtrit(len(scores) - 1, 0.975)) * float(scores.std(ddof=1)) / math.sqrt(len(scores))
+    mean = float(scores.mean())
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def wilson_interval(score: float, games: int) -> tuple[float, float]:
+    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. Draws make it wider than need be."""
+    z2 = NORMAL_975**2
+    middle = (score + z2 / (2 * games)) / (1 + z2 / games)
+    half = NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
+    return (0.0 if score == 0.0 else max(0.0, middle - half)), (1.0 if score == 1.0 else min(1.0, middle + half))
+
+
+def elo_of_score(score: float) -> float | None:
+    """Elo difference at which this score is expected; None for 0 and 1, which no finite difference explains."""
+    return ELO_PER_NAT * math.log(score / (1 - score)) if 0.0 < score < 1.0 else None
+
+
+def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
+    by_pair: dict[int, list[MatchGame]] = defaultdict(list)
+    for game in games:
+        if game.pair is not None:
+            by_pair[game.pair].append(game)
+    crowded = [pair for pair, found in by_pair.items() if len(found) > 2]
+    if crowded:
+        raise EngineError(f"pair {crowded[0]} has {len(by_pair[crowded[0]])} games; expected 2")
+    return [found for _, found in sorted(by_pair.items()) if len(found) == 2]
+
+
+def _interval(total: Tally, pair_scores: Sequence[float]) -> tuple[float, float, Literal["pairs", "games"]]:
+    if len(pair_scores) >= MIN_PAIRS and len(set(pair_scores)) > 1:
+        return *pair_interval(pair_scores), "pairs"
+    return *wilson_interval(total.score, total.games), "games"
