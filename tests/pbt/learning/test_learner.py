@@ -1,0 +1,208 @@
+"""The learner as an object: clocks, state, hyperparameters, broken gradients, and what it says of itself."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from itertools import chain
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.errors import EngineError, SnapshotError
+from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
+from pbt.models.weights import from_bytes, to_bytes
+
+Make = Callable[..., Any]
+Weights = Callable[[Learner], Tensor]
+
+
+def equal_states(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_learning_rate_zero_leaves_every_bit_of_the_weights(make_bench: Make, weights_of: Weights) -> None:
+    bench = make_bench(config=LearningConfig(learning_rate=0.0, epochs=2))
+    learner = bench.learner()
+    before = weights_of(learner)
+    stats = learner.update(bench.batch(learner.model))
+    assert stats.grad_norm > 0
+    assert torch.equal(before, weights_of(learner))
+    learner.set_hyperparams(replace(learner.hyperparams, learning_rate=1e-3))
+    learner.update(bench.batch(learner.model))
+    assert not torch.equal(before, weights_of(learner))
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_clocks_and_lag(make_bench: Make, epochs: int) -> None:
+    bench = make_bench(config=LearningConfig(epochs=epochs, minibatches=2))
+    learner = bench.learner()
+    batch = bench.batch(learner.model)
+    first = learner.update(batch)
+    assert learner.version == first.version == 2 * epochs
+    assert learner.frames == first.frames == batch.frames == int(batch.tics[batch.valid].sum())
+    assert first.rows == int(batch.valid.sum())
+    assert (first.lag_mean, first.lag_max) == (0.0, 0)
+    mixed = batch.version.clone()
+    mixed[0][batch.valid[0]] = 2 * epochs
+    second = learner.update(replace(batch, version=mixed))
+    assert second.lag_max == 2 * epochs
+    fresh = float(batch.valid[0].sum())
+    assert second.lag_mean == pytest.approx(2 * epochs * (1 - fresh / second.rows))
+    assert learner.frames == 2 * batch.frames
+
+
+def test_saved_loaded_continued_is_bit_identical(make_bench: Make) -> None:
+    model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
+    bench = make_bench(config=LearningConfig(learning_rate=1e-2, epochs=2, minibatches=2), model_config=model_config)
+    one = bench.learner()
+    batches = [bench.batch(bench.model(5), seed=seed) for seed in range(6)]
+    for batch in batches[:3]:
+        one.update(batch)
+    saved, _ = from_bytes(to_bytes(one.state()))
+    two = bench.learner(seed=9)
+    two.load_state(saved)
+    for batch in batches[3:]:
+        assert asdict(one.update(batch)) == asdict(two.update(batch))
+    assert equal_states(one.state(), two.state())
+    assert not equal_states(saved, one.state())
+
+
+def test_a_copy_takes_weights_moments_and_normaliser_but_not_the_clocks(make_bench: Make) -> None:
+    bench = make_bench(model_config=ModelConfig(hidden=(16,), normalize_observations=True))
+    winner, loser = bench.learner(seed=0, member="m0"), bench.learner(seed=1, member="m1")
+    for seed in range(3):
+        winner.update(bench.batch(winner.model, seed=seed))
+    loser.update(bench.batch(loser.model))
+    clocks = (loser.version, loser.frames)
+    loser.copy_from(winner.state())
+    assert (loser.version, loser.frames) == clocks
+    assert clocks != (winner.version, winner.frames)
+    mine, theirs = loser.state(), winner.state()
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine if name != "clocks")
+    assert {"adam.exp_avg", "adam.exp_avg_sq", "adam.step"} <= mine.keys()
+    batch = bench.batch(bench.model(5), seed=9)
+    winner.update(batch)
+    assert not torch.equal(loser.state()["model.heads.weight"], winner.state()["model.heads.weight"]), "the copy must not share memory"
+
+
+def test_a_state_of_another_shape_is_refused_whole(make_bench: Make) -> None:
+    learner = make_bench().learner()
+    other = make_bench(model_config=ModelConfig(hidden=(12,), core="gru", gru_size=8)).learner()
+    before = learner.state()
+    with pytest.raises(SnapshotError, match=r"learner of m0.*model.hidden.0.weight: found float32 \[12, 5\], expected float32 \[16, 5\]"):
+        learner.load_state(other.state())
+    assert equal_states(before, learner.state())
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_broken_gradient_is_skipped_counted_and_at_last_named(make_bench: Make, bad: float) -> None:
+    bench = make_bench()
+    learner = bench.learner()
+    good = bench.batch(learner.model)
+    rewards = good.rewards.clone()
+    rewards[good.valid] = bad
+    broken = replace(good, rewards=rewards)
+    before = learner.state()
+    for _ in range(MAX_SKIPS_IN_A_ROW - 1):
+        assert learner.update(broken).skipped_steps == 1
+    after = learner.state()
+    assert all(torch.equal(before[name], after[name]) for name in before if name != "clocks")
+    assert learner.version == 0
+    assert learner.skipped == MAX_SKIPS_IN_A_ROW - 1
+    assert learner.update(good).skipped_steps == 0
+    for _ in range(MAX_SKIPS_IN_A_ROW - 1):
+        learner.update(broken)
+    with pytest.raises(EngineError, match=r"learner of m0: 10 updates in a row without a finite gradient at version 1 .*learning_rate = 0\.01"):
+        learner.update(broken)
+
+
+def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(make_bench: Make, weights_of: Weights) -> None:
+    """An infinite ratio is clipped to a constant: no gradient, but no loss to trust either."""
+    bench = make_bench(config=LearningConfig(normalize_advantages=False))
+    learner = bench.learner()
+    batch = bench.batch(learner.model)
+    before = weights_of(learner)
+    stats = learner.update(replace(batch, log_prob=torch.where(batch.valid, -1e4, torch.nan)))
+    assert stats.skipped_steps == 1
+    assert torch.equal(before, weights_of(learner))
+
+
+def test_a_batch_without_one_valid_step_changes_nothing(make_bench: Make) -> None:
+    bench = make_bench(model_config=ModelConfig(hidden=(16,), normalize_observations=True))
+    learner = bench.learner()
+    batch = bench.batch(learner.model)
+    before = learner.state()
+    stats = learner.update(replace(batch, valid=torch.zeros_like(batch.valid)))
+    assert (stats.rows, stats.frames, stats.skipped_steps) == (0, 0, 0)
+    assert equal_states(before, learner.state())
+
+
+def test_clipping_bounds_the_step_and_the_norm_is_reported_unclipped(make_bench: Make) -> None:
+    bench = make_bench(config=LearningConfig(max_grad_norm=1e-3))
+    learner = bench.learner()
+    batch = bench.batch(learner.model)
+    gradient, weight = learner.gradients(batch)
+    stats = learner.update(batch)
+    assert stats.grad_norm == pytest.approx(float((gradient / weight).norm()), rel=1e-5)
+    assert stats.grad_norm > 1e-2
+    first_moment = learner.state()["adam.exp_avg"]
+    assert float(first_moment.norm()) == pytest.approx((1 - learner.hyperparams.adam_beta1) * 1e-3, rel=1e-3)
+
+
+def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: Weights) -> None:
+    bench = make_bench(config=LearningConfig(max_grad_norm=1e9, learning_rate=1e-2))
+    learner, model = bench.learner(), bench.model()
+    adam = torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.999), eps=1e-6)
+    for seed, beta1 in enumerate((0.9, 0.9, 0.8, 0.5)):
+        batch = bench.batch(learner.model, seed=seed)
+        learner.set_hyperparams(replace(learner.hyperparams, adam_beta1=beta1))
+        gradient, weight = learner.gradients(batch)
+        adam.param_groups[0]["betas"] = (beta1, 0.999)
+        parameters = list(model.parameters())
+        for parameter, part in zip(parameters, (gradient / weight).split([p.numel() for p in parameters]), strict=True):
+            parameter.grad = part.view_as(parameter)
+        adam.step()
+        learner.apply(gradient / weight)
+        torch.testing.assert_close(weights_of(learner), torch.cat([p.detach().flatten() for p in parameters]), atol=1e-6, rtol=1e-5)
+
+
+def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -> None:
+    bench = make_bench(config=LearningConfig(minibatches=4, epochs=2))
+
+    def parts(learner: Learner) -> list[list[float]]:
+        return [part.initial_state.flatten().tolist() for part in learner._parts(bench.batch(bench.model()))]
+
+    torch.manual_seed(0)
+    first = parts(bench.learner())
+    torch.manual_seed(1)
+    assert parts(bench.learner()) == first
+    assert sorted(chain(*first[:4])) == sorted(chain(*first[4:])), "an epoch sees every slot once"
+    assert first[:4] != first[4:]
+    assert parts(bench.learner(member="m1")) != first
+    later = bench.learner()
+    later.version = 8
+    assert parts(later) != first
+    with pytest.raises(EngineError, match="a batch of 2 slots; expected at least learning.minibatches = 4"):
+        bench.learner().update(bench.batch(bench.model(), slots=2))
+
+
+def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
+    bench = make_bench(config=LearningConfig(learning_rate=0.0, gamma=0.0), terms=("r",))
+    learner = bench.learner(hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0))
+    batch = bench.batch(learner.model, slots=32)
+    rewards = torch.where(batch.valid, batch.value, torch.nan).unsqueeze(-1)
+    perfect = learner.update(replace(batch, rewards=rewards))
+    assert perfect.explained_variance == pytest.approx(1.0, abs=1e-4)
+    assert perfect.value_loss == pytest.approx(0.0, abs=1e-6)
+    shifted = learner.update(replace(batch, rewards=rewards + 1.0))
+    assert shifted.explained_variance == pytest.approx(1.0, abs=1e-4)
+    assert shifted.value_loss == pytest.approx(1.0, abs=1e-4)
+    assert shifted.value == pytest.approx(float(batch.value[batch.valid].mean()), abs=1e-5)
+
+
+def test_a_reward_term_without_weight_is_refused(make_bench: Make) -> None:
+    bench = make_bench()
+    with pytest.raises(EngineError, match=r"shaping has \['kill'\]; expected a weight for ammo as well"):
+        bench.learner(hyperparams=replace(bench.hyperparams(), shaping={"kill": 1.0}))
