@@ -130,7 +130,7 @@ def test_agent_that_dies_while_another_moves_gets_all_its_rewards_and_the_others
 
 def test_last_reward_does_not_decide_the_ranking() -> None:
     def script(step: int, agent: str, action: int) -> Any:
-        return {1: {"a": (5.0, False, False), "b": (0.0, False, False)}, 2: {"a": (-1.0, True, False), "b": (1.0, True, False)}}[step]
+        return {1: {"a": (5.0, False, False)}, 2: {}, 3: {"a": (-1.0, True, False), "b": (1.0, True, False)}}[step]
 
     game = PettingZooAEC(Scripted(["a", "b"], script))
     play(game, lambda turn: (0,))
@@ -257,3 +257,16 @@ def test_actions_for_the_wrong_seat_are_refused() -> None:
     for actions in ({1: (0,)}, {}, {0: (0,), 1: (0,)}):
         with pytest.raises(EnvError, match="expected exactly the seat that is due, 0"):
             game.step(actions)
+
+
+def test_actions_of_shifted_spaces_arrive_shifted() -> None:
+    seen = []
+
+    def script(step: int, agent: str, action: Any) -> Any:
+        seen.append(action.tolist())
+        return {"a": (0.0, True, False)}
+
+    game = PettingZooAEC(Scripted(["a"], script, action_space=lambda agent: spaces.MultiDiscrete([2, 3], start=[0, 5])))
+    game.reset(0)
+    game.step({0: (1, 2)})
+    assert seen == [[1, 7]]
