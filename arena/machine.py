@@ -1,4 +1,4 @@
-"""What this machine gives a training run: cores, memory, disk. Read from the process's own limits, since containers and schedulers lend only a share."""
+"""What this machine gives a training run: cores, memory, disk. Read from the process's own limits, as containers lend only a share."""
 
 import os
 import shutil

@@ -1,12 +1,12 @@
 """Where everything lies: one data directory, one league database in it, one folder per population.
 
-    arena-data/
-        league.db                     results of all populations
-        logs/                         crashes of the command line
-        populations/NAME/
-            config.json               the resolved config
-            checkpoints/ snapshots/ metrics/ logs/
-            lock                      held by the trainer
+arena-data/
+    league.db                     results of all populations
+    logs/                         crashes of the command line
+    populations/NAME/
+        config.json               the resolved config
+        checkpoints/ snapshots/ metrics/ logs/
+        lock                      held by the trainer
 """
 
 import os

@@ -39,8 +39,10 @@ PARTS = {
 }
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
-TORCH_FREE = ("pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
-              "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.ratings", "arena.statistics")  # fmt: skip
+TORCH_FREE = (
+    "pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
+    "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.ratings", "arena.statistics",
+)  # fmt: skip
 HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
 
 
@@ -110,7 +112,11 @@ def loaded_modules(statement: str) -> set[str]:
 
 def torch_free_modules() -> list[str]:
     league = sorted(module_name(path) for path in (ROOT / "arena/league").glob("*.py"))
-    return [name for name in (*TORCH_FREE, *league) if (ROOT / name.replace(".", "/")).with_suffix(".py").exists() or (ROOT / name.replace(".", "/")).is_dir()]
+    return [
+        name
+        for name in (*TORCH_FREE, *league)
+        if (ROOT / name.replace(".", "/")).with_suffix(".py").exists() or (ROOT / name.replace(".", "/")).is_dir()
+    ]
 
 
 def test_results_and_config_load_without_torch() -> None:

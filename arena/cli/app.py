@@ -1,7 +1,7 @@
 """The command line: a table of commands, each loaded only when it is called, so `arena --help` never waits for torch.
 
-A new command is one row of COMMANDS. Its target is either a function (one command, its parameters described by Typer's annotations) or a `typer.Typer`
-(a group of commands, like `arena config show`).
+A new command is one row of COMMANDS. Its target is either a function (one command, its parameters described by Typer's annotations)
+or a `typer.Typer` (a group of commands, like `arena config show`).
 """
 
 import importlib
@@ -141,7 +141,10 @@ def _report_bug(error: Exception) -> int:
         traceback.print_exception(error)
         return 1
     reason = str(error).partition("\n")[0]
-    print(f"error: unexpected {type(error).__name__}: {reason}; the traceback is in {_write_traceback(error)} (ARENA_DEBUG=1 prints it)", file=sys.stderr)
+    print(
+        f"error: unexpected {type(error).__name__}: {reason}; the traceback is in {_write_traceback(error)} (ARENA_DEBUG=1 prints it)",
+        file=sys.stderr,
+    )
     return 1
 
 

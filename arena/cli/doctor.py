@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -67,7 +68,11 @@ def check_torch(data: Path) -> Iterator[Finding]:
             properties = torch.cuda.get_device_properties(index)
             yield Finding("GPU", "ok", f"{properties.name}, {properties.total_memory / GIB:.0f} GiB, CUDA {torch.version.cuda}")
     elif Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi"):
-        build = "this build of PyTorch is for CPU only" if torch.version.cuda is None else f"PyTorch is built for CUDA {torch.version.cuda}, the driver is too old"
+        build = (
+            "this build of PyTorch is for CPU only"
+            if torch.version.cuda is None
+            else f"PyTorch is built for CUDA {torch.version.cuda}, the driver is too old"
+        )
         yield Finding("GPU", "note", f"an NVIDIA driver is here, but PyTorch cannot use it: {build}; training runs on the CPU")
     else:
         yield Finding("GPU", "ok", "none; training runs on the CPU")
@@ -101,13 +106,20 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
     yield Finding("disk", "note" if low else "ok", f"{free / GIB:.1f} GiB free at {place}" + ("; free some, checkpoints need space" if low else ""))
     kind = machine.file_system(data)
     if kind.startswith(NETWORK_FILE_SYSTEMS):
-        yield Finding("data folder", "note", f"{data} is on a network file system ({kind}), where SQLite may lose writes; use a local disk with --data")
+        yield Finding(
+            "data folder", "note", f"{data} is on a network file system ({kind}), where SQLite may lose writes; use a local disk with --data"
+        )
     try:
-        with tempfile.TemporaryDirectory(prefix=".arena-doctor-", dir=place) as scratch, closing(sqlite3.connect(Path(scratch) / "probe.db")) as probe:
+        with (
+            tempfile.TemporaryDirectory(prefix=".arena-doctor-", dir=place) as scratch,
+            closing(sqlite3.connect(Path(scratch) / "probe.db")) as probe,
+        ):
             mode = probe.execute("PRAGMA journal_mode=WAL").fetchone()[0]
             probe.execute("CREATE TABLE probe (number INTEGER)")
     except (OSError, sqlite3.Error) as error:
-        yield Finding("data folder", "broken", f"cannot write at {place} ({error}); choose another folder with --data or $ARENA_DATA, or mend its permissions")
+        yield Finding(
+            "data folder", "broken", f"cannot write at {place} ({error}); choose another folder with --data or $ARENA_DATA, or mend its permissions"
+        )
         return
     if mode != "wal":
         yield Finding("data folder", "broken", f"{place} ({kind}) cannot hold a WAL database (mode {mode}); use a local disk with --data")
@@ -126,7 +138,8 @@ def check_sqlite(data: Path) -> Iterator[Finding]:
 def check_processes(data: Path) -> Iterator[Finding]:
     """Trainings that run, and children whose training is gone."""
     mine = psutil.Process().pid
-    running, stray = [], []
+    running: list[int] = []
+    stray: list[int] = []
     for process in psutil.process_iter(["pid", "ppid", "cmdline"]):
         words = process.info["cmdline"] or []
         if process.info["pid"] == mine or not _is_ours(words):
@@ -134,13 +147,15 @@ def check_processes(data: Path) -> Iterator[Finding]:
         child = any(word.startswith("pbt.") for word in words)
         (stray if child and process.info["ppid"] == 1 else running).append(process.info["pid"])
     if stray:
-        yield Finding("processes", "broken", f"children without their training: pid {', '.join(map(str, stray))}; end them: kill {' '.join(map(str, stray))}")
+        yield Finding(
+            "processes", "broken", f"children without their training: pid {', '.join(map(str, stray))}; end them: kill {' '.join(map(str, stray))}"
+        )
     yield Finding("processes", "ok", f"running now: pid {', '.join(map(str, running))}" if running else "no other arena process")
 
 
 def _is_ours(words: list[str]) -> bool:
     """`.../bin/arena ...`, `python -m arena ...` or `python -m pbt.something`."""
-    modules = [after for word, after in zip(words, words[1:], strict=False) if word == "-m"]
+    modules = [after for word, after in pairwise(words) if word == "-m"]
     return any(Path(word).name in {"arena", "pbt-arena"} for word in words[:2]) or any(module.split(".")[0] in {"arena", "pbt"} for module in modules)
 
 

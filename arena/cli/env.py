@@ -72,7 +72,10 @@ def report_lines(report: CheckReport) -> list[str]:
         ("reward terms", ", ".join(report.reward_terms)),
         ("games played", f"{report.games}, {report.mean_decisions:.1f} decisions each"),
         ("first places", ", ".join(ends) + " (random actions)" if len(report.seats) > 1 else ""),
-        ("replayable", _measured(report.replayable, "yes: seed and actions give the same game", "no: games that are cut short by a crash are voided")),
+        (
+            "replayable",
+            _measured(report.replayable, "yes: seed and actions give the same game", "no: games that are cut short by a crash are voided"),
+        ),
         ("chance", _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide")),
         ("winners", report.winners),
         ("speed", f"{report.steps_per_s:,.0f} steps/s on one core, without a network"),

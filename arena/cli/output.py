@@ -11,11 +11,15 @@ import typer
 
 _WIDE = 1000
 
-DataOption = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory; else $ARENA_DATA, else ./arena-data.", show_default=False)]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="Data directory; else $ARENA_DATA, else ./arena-data.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout.")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the config, e.g. --set learning.gamma=0.98; may be given often.", show_default=False),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a value of the config, e.g. --set learning.gamma=0.98; may be given often.", show_default=False
+    ),
 ]
 
 

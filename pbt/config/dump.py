@@ -11,7 +11,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
-    """The resolved config: reading it again gives an equal one. With origins (dotted key -> "file", "--set") every line ends with where it came from."""
+    """The resolved config: reading it again gives an equal one. With origins (dotted key -> "file", "--set") each line ends with its own."""
     table = config.model_dump()
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     lines = _key_lines(plain, (), origins)

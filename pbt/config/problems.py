@@ -213,7 +213,9 @@ def _expected_one(schema: Schema) -> str:
         if isinstance(schema.get("additionalProperties"), Mapping):
             return f"a table of name = {_expected(schema['additionalProperties'])}"
         return "a table"
-    return {"boolean": "true or false", "string": "a text" + (" that is not empty" if schema.get("minLength") else "")}.get(str(kind), "something else")
+    return {"boolean": "true or false", "string": "a text" + (" that is not empty" if schema.get("minLength") else "")}.get(
+        str(kind), "something else"
+    )
 
 
 def _expected_list(schema: Schema) -> str:

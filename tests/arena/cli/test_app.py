@@ -101,9 +101,7 @@ def test_control_c_exits_130(failing: Fail) -> None:
     assert failing.run(KeyboardInterrupt()) == 130
 
 
-def test_a_bug_leaves_one_line_and_a_log(
-    failing: Fail, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_bug_leaves_one_line_and_a_log(failing: Fail, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     monkeypatch.setenv("ARENA_DATA", str(data))

@@ -59,7 +59,9 @@ def test_doctor_finds_this_machine_fit_and_leaves_nothing(capsys: Output, tmp_pa
     assert run(["doctor", "--data", str(tmp_path / "data"), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["ok"]
-    assert {"Python", "PyTorch", "GPU", "cores", "memory", "disk", "data folder", "SQLite", "processes"} <= {check["check"] for check in report["checks"]}
+    assert {"Python", "PyTorch", "GPU", "cores", "memory", "disk", "data folder", "SQLite", "processes"} <= {
+        check["check"] for check in report["checks"]
+    }
     assert list(tmp_path.iterdir()) == []
 
 
@@ -83,7 +85,7 @@ def test_env_check_of_a_registered_game(capsys: Output) -> None:
     assert "keeps the contract" in out and "steps/s" in out and "winners" in out
 
 
-GAME = '''
+GAME = """
 import gymnasium
 
 class Walk(gymnasium.Env):
@@ -108,7 +110,7 @@ def walk():
 
 def liar():
     return Liar()
-'''
+"""
 
 
 def test_env_check_of_a_users_file(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +130,9 @@ def test_env_check_of_an_unknown_name_exits_2(capsys: Output) -> None:
 
 
 def test_a_failed_check_lists_its_problems_last() -> None:
-    report = CheckReport("x", ("seed 3: late", "seed 4: late"), 2, ("a", "b"), ("player",), ("reward",), None, None, 10.0, 2.0, "by points", (1, 0), 1, 0)
+    report = CheckReport(
+        "x", ("seed 3: late", "seed 4: late"), 2, ("a", "b"), ("player",), ("reward",), None, None, 10.0, 2.0, "by points", (1, 0), 1, 0
+    )
     lines = report_lines(report)
     assert lines[-3:] == ["breaks the contract in 2 places:", "  seed 3: late", "  seed 4: late"]
     assert any("not measured" in line for line in lines)

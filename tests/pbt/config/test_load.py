@@ -48,8 +48,9 @@ MALFORMED = {
     "infinite": (f"{ENV}[learning]\nmax_grad_norm = inf", ["learning.max_grad_norm = inf"], ["the default is 4.0"]),
     "unknown choice": (f'{ENV}[model]\ncore = "gri"', ['model.core = "gri": must be one of "none", "gru"'], ['did you mean "gru"?']),
     "value inside a list": (f"{ENV}[model]\nhidden = [64, 0]", ["model.hidden[1] = 0"], ["whole number of at least 1"]),
-    "value inside a list of tables": (f"{ENV}[model]\nconv = [{{ channels = 8, kernl = 3 }}]", ["model.conv[0].kernel: missing", "model.conv[0].kernl"],
-                                      ["add it", "did you mean kernel?"]),
+    "entry of a list of tables": (
+        f"{ENV}[model]\nconv = [{{ channels = 8, kernl = 3 }}]", ["model.conv[0].kernel: missing", "model.conv[0].kernl"],
+                                  ["add it", "did you mean kernel?"]),
     "pair of three": (f"{ENV}[pbt]\nlearning_rate_bounds = [1, 2, 3]", ["pbt.learning_rate_bounds"], ["exactly 2 values"]),
     "table entry": (f"{ENV}[population.members]\nhider = 0", ["population.members.hider = 0"], ["whole number of at least 1"]),
     "member override": (f"{ENV}[members.m0]\ngamma = 1.0", ["members.m0.gamma: unknown key"], [""]),
@@ -78,8 +79,8 @@ def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:
     text = f'{ENV}[learning]\ngamma = 2\nlerning_rate = 1\nbatch_steps = 2050\n[model]\ncore = "x"\n[pbt]\nentropy_coef_bounds = [2, 1]'
     problems = problems_of(tmp_path, text, "seed=-1", "nonsense", "learning.epochs=0")
     starts = (
-        "--set nonsense", "--set seed = -1", "--set learning.epochs = 0", "learning.gamma", "learning.lerning_rate", "model.core", "learning.batch_steps",
-        "pbt.entropy_coef_bounds",
+        "--set nonsense", "--set seed = -1", "--set learning.epochs = 0", "learning.gamma", "learning.lerning_rate", "model.core",
+        "learning.batch_steps", "pbt.entropy_coef_bounds",
     )  # fmt: skip
     assert len(problems) == len(starts)
     for start in starts:
@@ -110,7 +111,15 @@ def test_malformed_overrides(override: str, reason: str, tmp_path: Path) -> None
 
 
 def test_overrides_are_toml_values_or_bare_words(tmp_path: Path) -> None:
-    overrides = ["seed=7", "model.core=gru", "learning.gamma=0.5", "model.hidden=[8, 8]", "env.options={ rows = 6 }", "pbt.enabled=false", 'description="a=b"']
+    overrides = [
+        "seed=7",
+        "model.core=gru",
+        "learning.gamma=0.5",
+        "model.hidden=[8, 8]",
+        "env.options={ rows = 6 }",
+        "pbt.enabled=false",
+        'description="a=b"',
+    ]
     config = load_config(write(tmp_path, ENV), [*overrides, "learning.shaping.win=2.0"])
     assert (config.seed, config.model.core, config.learning.gamma, config.model.hidden) == (7, "gru", 0.5, (8, 8))
     assert config.env.options == {"rows": 6}

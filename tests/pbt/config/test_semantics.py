@@ -74,9 +74,7 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
     refused = diff_shapes(BASE, new)
     places = [line.partition(" = ")[0] for line in refused]
     assert places == ["env.name", "env.options.rows", "members.m0.learning_rate", "model.hidden", "population.members", "seed"]
-    assert refused[3] == (
-        "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name"
-    )
+    assert refused[3] == ("model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name")
 
 
 def test_other_edits_are_taken() -> None:

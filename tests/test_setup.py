@@ -1,0 +1,136 @@
+"""The installation script names what the machine lacks in one line, before it downloads anything; the wheel holds all it needs."""
+
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ("cat", "cksum", "cut", "df", "awk", "id", "mkdir", "rm", "dirname", "sed", "du", "uname", "grep", "sh", "flock")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> "Machine":
+    return Machine(tmp_path)
+
+
+class Machine:
+    """A checkout on a machine that has only the programs put on its PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkout, self.programs = folder / "checkout", folder / "bin"
+        (self.checkout / "scripts").mkdir(parents=True)
+        self.programs.mkdir()
+        shutil.copy(ROOT / "pyproject.toml", self.checkout)
+        shutil.copy(ROOT / "scripts/venv.sh", self.checkout / "scripts")
+        for tool in TOOLS:
+            if found := shutil.which(tool):
+                (self.programs / tool).symlink_to(found)
+
+    def program(self, name: str, text: str) -> None:
+        path = self.programs / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def install(self, level: str = "run", **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["/bin/sh", str(self.checkout / "scripts/venv.sh"), level],
+            env={"PATH": str(self.programs), **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def refusal(self, **environment: str) -> str:
+        done = self.install(**environment)
+        assert done.returncode == 1 and done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        assert not (self.checkout / ".venv").exists()
+        return line
+
+
+REAL = f'exec {sys.executable} "$@"'
+OLD = 'case "$*" in *version_info*) exit 1;; -V) echo "Python 3.9.2";; esac'
+BARE = f'case "$*" in *ensurepip*) exit 1;; *) exec {sys.executable} "$@";; esac'
+
+
+def test_python_missing(machine: Machine) -> None:
+    assert re.search(r"Python 3\.11 or newer is missing \(found: none\); install it: .*apt-get install -y python3 python3-venv$", machine.refusal())
+
+
+def test_python_too_old_where_the_distribution_has_no_newer_default(machine: Machine) -> None:
+    machine.program("python3", OLD)
+    machine.program("apt-cache", 'echo "  Candidate: 3.10.6-1"')
+    line = machine.refusal()
+    assert "found: Python 3.9.2" in line and line.endswith("apt-get install -y python3.11 python3.11-venv")
+
+
+def test_an_old_default_does_not_hide_a_newer_python(machine: Machine) -> None:
+    machine.program("python3", OLD)
+    machine.program("python3.13", BARE)
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert machine.refusal().endswith(f"python3.13 has no venv module; install it: {machine_apt()} python{version}-venv")
+
+
+def machine_apt() -> str:
+    root = subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip() == "0"
+    return "apt-get install -y" if root else "sudo apt-get install -y"
+
+
+def test_disk_full(machine: Machine) -> None:
+    machine.program("python3", REAL)
+    machine.program("df", 'printf "head\\n/dev/x 100 99 1048577 99%% /\\n"')
+    assert "1 GB free, 3 GB needed" in machine.refusal()
+
+
+def test_a_finished_installation_is_not_repeated_and_an_interrupted_one_starts_afresh(machine: Machine) -> None:
+    machine.program("python3", REAL)
+    # A venv whose pip fails: whoever calls it, installs.
+    fake = machine.checkout / ".venv/bin/python"
+    fake.parent.mkdir(parents=True)
+    fake.write_text(f'#!/bin/sh\ncase "$*" in *"pip install"*) exit 1;; *) exec {sys.executable} "$@";; esac\n')
+    fake.chmod(0o755)
+    (machine.checkout / ".venv/.path").write_text(f"{machine.checkout}\n")
+    checksum = subprocess.run(
+        "cat pyproject.toml scripts/venv.sh | cksum | cut -d' ' -f1", shell=True, cwd=machine.checkout, capture_output=True, text=True
+    ).stdout.strip()
+    stamp = machine.checkout / ".venv/.installed-test"
+    stamp.write_text(f"{checksum} {machine.checkout}\n")
+    assert machine.install("test").returncode == 0
+    assert machine.install("run").returncode == 0, "tests need more than the program"
+    done = machine.install("dev")
+    assert done.returncode == 1 and "[3/3] Installing pbt-arena[dev]" in done.stderr
+    machine.program("df", 'printf "head\\n/dev/x 100 99 1048577 99%% /\\n"')
+    done = machine.install("run")
+    assert "was interrupted; starting it afresh" in done.stderr and not stamp.exists() and not fake.exists()
+
+
+def test_the_script_asks_for_the_torch_of_the_project() -> None:
+    script = (ROOT / "scripts/venv.sh").read_text()
+    (required,) = (need for need in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"] if need.startswith("torch"))
+    assert f'torch="{required}"' in script
+    assert re.search(rf'torch_cpu="{re.escape(required.removesuffix("*"))}\d+\+cpu"', script)
+    assert f'torch.__version__.startswith("{required.removeprefix("torch==").removesuffix("*")}")' in script
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)], check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (entry_points,) = (name for name in names if name.endswith("entry_points.txt"))
+        commands = archive.read(entry_points).decode()
+    assert {"pbt/config/shipped/demo.toml", "pbt/config/shipped/connect_four.toml", "pbt/py.typed", "arena/py.typed"} <= names
+    assert any(name.startswith("arena/league/migrations/versions/") and name.endswith(".py") for name in names)
+    assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena"}
