@@ -98,6 +98,11 @@ class Controller:
             self.window.restart(member.name)
             self._planner.set_generation(member.name, member.generation)
 
+    def edit_hyperparams(self, values: Mapping[str, float]) -> None:
+        """A person sets values for every member; PBT goes on from there."""
+        for member in self.members.values():
+            member.hyperparams = {**member.hyperparams, **{name: value for name, value in values.items() if name in member.hyperparams}}
+
     @property
     def finished(self) -> bool:
         return all(member.finished for member in self.members.values())

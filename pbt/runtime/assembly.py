@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from pbt.config.schema import RunConfig
+from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
@@ -65,13 +66,6 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     return tuple(role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size) for role in game.roles)
 
 
-def members_per_role(config: RunConfig, roles: tuple[str, ...]) -> list[tuple[str, int]]:
-    """(member name, role index), m0, m1, ... over all roles in order."""
-    wanted = config.population.members
-    counts = [wanted if isinstance(wanted, int) else wanted[role] for role in roles]
-    return [(f"m{i}", role) for i, role in enumerate(role for role, count in enumerate(counts) for _ in range(count))]
-
-
 def policy_loader(spec: EnvSpec, layouts: tuple[RoleLayout, ...], config: RunConfig, store: SnapshotStore) -> Callable[[PlayerRef, int], HostedPolicy]:
     """Frozen players by reference: scripted ones from the game, snapshots from the store."""
 
@@ -101,7 +95,8 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
     make_game = game_maker(config, spec)
     game = make_game()
     layouts = game_layouts(game, config)
-    named = members_per_role(config, tuple(role.name for role in game.roles))
+    roles = [role.name for role in game.roles]
+    named = [(name, roles.index(role)) for name, role in member_roles(config, roles).items()]
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     slabs = tuple(
         Slab(layout, slots_needed(layout, config.sampling.environments * game.seat_roles.count(r), sum(role == r for _, role in named), batch_slots))
@@ -114,7 +109,6 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
     trainees = [_trainee(config, slabs[role], name, role, game.reward_terms, batch_slots) for name, role in named]
     for policy, trainee in enumerate(trainees):
         server.attach(policy, NetworkPolicy(build_model(layouts[trainee.role], config.model, seed=0), trainee.published))
-    roles = [role.name for role in game.roles]
     entrants = [Entrant(MemberEntry(t.name, roles[t.role], True), policy) for policy, t in enumerate(trainees)]
     facts = GameFacts(
         tuple(roles[r] for r in game.seat_roles), {name: i for i, name in enumerate(roles)}, spec.chance, tuple(spec.scripted)

@@ -36,9 +36,8 @@ class SlotFiller:
 
         At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a fresh slot with its memory carried over.
         """
-        if seat.steps:
-            seat.returns += sum(turn.rewards)
-            seat.frames += turn.tics
+        seat.returns += turn.rewards[0]
+        seat.frames += turn.tics if seat.steps else 0
         completed, seat.pending = seat.pending, False
         if completed:
             self.rows.complete(seat.slot, seat.row, turn)

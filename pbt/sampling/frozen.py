@@ -39,6 +39,10 @@ class FrozenPool:
         for seated in players:
             self._users[seated] -= 1
 
+    def seated(self) -> set[str]:
+        """Names of the players that sit at a table now."""
+        return {player.name for (player, _), users in self._users.items() if users}
+
     def _attach(self, seated: Seated, keep: list[Seated]) -> None:
         hosted = self._load(*seated)
         if not self._unassigned:

@@ -64,6 +64,17 @@ class TrainingPlanner:
         if learning:
             self.closing_games = self._config.evaluation.final_games * len(self._entrants)
 
+    def needed(self) -> set[str]:
+        """Snapshots that some next game may seat, or that sit now; removing any other changes no game."""
+        window = self._config.matchmaking.past_window
+        seatable: set[str] = set()
+        for role in self._facts.role_index:
+            seatable.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.role == role][-window:])
+        for member in self._entrants:
+            # Evaluation seats a member's newest snapshot and the one before it.
+            seatable.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.member == member][-2:])
+        return seatable | self._frozen.seated()
+
     @property
     def learning(self) -> bool:
         """Somebody still learns."""

@@ -125,16 +125,16 @@ class RolloutWorker:
             seat = Seat(index, role, *seat_plan, key=seat_key(self._seed, *plan.noise, index))
             self.fillers[role].sit(seat)
             table.seats.append(seat)
-        self._play(table, lambda: table.game.reset(plan.seed))
+        self._play(table, lambda: table.game.reset(plan.seed), "reset")
 
     def _step(self, table: Table) -> None:
         actions, table.actions = table.actions, {}
-        self._play(table, lambda: table.game.step(actions))
+        self._play(table, lambda: table.game.step(actions), "step")
 
-    def _play(self, table: Table, move: Callable[[], list[SeatTurn]]) -> None:
+    def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
         """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error twice ends the run."""
         try:
-            turns = move()
+            turns = _guarded(move, table, call)
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
@@ -200,6 +200,17 @@ class RolloutWorker:
         self._send(GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None))
         table.seats = []
         self.idle.append(table)
+
+
+def _guarded(move: Callable[[], list[SeatTurn]], table: Table, call: str) -> list[SeatTurn]:
+    """Whatever a game raises becomes an EnvError that says where it happened."""
+    try:
+        return move()
+    except EnvError:
+        raise
+    except Exception as error:
+        where = f"{call}() at table {table.index}, game {table.plan.count}, seed {table.plan.seed}, step {table.steps}"
+        raise EnvError(f"the game raised {type(error).__name__} in {where}: {error}") from error
 
 
 def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:

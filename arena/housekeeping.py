@@ -1,0 +1,68 @@
+"""Checkpoints when they are due, and which snapshots may go afterwards."""
+
+import time
+from collections import deque
+from pathlib import Path
+
+from arena.league.database import League
+from arena.league.retention import anchors, mark_weights_removed
+from arena.ratings import best
+from arena.sink import TrainingSink
+from arena.snapshots import FileSnapshotStore, plan_retention
+from pbt.checkpoints import write_checkpoint
+from pbt.errors import CheckpointError
+from pbt.records import Event
+from pbt.runtime.cut import take_cut
+from pbt.runtime.serial import SerialEngine
+
+DRAIN_TIMEOUT_S = 30.0
+
+
+class Housekeeper:
+    """Saves one population. A cut never changes the run, so the clock may decide when one is taken."""
+
+    def __init__(self, engine: SerialEngine, league: League, sink: TrainingSink, store: FileSnapshotStore, folder: Path, number: int) -> None:
+        self._engine, self._league, self._sink, self._store, self._folder = engine, league, sink, store, folder
+        self._number = number
+        self._saved_s = time.monotonic()
+        config = engine.population.config
+        # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from any of them must find its opponents.
+        self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
+
+    def checkpoint_if_due(self, now_s: float) -> None:
+        if now_s - self._saved_s >= self._engine.population.config.checkpoints.every_s:
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Save one cut: the league's rows first, so that the checkpoint never names a game the league does not have; its own row last."""
+        config = self._engine.population.config
+        self._sink.drain(DRAIN_TIMEOUT_S)
+        self._number += 1
+        frames = max(trainee.learner.frames for trainee in self._engine.population.trainees)
+        try:
+            path = write_checkpoint(self._folder, take_cut(self._engine, self._number), config.checkpoints.keep)
+        except CheckpointError as error:
+            self._sink.event(Event("warning", None, frames, str(error)))
+        else:
+            self._sink.event(Event("checkpoint", None, frames, f"saved {path.name}"))
+            self._needed.append(self._engine.population.planner.needed())
+            self._remove_old_snapshots()
+        self._saved_s = time.monotonic()
+
+    def _remove_old_snapshots(self) -> None:
+        """Apply the retention plan, once every kept checkpoint's needs are known."""
+        snapshots = self._engine.population.config.snapshots
+        if len(self._needed) < (self._needed.maxlen or 0):
+            return
+        keep = set[str]().union(*self._needed, anchors(self._league))
+        leader = best(list(self._sink.ratings().values()))
+        if leader is not None:
+            keep.add(leader.player.name)
+        removable = plan_retention(self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep)
+        stored = set(self._store.sizes())
+        gone = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
+        if gone:
+            # The row says "removed" before the file goes: a reader may miss weights that are still there, never look for ones that are not.
+            mark_weights_removed(self._league, gone)
+            self._store.remove(gone)
+            self._engine.population.planner.remove_snapshots(set(gone))

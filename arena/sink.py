@@ -1,0 +1,73 @@
+"""Where a training's results go: rows to the league, curves to the metrics folder, and a running tally of evaluation games for the display."""
+
+from collections import defaultdict, deque
+from collections.abc import Mapping
+
+from arena.league.writer import LeagueWriter
+from arena.metrics import MetricsWriter
+from arena.ratings import PairResult, Rating, fit
+from pbt.population.scores import VOIDED_PREFIX
+from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
+from pbt.sampling.matchmaking import RANDOM
+
+RECENT_EVENTS = 50
+
+
+class TrainingSink:
+    """The RunSink of `arena train`. `snapshots`: every one of the population, oldest first; `recent_events`: the newest, for people."""
+
+    def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:
+        self._writer, self._metrics = writer, metrics
+        self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
+        self.snapshots: list[SnapshotRecord] = []
+        self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
+
+    def game(self, record: GameRecord) -> None:
+        self._writer.game(record)
+        if record.kind == "evaluation":
+            self.tally(record)
+
+    def tally(self, record: GameRecord) -> None:
+        """Count an evaluation game of two seats for `ratings`."""
+        if len(record.seats) != 2 or record.greedy or record.end_reason.startswith(VOIDED_PREFIX):
+            return
+        first, second = record.seats
+        if first.player != second.player:
+            outcome = 1 + (first.place > second.place) - (first.place < second.place)
+            self._results[(first.player, second.player)][outcome] += 1
+
+    def ratings(self) -> dict[str, Rating[PlayerRef]]:
+        """Snapshot id -> rating, from the evaluation games seen so far."""
+        results = [PairResult(a, b, wins, draws, losses) for (a, b), (wins, draws, losses) in self._results.items()]
+        return {rating.player.name: rating for rating in fit(results, RANDOM) if rating.player.kind == "snapshot"}
+
+    def round(self, record: RoundRecord) -> None:
+        self._writer.round(record)
+
+    def snapshot(self, record: SnapshotRecord) -> None:
+        self.snapshots.append(record)
+        self._writer.snapshot(record)
+
+    def event(self, event: Event) -> None:
+        self.recent_events.append(event)
+        self._writer.event(event)
+
+    def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
+        self._metrics.series(member, frames, values)
+
+    @property
+    def backlog(self) -> int:
+        return self._writer.backlog
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps the league from committing, in words; None when nothing does."""
+        return self._writer.trouble
+
+    def flush(self) -> None:
+        """Make the curves readable; due every second."""
+        self._metrics.flush()
+
+    def drain(self, timeout_s: float) -> None:
+        self._metrics.flush()
+        self._writer.drain(timeout_s)

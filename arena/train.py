@@ -1,0 +1,252 @@
+"""The composition root: a configuration, a name and a data directory become a running population, its league rows and its files."""
+
+import importlib.metadata
+import json
+import logging
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.control import SignalControl
+from arena.housekeeping import Housekeeper
+from arena.league.database import League, open_league
+from arena.league.populations import Incarnation, create_population, open_incarnation, set_state
+from arena.league.queries import list_populations, list_snapshots
+from arena.league.writer import LeagueWriter
+from arena.lock import PopulationLock
+from arena.metrics import MetricsWriter
+from arena.paths import PopulationPaths, league_path, population_paths
+from arena.progress import Progress, ProgressMeter
+from arena.sink import TrainingSink
+from arena.snapshots import FileSnapshotStore
+from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
+from pbt.config.load import config_from_table
+from pbt.config.resume import HYPERPARAMETERS, changes, diff_shapes
+from pbt.config.schema import RunConfig
+from pbt.config.semantics import check_against_game, member_roles
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec
+from pbt.errors import ConfigError, PbtError, PlayerError
+from pbt.records import Event
+from pbt.runtime.assembly import assemble
+from pbt.runtime.cut import restore_cut
+from pbt.runtime.serial import SerialEngine
+
+LOOK_EVERY_S = 0.25
+FLUSH_EVERY_S = 1.0
+DRAIN_TIMEOUT_S = 30.0
+VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
+
+log = logging.getLogger("arena.train")
+
+Observer = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a training ended. finished: every member reached its stop; else it was asked to stop and can be resumed."""
+
+    name: str
+    finished: bool
+    progress: Progress
+    stage_s: Mapping[str, float]
+    dropped: Mapping[str, int]
+
+
+def start_training(config: RunConfig, name: str, data: Path, observe: Observer) -> Result:
+    """Train a new population. Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then."""
+    paths = population_paths(data, name)
+    spec = checked_game(config)
+    with ExitStack() as stack:
+        if paths.config.exists():
+            raise PlayerError(
+                f"population {name!r} exists already in {data}; go on with `arena train --resume {name}`, choose another --name, "
+                f"or remove it with `arena delete {name}`"
+            )
+        stack.enter_context(PopulationLock(paths.lock, name))
+        league = stack.enter_context(open_league(league_path(data)))
+        roles = member_roles(config, [role.name for role in spec.make(**config.env.options).roles])
+        create_population(league, name, config.env.name, config.model_dump(mode="json"), versions(), list(roles.items()))
+        write_config(paths, config)
+        return _run(config, spec, name, paths, league, None, [], observe)
+
+
+def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer) -> Result:
+    """Go on with a population from its newest intact checkpoint. Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name."""
+    paths = population_paths(data, name)
+    before = stored_config(paths, name, data)
+    config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
+    if refused := diff_shapes(before, config):
+        raise ConfigError(f"--set for {name!r}", refused)
+    spec = checked_game(config)
+    with ExitStack() as stack:
+        stack.enter_context(PopulationLock(paths.lock, name))
+        league = stack.enter_context(open_league(league_path(data)))
+        checkpoint, notes = newest_checkpoint(paths)
+        edited = changes(before, config)
+        notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+        write_config(paths, config)
+        return _run(config, spec, name, paths, league, checkpoint, notes, observe, edited={key: new for key, (_, new) in edited.items()})
+
+
+def _run(
+    config: RunConfig,
+    spec: EnvSpec,
+    name: str,
+    paths: PopulationPaths,
+    league: League,
+    checkpoint: Checkpoint | None,
+    notes: Sequence[str],
+    observe: Observer,
+    edited: Mapping[str, Any] | None = None,
+) -> Result:
+    """One incarnation, from opening it to its last checkpoint."""
+    incarnation = _open_incarnation(league, name, checkpoint)
+    log_to(paths.logs / f"train-{incarnation.number}.log")
+    with ExitStack() as stack:
+        control = stack.enter_context(SignalControl())
+        writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=lambda trouble: trouble and log.warning("league: %s", trouble)))
+        metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
+        sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
+        store.remove_leftovers()
+        sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
+        engine = SerialEngine(assemble(config, spec, sink, store), sink, store, control)
+        keeper = Housekeeper(engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
+        if checkpoint is None:
+            engine.population.controller.start()
+            keeper.checkpoint()
+        else:
+            _restore(engine, checkpoint, metrics, sink, notes, edited or {})
+        meter = ProgressMeter(engine, sink)
+        try:
+            finished = _loop(engine, sink, keeper, meter, observe)
+        except BaseException as error:
+            set_state(league, incarnation.population_id, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            log.exception("training ended by %s", type(error).__name__)
+            raise
+        keeper.checkpoint()
+        set_state(league, incarnation.population_id, "finished" if finished else "stopped")
+        observe(progress := meter.read())
+        return Result(name, finished, progress, engine.stage_s, engine.dropped())
+
+
+def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, observe: Observer) -> bool:
+    """Run the engine; between its turns look, flush and save when due."""
+    looked = flushed = time.monotonic()
+
+    def between_turns() -> None:
+        nonlocal looked, flushed
+        now = time.monotonic()
+        if now - looked >= LOOK_EVERY_S:
+            looked = now
+            observe(meter.read())
+        if now - flushed >= FLUSH_EVERY_S:
+            flushed = now
+            sink.flush()
+        keeper.checkpoint_if_due(now)
+
+    return engine.run(between_turns)
+
+
+def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) -> Incarnation:
+    import os
+
+    population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
+    if checkpoint is None:
+        return open_incarnation(league, population_id, os.getpid())
+    controller = checkpoint.state["controller"]
+    last_rounds = {member["name"]: member["round"] for member in controller["members"]}
+    return open_incarnation(
+        league, population_id, os.getpid(), from_checkpoint=f"{checkpoint.number:08d}", last_game=controller["games"] - 1, last_rounds=last_rounds
+    )
+
+
+def _restore(
+    engine: SerialEngine, checkpoint: Checkpoint, metrics: MetricsWriter, sink: TrainingSink, notes: Sequence[str], edited: Mapping[str, Any]
+) -> None:
+    """Continue from a checkpoint and say so in the events."""
+    voided = restore_cut(engine, checkpoint)
+    trainees = engine.population.trainees
+    clocks = {trainee.name: trainee.learner.frames for trainee in trainees}
+    metrics.resume(clocks)
+    values = {key.removeprefix("learning."): float(new) for key, new in edited.items() if key.startswith(HYPERPARAMETERS)}
+    if values:
+        engine.population.controller.edit_hyperparams(values)
+        for trainee in trainees:
+            trainee.learner.set_hyperparams(engine.population.controller.members[trainee.name].typed_hyperparams)
+    frames = max(clocks.values())
+    lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
+    sink.event(Event("resume", None, frames, f"resumed from checkpoint {checkpoint.number:08d}{lost}"))
+    for note in notes:
+        log.warning("%s", note)
+        sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
+
+
+# --- what a start needs ----------------------------------------------------------------------------------------------------------------------
+
+
+def checked_game(config: RunConfig) -> EnvSpec:
+    """The config's game, after holding the config against it. Raises: ConfigError, EnvError."""
+    spec = registry.spec(config.env.name, allow_files=True)
+    game = spec.make(**config.env.options)
+    try:
+        check_against_game(config, game)
+    finally:
+        game.close()
+    return spec
+
+
+def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
+    """The newest intact checkpoint, or None for a population that was killed before its first; with notes on damaged ones."""
+    if not checkpoint_folders(paths.checkpoints):
+        return None, ["there was no checkpoint yet: started from the first frame"]
+    checkpoint, damaged = read_newest(paths.checkpoints)
+    return checkpoint, [f"{text}; went back to the checkpoint before it" for text in damaged]
+
+
+def stored_config(paths: PopulationPaths, name: str, data: Path) -> RunConfig:
+    """The configuration in force. Raises: PlayerError when there is no such population."""
+    if not paths.config.exists():
+        from arena.paths import population_names
+
+        there = ", ".join(population_names(data)) or "none yet"
+        raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
+    try:
+        table = json.loads(paths.config.read_bytes())
+    except ValueError as error:
+        raise PbtError(f"{paths.config}: damaged ({error}); the league keeps a copy: `arena populations`") from error
+    return config_from_table(table, f"stored config of {name!r}")
+
+
+def write_config(paths: PopulationPaths, config: RunConfig) -> None:
+    aside = paths.config.with_suffix(".part")
+    aside.write_text(config.model_dump_json(indent=1), encoding="utf-8")
+    aside.replace(paths.config)
+
+
+def versions() -> dict[str, str]:
+    found = {package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)}
+    return {"python": platform.python_version(), **found}
+
+
+def _installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def log_to(path: Path) -> None:
+    """Warnings and errors of this process, with times, into the population's own log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger("arena")
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+    root.propagate = False
