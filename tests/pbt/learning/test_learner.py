@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.distributions import Categorical
 
 from pbt.config.schema import LearningConfig, ModelConfig
 from pbt.errors import EngineError, SnapshotError
-from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
+from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner, existing_rows
 from pbt.models.weights import from_bytes, to_bytes
 
 Make = Callable[..., Any]
@@ -119,14 +120,36 @@ def test_a_broken_gradient_is_skipped_counted_and_at_last_named(make_bench: Make
 
 
 def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(make_bench: Make, weights_of: Weights) -> None:
-    """An infinite ratio is clipped to a constant: no gradient, but no loss to trust either."""
-    bench = make_bench(config=LearningConfig(normalize_advantages=False))
+    """Squares overflow before their slopes do."""
+    bench = make_bench(config=LearningConfig(value_coef=1e-12))
     learner = bench.learner()
     batch = bench.batch(learner.model)
+    huge = replace(batch, rewards=batch.rewards * 1e19)
     before = weights_of(learner)
-    stats = learner.update(replace(batch, log_prob=torch.where(batch.valid, -1e4, torch.nan)))
-    assert stats.skipped_steps == 1
+    assert learner.update(huge).skipped_steps == 1
     assert torch.equal(before, weights_of(learner))
+    assert learner.update(replace(batch, rewards=batch.rewards * 1e17)).skipped_steps == 0
+
+
+@pytest.mark.parametrize("coefficient", ["value_coef", "entropy_coef"])
+def test_each_part_of_the_loss_has_its_coefficient_and_sign(make_bench: Make, coefficient: str) -> None:
+    """The gradient is linear in the coefficients; its slope is the gradient of that part alone."""
+    found = []
+    for value in (0.0, 2.0):
+        learner = make_bench(config=LearningConfig(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})).learner()
+        batch = make_bench().batch(learner.model)
+        found.append(learner.gradients(batch)[0])
+    logits, values = learner.model.unroll(existing_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+    if coefficient == "entropy_coef":
+        heads = [Categorical(logits=part.double()) for part in logits[:-1].split([3, 2], -1)]
+        part = -sum(head.entropy() for head in heads)[batch.valid].sum()
+    else:
+        targets = learner._targets(batch, torch.zeros_like(batch.log_prob), values.detach())
+        part = (targets.vs - values[:-1])[batch.valid].square().sum()
+    parameters = list(learner.model.parameters())
+    slopes = torch.autograd.grad(part, parameters, allow_unused=True, materialize_grads=True)
+    expected = 2.0 * torch.cat([slope.flatten() for slope in slopes])
+    torch.testing.assert_close(found[1] - found[0], expected.float(), atol=1e-4, rtol=1e-3)
 
 
 def test_a_batch_without_one_valid_step_changes_nothing(make_bench: Make) -> None:
