@@ -1,5 +1,6 @@
 """Where a training's results go: rows to the league, curves to the metrics folder, and a running tally of evaluation games for the display."""
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
 
@@ -19,6 +20,8 @@ class TrainingSink:
     def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:
         self._writer, self._metrics = writer, metrics
         self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
+        # member -> (frames, when) of its newest point
+        self._clocks: dict[str, tuple[int, float]] = {}
         self.snapshots: list[SnapshotRecord] = []
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
 
@@ -53,7 +56,10 @@ class TrainingSink:
         self._writer.event(event)
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
-        self._metrics.series(member, frames, values)
+        now, (earlier, then) = time.monotonic(), self._clocks.get(member, (frames, 0.0))
+        self._clocks[member] = (frames, now)
+        speed = {"frames_per_s": (frames - earlier) / (now - then)} if frames > earlier else {}
+        self._metrics.series(member, frames, {**values, **speed})
 
     @property
     def backlog(self) -> int:

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import logging
+import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.lock import PopulationLock
 from arena.metrics import MetricsWriter
-from arena.paths import PopulationPaths, league_path, population_paths
+from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
 from arena.snapshots import FileSnapshotStore
@@ -33,7 +34,7 @@ from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, PbtError, PlayerError
 from pbt.records import Event
 from pbt.runtime.assembly import assemble
-from pbt.runtime.cut import restore_cut
+from pbt.runtime.cut import restore_cut, weights_digest
 from pbt.runtime.serial import SerialEngine
 
 LOOK_EVERY_S = 0.25
@@ -48,13 +49,17 @@ Observer = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Result:
-    """How a training ended. finished: every member reached its stop; else it was asked to stop and can be resumed."""
+    """How a training ended. finished: every member reached its stop; else it was asked to stop and can be resumed.
+
+    weights_sha256: over the weights of all members; equal configurations and seeds give equal ones, however often the run was interrupted
+    """
 
     name: str
     finished: bool
     progress: Progress
     stage_s: Mapping[str, float]
     dropped: Mapping[str, int]
+    weights_sha256: str
 
 
 def start_training(config: RunConfig, name: str, data: Path, observe: Observer) -> Result:
@@ -131,7 +136,7 @@ def _run(
         keeper.checkpoint()
         set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read())
-        return Result(name, finished, progress, engine.stage_s, engine.dropped())
+        return Result(name, finished, progress, engine.stage_s, engine.dropped(), weights_digest(engine.population))
 
 
 def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, observe: Observer) -> bool:
@@ -153,8 +158,6 @@ def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: 
 
 
 def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) -> Incarnation:
-    import os
-
     population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
     if checkpoint is None:
         return open_incarnation(league, population_id, os.getpid())
@@ -211,8 +214,6 @@ def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[s
 def stored_config(paths: PopulationPaths, name: str, data: Path) -> RunConfig:
     """The configuration in force. Raises: PlayerError when there is no such population."""
     if not paths.config.exists():
-        from arena.paths import population_names
-
         there = ", ".join(population_names(data)) or "none yet"
         raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
     try:

@@ -3,6 +3,8 @@
 Driven by counts, never by clocks. What it does to a learner goes through `MemberLearner`; what the outside should know goes into the `RunSink`.
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -38,6 +40,8 @@ class Controller:
         self.members = {member.name: member for member in members}
         self.window = ScoreWindow(rules.objective, config.pbt.score_games)
         self.games = 0
+        # since the member's last update, for its curves
+        self._returns: defaultdict[str, list[float]] = defaultdict(list)
 
     # --- what happens ----------------------------------------------------------------------------------------------------------------------
 
@@ -68,14 +72,16 @@ class Controller:
         self.games += 1
         self._planner.game_over(plan)
         self.window.add(record)
+        if record.kind == "training":
+            for seat in record.seats:
+                if seat.player.kind == "member":
+                    self._returns[seat.player.name].append(seat.returns)
         self._sink.game(record)
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
         member, learner = self.members[name], self._learners[name]
-        score = self.window.score(name)
-        curves = {"objective": score.objective} if score.games else {}
-        self._sink.series(name, learner.frames, {**asdict(stats), **member.hyperparams, **curves})
+        self._sink.series(name, learner.frames, self._curves(member, stats))
         if learner.frames >= (member.snapshots + 1) * self._config.snapshots.every_frames:
             member.snapshots = learner.frames // self._config.snapshots.every_frames
             self._snapshot(member, "schedule")
@@ -86,6 +92,19 @@ class Controller:
         if pbt.enabled and rounds_due(learner.frames, pbt.period_frames, pbt.warmup_frames) > member.round:
             return self._round(member)
         return None
+
+    def _curves(self, member: Member, stats: UpdateStats) -> dict[str, float]:
+        """What the update, the games since the last one, and the member's hyperparameters say."""
+        curves = {**asdict(stats), **member.hyperparams}
+        # The clock is the row's own key.
+        del curves["frames"]
+        score = self.window.score(member.name)
+        if score.games and self._rules.objective == "wins":
+            curves["win_rate"] = score.objective
+        returns = self._returns.pop(member.name, [])
+        if returns:
+            curves["return"] = math.fsum(returns) / len(returns)
+        return curves
 
     def applied(self, directive: Directive) -> None:
         """The caller applied a directive: weights, moments and hyperparameters are in force."""

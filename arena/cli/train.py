@@ -1,0 +1,119 @@
+"""`arena train`, `arena stop`, and the demo."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, SetOption, print_json, say
+from arena.paths import check_population_name, data_dir, population_paths
+from pbt.errors import ConfigError, PbtError
+
+STOP_TIMEOUT_S = 120.0
+
+
+def train(
+    config: Annotated[str | None, typer.Argument(help="A config file (.toml) or the name of a shipped one.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help="The population's name; else the config's.", show_default=False)] = None,
+    resume: Annotated[str | None, typer.Option(metavar="NAME", help="Go on with this population from its newest checkpoint.", show_default=False)] = None,
+    overrides: SetOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a population until every member reached stop_at_frames. Ctrl-C saves and stops; twice stops at once."""
+    from arena.display import Display
+    from arena.train import Result, resume_training, start_training
+
+    if (config is None) == (resume is None):
+        raise ConfigError("arena train", ["give a config (arena train connect_four) or --resume NAME, one of the two"])
+    if resume is not None and name is not None:
+        raise ConfigError("arena train", [f"--name {name}: a resumed population keeps its name; leave --name out"])
+    folder = data_dir(data)
+    result: Result
+    if resume is not None:
+        with Display(resume, quiet=as_json) as display:
+            result = resume_training(check_population_name(resume), folder, overrides or (), display)
+    else:
+        assert config is not None
+        loaded, chosen = load_named(config, name, overrides or ())
+        with Display(chosen, quiet=as_json) as display:
+            result = start_training(loaded, chosen, folder, display)
+    report(result, as_json)
+
+
+def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
+    """The configuration and the population's name: `name`, else the config file's."""
+    from pbt.config.load import load_config
+    from pbt.envs.registry import is_file_name
+
+    loaded = load_config(config, overrides)
+    chosen = check_population_name(name if name is not None else Path(config).stem.lower())
+    if is_file_name(loaded.env.name):
+        # Resume and match must find the file from any working directory.
+        path, _, function = loaded.env.name.rpartition(":")
+        env = loaded.env.model_copy(update={"name": f"{Path(path).expanduser().resolve()}:{function}"})
+        loaded = loaded.model_copy(update={"env": env})
+    return loaded, chosen
+
+
+def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.train imports torch
+    """What a training did, for people or for programs."""
+    from arena.display import clock, short
+
+    progress = result.progress
+    if as_json:
+        members = [
+            {"name": m.name, "role": m.role, "frames": m.frames, "objective": m.objective, "games": m.games, "rating": m.rating, "copies": m.copies}
+            for m in progress.members
+        ]
+        print_json(
+            {
+                "population": result.name,
+                "finished": result.finished,
+                "frames": progress.frames,
+                "seconds": progress.elapsed_s,
+                "training_games": progress.training_games,
+                "evaluation_games": progress.evaluation_games,
+                "members": members,
+                "stage_seconds": dict(result.stage_s),
+                "rows_dropped": dict(result.dropped),
+                "weights_sha256": result.weights_sha256,
+            }
+        )
+        return
+    stages = ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in result.stage_s.items())
+    dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items())) or "none"
+    say(f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}; time: {stages}; rows dropped: {dropped}")
+    if result.finished:
+        say(f"finished. Next: arena league {result.name}; arena match {result.name}@best random")
+    else:
+        say(f"stopped and saved. Go on with: arena train --resume {result.name}")
+
+
+def stop(
+    name: Annotated[str, typer.Argument(help="The population's name.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the process that trains a population to save and stop, and wait until it has."""
+    from arena.lock import holder
+
+    paths = population_paths(data_dir(data), name)
+    if not paths.config.exists():
+        raise PbtError(f"no population {name!r} in {data_dir(data)}; `arena populations` lists them")
+    pid = holder(paths.lock)
+    if pid is None:
+        say(f"population {name!r} is not being trained; nothing to stop")
+    else:
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while holder(paths.lock) is not None:
+            if time.monotonic() > deadline:
+                raise PbtError(f"process {pid} still holds {name!r} after {STOP_TIMEOUT_S:.0f} s; look into {paths.logs}, or end it with `kill -9 {pid}`")
+            time.sleep(0.1)
+        say(f"population {name!r}: process {pid} saved and stopped")
+    if as_json:
+        print_json({"population": name, "stopped_pid": pid})
