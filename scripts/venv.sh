@@ -6,6 +6,8 @@
 # PYTHON=/path/to/python chooses the interpreter, VENV=/path the folder. Needs no uv, no conda, no root; never calls apt.
 # What the machine lacks is named in one line. An interrupted installation is started afresh by the next call.
 set -eu
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 cd "$(dirname "$0")/.."
 level=${1:-run}
