@@ -1,0 +1,168 @@
+"""Players by name: `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id. And one call to take a player elsewhere::
+
+player = load_player("demo@best")
+action = player.act(observation)
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.league.database import open_league
+from arena.league.populations import stored_config
+from arena.league.queries import list_populations
+from arena.league.snapshot_names import FORMS, find_snapshot
+from arena.league.standings import frames_text
+from arena.paths import data_dir, league_path, population_paths
+from pbt.config.load import config_from_table
+from pbt.config.schema import RunConfig
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec
+from pbt.errors import EnvError, PlayerError
+from pbt.records import PlayerRef
+
+if TYPE_CHECKING:
+    from arena.acting import LoadedPlayer
+
+RANDOM = "random"
+_ID = re.compile(r"[0-9a-f]{8,64}")
+
+
+@dataclass(frozen=True)
+class ResolvedPlayer:
+    """A player whose name was found, and all that is needed to seat it.
+
+    label        a name it can be called by: "demo/m2@1.2M", "random"
+    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for a scripted player, which plays any
+    config       of its population, for the model;  snapshots: the folder of its weights;  population, member, frames: whose snapshot, how old.
+                 All None for scripted players
+    """
+
+    ref: PlayerRef
+    label: str
+    env_name: str
+    env_options: Mapping[str, Any]
+    config: RunConfig | None = None
+    snapshots: Path | None = None
+    population: str | None = None
+    member: str | None = None
+    role: str | None = None
+    frames: int | None = None
+
+    def plays(self, role: str) -> bool:
+        return self.role is None or self.role == role
+
+
+def resolve_players(
+    names: Sequence[str], data: Path | None = None, env: str | None = None, *, allow_files: bool = False
+) -> tuple[EnvSpec, list[ResolvedPlayer]]:
+    """The players of these names and the game they share: that of the snapshots among them, else `env`. Reads only.
+
+    data         the data directory; None: $ARENA_DATA, else ./arena-data
+    env          name of the game; needed where all players are scripted
+    allow_files  the game may be "./file.py:function" of the local user, whose code then runs
+    Raises: PlayerError for names that name nobody, and for players of different games.
+    """
+    trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
+    first = next(iter(trained.values()), None)
+    game = first.env_name if first is not None else env
+    if game is None:
+        raise PlayerError(_no_game(names, data_dir(data)))
+    spec = _find_game(game, allow_files)
+    for player in trained.values():
+        assert first is not None
+        if (player.env_name, player.env_options) != (first.env_name, first.env_options):
+            raise PlayerError(f"{first.label} plays {_described(first)}, {player.label} plays {_described(player)}; expected players of one game")
+    if first is not None and env is not None and env != first.env_name:
+        raise PlayerError(f"--env {env}: {first.label} plays {first.env_name}; leave --env away, or name players of {env}")
+    options = first.env_options if first is not None else {}
+    return spec, [trained.get(name) or _scripted_player(name, spec, game, options, data) for name in names]
+
+
+def scripted_names(spec: EnvSpec) -> list[str]:
+    """Players of a game that need no weights."""
+    return sorted({RANDOM, *spec.scripted})
+
+
+def load_player(name: str, data: Path | str | None = None, *, env: str | None = None, seed: int = 0, role: str | None = None,
+                allow_files: bool = False) -> "LoadedPlayer":  # fmt: skip
+    """A player for scripts of one's own; see `arena.acting.LoadedPlayer`.
+
+    data  as for `resolve_players`;  env: the game, for scripted players;  seed: of its random choices
+    role  which role it plays, for scripted players in games of several roles
+    Raises: PlayerError for a wrong name, SnapshotError for unusable weights.
+    """
+    from arena.acting import LoadedPlayer
+
+    spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)
+    return LoadedPlayer(player, spec, seed=seed, role=role)
+
+
+def _names_snapshot(name: str) -> bool:
+    return "/" in name or "@" in name or _ID.fullmatch(name) is not None
+
+
+def _trained_player(name: str, data: Path) -> ResolvedPlayer:
+    path = league_path(data)
+    if not path.exists():
+        raise PlayerError(f"player {name!r}: there is no league in {data}; train a population first, or name the right directory with --data")
+    with open_league(path, read_only=True) as league:
+        found = find_snapshot(league, name)
+        config = config_from_table(stored_config(league, found.population), f"stored config of {found.population!r}")
+    record = found.record
+    folder = population_paths(data, found.population).snapshots
+    label = f"{found.population}/{record.member}@{frames_text(record.frames)}"
+    ref = PlayerRef("snapshot", record.snapshot_id)
+    return ResolvedPlayer(
+        ref, label, config.env.name, config.env.options, config, folder, found.population, record.member, record.role, record.frames
+    )  # fmt: skip
+
+
+def _scripted_player(name: str, spec: EnvSpec, game: str, options: Mapping[str, Any], data: Path | None) -> ResolvedPlayer:
+    known = scripted_names(spec)
+    if name in known:
+        return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
+    raise PlayerError(_nobody(name, known, _populations(data_dir(data))))
+
+
+def _find_game(name: str, allow_files: bool) -> EnvSpec:
+    try:
+        return registry.spec(name, allow_files=allow_files)
+    except EnvError as error:
+        raise PlayerError(str(error)) from error
+
+
+def _no_game(names: Sequence[str], data: Path) -> str:
+    """Only bare names were given, and no game: one of them may have been meant as a population."""
+    populations = _populations(data)
+    for name in names:
+        if name != RANDOM and difflib.get_close_matches(name, populations, n=1):
+            return _nobody(name, [], populations)
+    return (
+        f"players {', '.join(names)}: none of them says which game is played; add --env NAME, such as --env connect_four; trained players are {FORMS}"
+    )
+
+
+def _nobody(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
+    """What to type instead of a name that is no scripted player."""
+    if name in populations:
+        return f"player {name!r} is a whole population; expected one player of it: {name}@best, or a member such as {name}/m0"
+    near = difflib.get_close_matches(name, [*scripted, *populations], n=1)
+    hint = f"; did you mean {near[0]}{'@best' * (near[0] not in scripted)}?" if near else "."
+    own = f"This game has {', '.join(scripted)}; trained" if scripted else "Trained"
+    return f"player {name!r} names nobody{hint} {own} players are {FORMS}"
+
+
+def _populations(data: Path) -> list[str]:
+    path = league_path(data)
+    if not path.exists():
+        return []
+    with open_league(path, read_only=True) as league:
+        return [population.name for population in list_populations(league)]
+
+
+def _described(player: ResolvedPlayer) -> str:
+    return f"{player.env_name} {dict(player.env_options)}" if player.env_options else player.env_name

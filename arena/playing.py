@@ -1,0 +1,147 @@
+"""Games between frozen players, through the worker and the server that training uses: nothing else steps a game."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from arena.players import ResolvedPlayer
+from arena.snapshots import FileSnapshotStore
+from pbt.config.schema import ModelConfig
+from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.scripted import random_act
+from pbt.errors import EngineError
+from pbt.models.policy_model import ActOutput, PolicyModel
+from pbt.models.weights import load_model_weights
+from pbt.records import GameRecord
+from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
+from pbt.transport.slab import RoleLayout, Slab, role_layout
+
+DEFAULT_TABLES = 64
+# A frozen seat only ever uses row 0 of its slot.
+_ROWS = 1
+
+
+class SeatModel(PolicyModel):
+    """A player's network whose memory stands in a column that may be wider, because players of different sizes share a slab."""
+
+    def __init__(self, layout: RoleLayout, config: ModelConfig) -> None:
+        super().__init__(layout, config)
+        self._column_width = layout.state_size
+
+    def act(
+        self,
+        observations: Mapping[str, Tensor],
+        mask: Tensor,
+        episode_start: Tensor,
+        state: Tensor,
+        uniforms: Tensor,
+        greedy: bool = False,
+    ) -> ActOutput:
+        """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are the memory."""
+        acted = super().act(observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy)
+        return acted._replace(state=pad(acted.state, (0, self._column_width - self.state_size)))
+
+
+def memory_size(player: ResolvedPlayer) -> int:
+    """Width of its recurrent state, 0 without memory."""
+    return player.config.model.gru_size if player.config is not None and player.config.model.core == "gru" else 0
+
+
+def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
+    """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or do not fit the game."""
+    if player.config is None or player.snapshots is None:
+        return ScriptedPolicy(random_act(layout.head_sizes) if player.ref.name == "random" else spec.scripted[player.ref.name])
+    model = SeatModel(layout, player.config.model)
+    load_model_weights(model, FileSnapshotStore(player.snapshots).load(player.ref.name), f"snapshot {player.ref.name[:12]}")
+    return NetworkPolicy(model)
+
+
+class PlannedGame(NamedTuple):
+    """sitting: index of the player in each seat;  plan: everything else, its `seats` still empty."""
+
+    sitting: tuple[int, ...]
+    plan: GamePlan
+
+
+class FrozenTables:
+    """Tables at which frozen players meet, in one process and one fixed order: equal plans give equal games.
+
+    game       one table's game, to be read; it is closed with the others
+    next_game  the next planned game, or None when all are handed out
+    Raises: SnapshotError, here or at a player's first game, when its weights cannot be used.
+    """
+
+    def __init__(
+        self, spec: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], tables: int, seed: int, next_game: Callable[[], PlannedGame | None]
+    ) -> None:
+        torch.set_num_threads(1)
+        self._spec, self._game, self._players, self._next_game = spec, game, tuple(players), next_game
+        options = dict(players[0].env_options)
+        width = max(memory_size(player) for player in players)
+        self._layouts = tuple(role_layout(role, game.reward_terms, _ROWS, width) for role in game.roles)
+        slabs = tuple(Slab(layout, tables * game.seat_roles.count(role)) for role, layout in enumerate(self._layouts))
+        self._server = PolicyServer(slabs, len(self._players) * len(slabs))
+        self._attached: set[int] = set()
+        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed)
+
+    def _next_plan(self, table: int) -> GamePlan | None:
+        planned = self._next_game()
+        if planned is None:
+            return None
+        seats = zip(planned.sitting, self._game.seat_roles, strict=True)
+        return planned.plan._replace(seats=tuple(SeatPlan(self._players[player].ref, self._policy(player, role), 0, False) for player, role in seats))
+
+    def _policy(self, player: int, role: int) -> int:
+        policy = player * len(self._layouts) + role
+        if policy not in self._attached:
+            self._server.attach(policy, load_policy(self._players[player], self._layouts[role], self._spec))
+            self._attached.add(policy)
+        return policy
+
+    def turn(self) -> list[GameEnd]:
+        """One turn of the crank: the games that ended in it. Raises: EnvError when a game raises the same error twice."""
+        for request in self._worker.requests():
+            self._worker.receive(self._server.serve(request))
+        ended = []
+        for message in self._worker.advance():
+            if not isinstance(message, GameEnd):
+                raise EngineError(f"a frozen seat sent {type(message).__name__}; expected game ends only")
+            ended.append(message)
+        return ended
+
+    @property
+    def busy(self) -> bool:
+        """A game is being played somewhere."""
+        return self._worker.busy
+
+    def close(self) -> None:
+        """Release the games' engines and windows."""
+        self._game.close()
+        for table in self._worker.tables:
+            table.game.close()
+
+
+def game_record(end: GameEnd, number: int) -> GameRecord:
+    """A finished game as a record. number: its running number in the match."""
+    plan = end.plan
+    return GameRecord(
+        number=number,
+        environment=end.table,
+        count=plan.count,
+        kind=plan.kind,
+        seed=plan.seed,
+        seats=end.seats,
+        steps=end.steps,
+        frames=end.frames,
+        end_reason=end.reason,
+        trajectory_hash=end.trajectory_hash,
+        actions=end.actions,
+        opening_plies=plan.opening_plies,
+        greedy=plan.greedy,
+        pair=plan.pair,
+    )
