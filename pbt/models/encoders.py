@@ -9,14 +9,15 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import elu, relu
+from torch.nn.functional import elu_
 
 from pbt.config.schema import ConvLayer, ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.normalizer import RunningMoments
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "elu": elu, "tanh": torch.tanh}
+# In place: they follow a layer whose output nothing else reads.
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu_, "elu": elu_, "tanh": torch.tanh_}
 # Integer bounds beyond 16 bits say "any integer", not a scale.
 _WIDEST_SCALE = 65535.0
 

@@ -92,7 +92,7 @@ class PolicyModel(nn.Module):
     def initialize(self, seed: int) -> None:
         """Orthogonal weights and zero biases that depend on nothing but the seed; the global random state is not touched."""
         generator = torch.Generator().manual_seed(seed)
-        gain = nn.init.calculate_gain("tanh" if self._activation is torch.tanh else "relu")
+        gain = nn.init.calculate_gain("tanh" if self._activation is torch.tanh_ else "relu")
         for module in self.modules():
             if isinstance(module, MaskedGru):
                 module.initialize(generator)

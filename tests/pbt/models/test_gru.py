@@ -64,3 +64,12 @@ def test_a_state_that_was_never_written_does_not_survive_an_episode_start() -> N
     assert torch.equal(found, cell.unroll(x, start, torch.ones(2, 6)))
     grads = torch.autograd.grad(found.sum(), list(cell.parameters()))
     assert all(g.isfinite().all() for g in grads)
+
+
+def test_the_derivative_by_hand_equals_finite_differences() -> None:
+    rng = torch.Generator().manual_seed(0)
+    cell = MaskedGru(2, 3).double()
+    cell.initialize(rng)
+    x, state = torch.randn(4, 2, 2, generator=rng).double().requires_grad_(), torch.randn(2, 3, generator=rng).double().requires_grad_()
+    start = torch.tensor([[False, True], [False, False], [True, False], [False, False]])
+    assert torch.autograd.gradcheck(lambda x, state: cell.unroll(x, start, state), (x, state))
