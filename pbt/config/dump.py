@@ -1,13 +1,10 @@
 """A config written down again: TOML for people, a JSON Schema for editors."""
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from pbt.config.problems import toml_key, toml_text
 from pbt.config.schema import RunConfig
-
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
@@ -18,7 +15,7 @@ def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
     for name, section in table.items():
         if name == "members":
             for member, override in section.items():
-                lines += ["", f"[members.{_key(member)}]", *_key_lines(override, ("members", member), origins)]
+                lines += ["", f"[members.{toml_key(member)}]", *_key_lines(override, ("members", member), origins)]
         elif isinstance(section, Mapping):
             lines += ["", f"[{name}]", *_key_lines(section, (name,), origins)]
     return "\n".join(lines) + "\n"
@@ -31,10 +28,10 @@ def json_schema() -> dict[str, Any]:
 
 def _key_lines(section: Mapping[str, Any], path: tuple[str, ...], origins: Mapping[str, str] | None) -> list[str]:
     lines = []
-    for key, value in section.items():
+    for name, value in section.items():
         # TOML has no null: a value that is decided at run time is shown as a comment.
-        line = f"# {_key(key)}: decided when training starts" if value is None else f"{_key(key)} = {_value(value)}"
-        lines.append(line if origins is None else f"{line}  # {_origin('.'.join((*path, key)), origins)}")
+        line = f"# {toml_key(name)}: decided when training starts" if value is None else f"{toml_key(name)} = {_value(value)}"
+        lines.append(line if origins is None else f"{line}  # {_origin('.'.join((*path, name)), origins)}")
     return lines
 
 
@@ -43,23 +40,14 @@ def _origin(key: str, origins: Mapping[str, str]) -> str:
     return " and ".join(sorted(found)) or "default"
 
 
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _text(name)
-
-
 def _value(value: Any) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return toml_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(name)} = {_value(entry)}" for name, entry in value.items() if entry is not None)
+        inner = ", ".join(f"{toml_key(name)} = {_value(entry)}" for name, entry in value.items() if entry is not None)
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(entry) for entry in value) + "]"
     return repr(value)
-
-
-def _text(text: str) -> str:
-    # JSON's escapes are TOML's, except that TOML wants DEL escaped, too.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

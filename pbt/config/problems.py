@@ -5,6 +5,7 @@ Expectations are read from the schema itself (its JSON form), so a new field nee
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from pbt.config.schema import RunConfig
 Schema = Mapping[str, Any]
 Loc = tuple[str | int, ...]
 _SHOWN_CHARS = 60
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
@@ -148,14 +150,24 @@ def _unknown_key(loc: Loc) -> str:
 
 
 def _dotted(loc: Loc) -> str:
-    """("model", "conv", 0, "kernel") -> model.conv[0].kernel"""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+    """("model", "conv", 0, "kernel") -> model.conv[0].kernel; keys that need quotes in TOML have them here."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{toml_key(part)}" for part in loc).removeprefix(".")
+
+
+def toml_key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if _BARE_KEY.fullmatch(name) else toml_text(name)
+
+
+def toml_text(words: str) -> str:
+    """A TOML string on one line: JSON's escapes are TOML's, except that TOML wants DEL escaped, too."""
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _shown(found: Any) -> str:
-    text = json.dumps(found, default=str, ensure_ascii=False)
-    text = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get(text, text)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."
+    shown = json.dumps(found, default=str, ensure_ascii=False)
+    shown = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}.get(shown, shown)
+    return shown if len(shown) <= _SHOWN_CHARS else shown[: _SHOWN_CHARS - 3] + "..."
 
 
 @cache

@@ -1,10 +1,14 @@
 """Reading configs: each malformed one gives one clear line per problem, all at once, naming place and fix."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pbt.config.load import config_from_table, find_config, load_config, read_config, shipped_configs
+from pbt.config.schema import EnvConfig, MemberOverride, RunConfig
 from pbt.errors import ConfigError
 
 ENV = '[env]\nname = "connect_four"\n'
@@ -144,6 +148,41 @@ def test_a_stored_config_reads_as_itself_with_edits(tmp_path: Path) -> None:
     config = load_config(write(tmp_path, f"{ENV}[members.m1]\nlearning_rate = 0.0\n[model]\nhidden = [8]\nconv = [{{ channels = 4, kernel = 2 }}]"))
     assert config_from_table(config.model_dump(mode="json"), "stored") == config
     assert config_from_table(config.model_dump(), "stored", ["stop_at_frames=5"]) == config.model_copy(update={"stop_at_frames": 5})
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
+
+
+def known_keys(values: Mapping[str, object], prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    keys: list[tuple[str, ...]] = []
+    for name, value in values.items():
+        keys += [(*prefix, name), *(known_keys(value, (*prefix, name)) if isinstance(value, dict) else [])]
+    return keys
+
+
+KEYS = known_keys(RunConfig(env=EnvConfig(name="x"), members={"m0": MemberOverride()}).model_dump())
+
+
+@given(st.dictionaries(st.sampled_from(KEYS) | st.tuples(st.text(max_size=8)), VALUES, max_size=4))
+def test_whatever_is_in_a_config_it_loads_or_every_problem_is_one_line(entries: dict[tuple[str, ...], object]) -> None:
+    table: dict[str, object] = {"env": {"name": "x"}}
+    for path, value in entries.items():
+        section: object = table
+        for name in path[:-1]:
+            section = section.setdefault(name, {}) if isinstance(section, dict) else None
+        if isinstance(section, dict):
+            section[path[-1]] = value
+    for problem in refusals(table):
+        assert "\n" not in problem and ": " in problem
+
+
+def refusals(table: Mapping[str, object]) -> tuple[str, ...]:
+    try:
+        config_from_table(table, "any")
+    except ConfigError as error:
+        return error.problems
+    return ()
 
 
 def test_a_missing_file_names_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
