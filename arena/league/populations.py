@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from arena.league.schema import (
 from pbt.errors import PlayerError
 
 DELETE_GAMES = 5_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,10 @@ def create_population(
     env           registered name of the game; its options are taken from config["env"]["options"]
     config        the resolved configuration;  versions: package -> version
     member_roles  (member, role) in order
-    Raises: PlayerError when the name is taken.
+    Raises: PlayerError when the name is taken, or cannot be part of a player's name.
     """
+    if not _NAME.fullmatch(name):
+        raise PlayerError(f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most 64, the first a letter or digit")
     options = to_json(config.get("env", {}).get("options", {}))
     with league.write() as connection:
         if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
@@ -126,6 +130,20 @@ def set_state(league: League, population_id: int, state: str) -> None:
     """state: a word for people, such as running, stopped, finished, failed."""
     with league.write() as connection:
         connection.execute(update(populations).where(populations.c.id == population_id).values(state=state))
+
+
+def mark_weights_removed(league: League, population_id: int, snapshot_ids: Sequence[str]) -> None:
+    """Their files are gone: they can no longer be played, their rows and games stay."""
+    with league.write() as connection:
+        mine = (snapshots.c.population_id == population_id, snapshots.c.snapshot_id.in_(snapshot_ids))
+        connection.execute(update(snapshots).where(*mine).values(weights_removed=1))
+
+
+def mark_anchor(league: League, population_id: int, snapshot_id: str, is_anchor: bool = True) -> None:
+    """An anchor's weights are never thinned out."""
+    with league.write() as connection:
+        mine = (snapshots.c.population_id == population_id, snapshots.c.snapshot_id == snapshot_id)
+        connection.execute(update(snapshots).where(*mine).values(is_anchor=int(is_anchor)))
 
 
 def find_population(connection: Connection, name: str) -> Any:

@@ -1,0 +1,102 @@
+"""From what a person types to one stored snapshot: `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id or the beginning of one."""
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from arena.league.database import League
+from arena.league.populations import find_population
+from arena.league.queries import StoredSnapshot, list_members, list_snapshots, snapshots_of
+from arena.league.standings import best_standing, frames_text, standings
+from arena.ratings import BEST_MIN_GAMES
+from pbt.errors import PlayerError
+
+FORMS = "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below so many frames), demo@best, or a snapshot id"
+_FRAMES = re.compile(r"(\d+(?:\.\d+)?)([kMB]?)")
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
+_ID = re.compile(r"[0-9a-f]{4,64}")
+
+
+def find_snapshot(league: League, text: str) -> StoredSnapshot:
+    """One that still has its weights. Raises: PlayerError saying what there is instead."""
+    population, at, rest = text.partition("@")
+    if "/" in population:
+        population, _, member = population.partition("/")
+        return _of_member(league, text, population, member, rest if at else None)
+    if at:
+        return _best(league, text, population, rest)
+    if _ID.fullmatch(text):
+        return _by_id(league, text)
+    with league.read() as connection:
+        find_population(connection, text)
+    raise PlayerError(f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}")
+
+
+def parse_frames(text: str, name: str) -> int:
+    """From "1.2M", "800k", "3_000_000". Raises: PlayerError naming the whole player `name`."""
+    found = _FRAMES.fullmatch(text.replace("_", ""))
+    if not found:
+        raise PlayerError(f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, 1.2M or 3000000")
+    return round(float(found[1]) * _UNITS[found[2]])
+
+
+def _of_member(league: League, text: str, population: str, member: str, frames: str | None) -> StoredSnapshot:
+    names = [row.name for row in list_members(league, population)]
+    made = list_snapshots(league, population, member)
+    if not made and member not in names:
+        near = difflib.get_close_matches(member, names, n=1)
+        hint = f"did you mean {population}/{near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
+        raise PlayerError(f"player {text!r}: population {population} has no member {member!r}; {hint}")
+    there = [snapshot for snapshot in made if not snapshot.weights_removed]
+    if not there:
+        raise PlayerError(f"player {text!r}: {member} has no snapshot yet; the first is taken when training starts")
+    if frames is None:
+        return there[-1]
+    wanted = parse_frames(frames, text)
+    below = [snapshot for snapshot in there if snapshot.record.frames <= wanted]
+    if not below:
+        first = frames_text(there[0].record.frames)
+        raise PlayerError(
+            f"player {text!r}: {member} has no snapshot at or below {frames} frames; its first with weights is {population}/{member}@{first}"
+        )
+    return below[-1]
+
+
+def _best(league: League, text: str, population: str, word: str) -> StoredSnapshot:
+    if word != "best":
+        first = _first_member(league, population)
+        raise PlayerError(f"player {text!r}: after a population only @best is known; frames belong to a member, as in {first}@{word or '1M'}")
+    table = standings(league, population)
+    found = best_standing(table)
+    if found is None or found.snapshot is None:
+        most = max((row for row in table if row.snapshot is not None), key=lambda row: row.total.games, default=None)
+        so_far = f"{most.label} has most, {most.total.games}" if most else "none was played"
+        instead = f"train on, or name a member: {_first_member(league, population)}"
+        raise PlayerError(f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet ({so_far}); {instead}")
+    return found.snapshot
+
+
+def _by_id(league: League, text: str) -> StoredSnapshot:
+    with league.read() as connection:
+        found = snapshots_of(connection, id_prefix=text)
+    ids = sorted({snapshot.record.snapshot_id for snapshot in found})
+    if not ids:
+        raise PlayerError(f"no snapshot id begins with {text!r}; expected {FORMS}")
+    if len(ids) > 1:
+        raise PlayerError(f"{len(ids)} snapshot ids begin with {text!r} ({_short(ids)}); give more digits")
+    there = [snapshot for snapshot in found if not snapshot.weights_removed]
+    if not there:
+        record = found[0].record
+        raise PlayerError(
+            f"snapshot {text!r} ({record.member} at {frames_text(record.frames)} frames): its weights were removed; its games stay in the table"
+        )
+    return there[0]
+
+
+def _short(ids: Sequence[str]) -> str:
+    return ", ".join(snapshot_id[:12] for snapshot_id in ids[:3]) + (", ..." if len(ids) > 3 else "")
+
+
+def _first_member(league: League, population: str) -> str:
+    rows = list_members(league, population)
+    return f"{population}/{rows[0].name}" if rows else f"{population}/m0"

@@ -1,0 +1,49 @@
+"""Recomputing what PBT decided: scores from game rows, then directives from scores. A row that was altered makes it disagree."""
+
+from dataclasses import dataclass
+
+from arena.league.database import League
+from arena.league.game_rows import folded_through, training_score
+from arena.league.queries import StoredRound, list_rounds
+from pbt.errors import EngineError
+from pbt.population.decide import PbtRules, replay
+from pbt.population.scores import Objective
+from pbt.records import MemberScore
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCheck:
+    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any more, their games having become counts"""
+
+    round: StoredRound
+    problems: tuple[str, ...]
+    folded: tuple[str, ...]
+
+
+def verify_rounds(league: League, population: str) -> list[RoundCheck]:
+    """Every round that stands (superseded ones were taken back), in order. Raises: PlayerError."""
+    gone = folded_through(league, population)
+    known: dict[tuple[str, int, int, Objective], MemberScore] = {}
+    checks = []
+    for stored in list_rounds(league, population):
+        problems, folded = [], []
+        try:
+            objective = PbtRules.from_mapping(stored.record.rules).objective
+        except EngineError as error:
+            checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), ()))
+            continue
+        for score in stored.record.scores:
+            if score.games and score.first_game <= gone:
+                folded.append(score.member)
+                continue
+            key = (score.member, score.first_game, score.last_game, objective)
+            if key not in known:
+                known[key] = training_score(league, population, *key)
+            if known[key] != score:
+                problems.append(f"score of {score.member}: stored {_words(score)}, recomputed {_words(known[key])}")
+        checks.append(RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded)))
+    return checks
+
+
+def _words(score: MemberScore) -> str:
+    return f"{score.objective!r} over {score.games} games ({score.first_game} to {score.last_game})"

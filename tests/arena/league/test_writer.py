@@ -1,0 +1,202 @@
+"""Order, group commits, trouble and retries of the one writer; death of its process."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.league.database import League, damage
+from arena.league.game_rows import GameFilter, games_of_match, population_games
+from arena.league.matches import create_match, find_match, finish_match
+from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.queries import list_events, list_rounds, list_snapshots
+from arena.league.writer import LeagueWriter
+from pbt.errors import EngineError, PbtError
+from tests.arena.league.samples import RANDOM, event, game, new_league, round_record, snapshot, snapshot_player
+
+Started = tuple[League, Incarnation]
+DEADLINE_S = 60.0
+
+
+def numbers(league: League) -> list[int]:
+    return [stored.record.number for stored in population_games(league, "demo", GameFilter(superseded=True))]
+
+
+def test_what_goes_in_comes_out(started: Started) -> None:
+    league, incarnation = started
+    evaluation = game(1, (snapshot_player("a"), RANDOM), (1, 0), "evaluation", greedy=True, pair=3)
+    given = [game(0), evaluation, game(2, end_reason="voided: worker died", returns=(0.1, -1 / 3))]
+    with LeagueWriter(league, incarnation) as writer:
+        for record in given:
+            writer.game(record)
+        writer.snapshot(snapshot("a"))
+        writer.round(round_record())
+        writer.event(event("first"))
+        writer.event(event("first"))
+        writer.drain(DEADLINE_S)
+        assert writer.backlog == 0
+    assert [stored.record for stored in population_games(league, "demo")] == given
+    assert [stored.record for stored in list_snapshots(league, "demo")] == [snapshot("a")]
+    assert [stored.record for stored in list_rounds(league, "demo")] == [round_record()]
+    assert [stored.event for stored in list_events(league, "demo")] == [event("first"), event("first")]
+
+
+def test_several_thousand_games_stay_in_order(started: Started) -> None:
+    league, incarnation = started
+    with LeagueWriter(league, incarnation) as writer:
+        for number in range(3500):
+            writer.game(game(number))
+        writer.drain(DEADLINE_S)
+    assert numbers(league) == list(range(3500))
+
+
+def test_rows_arrive_without_being_asked_for(started: Started) -> None:
+    league, incarnation = started
+    with LeagueWriter(league, incarnation) as writer:
+        writer.game(game(0))
+        with writer._changed:
+            assert writer._changed.wait_for(lambda: writer.backlog == 0, DEADLINE_S)
+        assert numbers(league) == [0]
+
+
+def test_a_repeated_commit_changes_nothing(started: Started) -> None:
+    league, incarnation = started
+    for _ in range(2):
+        with LeagueWriter(league, incarnation) as writer:
+            for number in range(5):
+                writer.game(game(number))
+            writer.round(round_record())
+            writer.snapshot(snapshot("a"))
+            writer.event(event())
+    assert numbers(league) == list(range(5))
+    assert len(list_rounds(league, "demo")) == len(list_snapshots(league, "demo")) == len(list_events(league, "demo")) == 1
+
+
+def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.league.database.BUSY_TIMEOUT_MS", 10)
+    league, incarnation = started
+    told: list[str | None] = []
+    said = threading.Event()
+
+    def on_trouble(trouble: str | None) -> None:
+        told.append(trouble)
+        said.set()
+
+    with closing(sqlite3.connect(league.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        writer = LeagueWriter(league, incarnation, on_trouble=on_trouble)
+        for number in range(10):
+            writer.game(game(number))
+        with pytest.raises(PbtError, match=r"10 rows were not committed within 0\.5 s: database is locked"):
+            writer.drain(0.5)
+        assert said.wait(DEADLINE_S)
+        assert writer.trouble == "database is locked"
+        assert writer.backlog == 10
+        other.execute("ROLLBACK")
+        writer.drain(DEADLINE_S)
+    assert told == ["database is locked", None]
+    writer.close()
+    assert numbers(league) == list(range(10))
+
+
+def test_a_record_that_is_no_row_is_named(started: Started) -> None:
+    league, incarnation = started
+    writer = LeagueWriter(league, incarnation)
+    writer.game(game(1 << 36))
+    with pytest.raises(PbtError, match="game number 68719476736"):
+        writer.drain(0.5)
+    with pytest.raises(PbtError):
+        writer.close(0.1)
+    assert not writer._thread.is_alive()
+
+
+def test_bad_numbers_of_a_round_are_refused_where_they_come_from(started: Started) -> None:
+    league, incarnation = started
+    bad = round_record()
+    object.__setattr__(bad, "rules", {"copy_gap": float("nan")})
+    with LeagueWriter(league, incarnation) as writer, pytest.raises(ValueError, match="JSON"):
+        writer.round(bad)
+
+
+def test_a_match_is_planned_played_and_finished(started: Started) -> None:
+    league, _ = started
+    match = create_match(league, "connect_four", {}, [snapshot_player("a"), RANDOM], 4, 7, {"greedy": False})
+    given = [game(number, (snapshot_player("a"), RANDOM), (0, 1), "evaluation", pair=number // 2) for number in range(4)]
+    with LeagueWriter(league, match) as writer:
+        for record in given:
+            writer.game(record)
+        with pytest.raises(EngineError, match="only games"):
+            writer.event(event())
+    finish_match(league, match.id)
+    assert games_of_match(league, match.id) == given
+    stored = find_match(league, match.id)
+    assert stored.players == (snapshot_player("a"), RANDOM)
+    assert stored.finished_at is not None
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from arena.league.database import open_league
+from arena.league.populations import Incarnation, create_population, open_incarnation
+from arena.league.writer import LeagueWriter
+from tests.arena.league.samples import game
+
+path, incarnation, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+writer = LeagueWriter(open_league(Path(path)), Incarnation(incarnation, 1, 1, 0))
+for number in range(first, last):
+    writer.game(game(number))
+    if number % 150 == 0:
+        writer.drain(60)
+        print(number, flush=True)
+writer.close()
+print("done", flush=True)
+"""
+
+
+def child(league: League, incarnation_id: int, first: int, last: int) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", _CHILD, str(league.path), str(incarnation_id), str(first), str(last)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_sigkill_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    league, incarnation = new_league(tmp_path)
+    rng, first = random.Random(5), 0
+    for _ in range(10):
+        process = child(league, incarnation.id, first, 10**9)
+        assert process.stdout is not None
+        acknowledged = first - 1
+        for _ in range(rng.randrange(1, 8)):
+            acknowledged = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split()
+        process.stdout.close()
+        process.wait(DEADLINE_S)
+        acknowledged = int(rest[-1]) if rest else acknowledged
+        stored = numbers(league)
+        assert stored == list(range(len(stored))), "a prefix, in order"
+        assert len(stored) > acknowledged
+        assert damage(league) == []
+        first = len(stored)
+    league.close()
+
+
+def test_two_processes_write_at_once(tmp_path: Path) -> None:
+    league, incarnation = new_league(tmp_path)
+    other = open_incarnation(league, create_population(league, "other", "connect_four", {}, {}), os.getpid())
+    writing = [child(league, source.id, 0, 6000) for source in (incarnation, other)]
+    for process in writing:
+        out, _ = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 0
+        assert out.split()[-1] == "done"
+    for name in ("demo", "other"):
+        assert [stored.record.number for stored in population_games(league, name)] == list(range(6000))
+    assert damage(league) == []
