@@ -1,0 +1,150 @@
+"""Bradley-Terry against its oracle, its invariants, and the coverage of its intervals."""
+
+import math
+import time
+
+import choix
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.ratings import ELO_PER_NAT, PairResult, Rating, best, expected_score, fit
+from pbt.errors import EngineError
+
+Result = PairResult[str]
+
+
+def by_player(ratings: list[Rating[str]]) -> dict[str, tuple[float, float, float]]:
+    return {rating.player: (rating.elo or 0.0, rating.low or 0.0, rating.high or 0.0) for rating in ratings}
+
+
+@st.composite
+def leagues(draw: st.DrawFn) -> list[Result]:
+    """Up to eight players; a ring of wins in both directions keeps every rating finite."""
+    count = draw(st.integers(2, 8))
+    names = ["random", *(f"p{i}" for i in range(1, count))]
+    ring = [PairResult(names[i], names[(i + 1) % count], 1 + draw(st.integers(0, 9)), 0, 1 + draw(st.integers(0, 9))) for i in range(count)]
+    more = draw(st.lists(st.tuples(st.permutations(range(count)), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20)), max_size=10))
+    return ring + [PairResult(names[order[0]], names[order[1]], wins, draws, losses) for order, wins, draws, losses in more]
+
+
+@given(leagues())
+@settings(max_examples=60, deadline=None)
+def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(league: list[Result]) -> None:
+    names = sorted({name for result in league for name in (result.a, result.b)})
+    pairs = []
+    for result in league:
+        a, b = names.index(result.a), names.index(result.b)
+        pairs += [(a, b)] * int(result.wins) + [(b, a)] * int(result.losses)
+    oracle = choix.ilsr_pairwise(len(names), pairs, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
+    found = by_player(fit([PairResult(r.a, r.b, r.wins, 0, r.losses) for r in league], "random", prior_draws=0))
+    for i, name in enumerate(names):
+        assert found[name][0] == pytest.approx(oracle[i] - oracle[names.index("random")], abs=1e-6)
+
+
+@given(leagues(), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_order_and_orientation_of_the_games_change_nothing(league: list[Result], random: object) -> None:
+    single = [
+        part
+        for r in league
+        for part in (
+            [PairResult(r.a, r.b, 1, 0, 0)] * int(r.wins)
+            + [PairResult(r.b, r.a, 0, 1, 0)] * int(r.draws)
+            + [PairResult(r.b, r.a, 1, 0, 0)] * int(r.losses)
+        )
+    ]
+    shuffled = list(single)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    once, again = by_player(fit(league, "random")), by_player(fit(shuffled, "random"))
+    assert once.keys() == again.keys()
+    for name, values in once.items():
+        assert again[name] == pytest.approx(values, abs=1e-6)
+
+
+def test_two_players_have_a_closed_form() -> None:
+    """300 of 400: 400 log10(3) Elo; standard error of a log-odds sqrt(1 / (n p (1 - p)))."""
+    found = by_player(fit([PairResult("a", "random", 250, 100, 50)], "random", prior_draws=0))
+    half = 1.959964 * ELO_PER_NAT / math.sqrt(400 * 0.75 * 0.25)
+    assert found["a"] == pytest.approx((400 * math.log10(3), 400 * math.log10(3) - half, 400 * math.log10(3) + half), abs=1e-3)
+    assert found["random"] == (0.0, 0.0, 0.0)
+    assert expected_score(found["a"][0]) == pytest.approx(0.75)
+
+
+def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
+    elo, low, high = by_player(fit([PairResult("a", "random", 10, 0, 0)], "random"))["a"]
+    assert elo == pytest.approx(400 * math.log10(10.5 / 0.5))
+    assert 0 < low < elo < high < 1500
+    with pytest.raises(EngineError, match="did not converge"):
+        fit([PairResult("a", "random", 10, 0, 0)], "random", prior_draws=0)
+
+
+def test_only_draws_are_even() -> None:
+    assert by_player(fit([PairResult("a", "random", 0, 50, 0)], "random"))["a"][0] == pytest.approx(0, abs=1e-9)
+
+
+def test_rock_paper_scissors_are_equal() -> None:
+    cycle = [PairResult(a, b, 30, 0, 0) for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))]
+    even = [PairResult(a, "random", 10, 0, 10) for a in ("rock", "paper", "scissors")]
+    found = by_player(fit(cycle + even, "random"))
+    assert [values[0] for values in found.values()] == pytest.approx([0, 0, 0, 0], abs=1e-6)
+
+
+def test_players_no_chain_connects_have_no_rating() -> None:
+    ratings = fit([PairResult("a", "random", 5, 0, 1), PairResult("b", "c", 5, 0, 1)], "random")
+    assert {rating.player: rating.connected for rating in ratings} == {"a": True, "random": True, "b": False, "c": False}
+    assert all(not rating.connected for rating in fit([PairResult("b", "c", 5, 0, 1)], "random"))
+    assert fit([], "random") == []
+
+
+def test_best_is_surely_strong_and_has_played_enough() -> None:
+    lucky = PairResult("lucky", "random", 29, 0, 0)
+    table = fit([lucky, PairResult("steady", "random", 180, 0, 20), PairResult("weak", "random", 20, 0, 20)], "random")
+    assert table[0].player == "lucky"
+    chosen = best(table)
+    assert chosen is not None
+    assert chosen.player == "steady"
+    assert best(fit([lucky], "random")) is None
+
+
+@pytest.mark.parametrize("bad", [PairResult("a", "a", 1, 0, 0), PairResult("a", "b", -1, 0, 0), PairResult("a", "b", math.nan, 0, 0)])
+def test_impossible_counts_are_refused(bad: Result) -> None:
+    with pytest.raises(EngineError, match="expected two players and finite counts"):
+        fit([bad], "random")
+
+
+def test_the_interval_holds_the_truth_in_95_of_100() -> None:
+    """6 players at known strengths, 30 games a pair, 400 leagues: 2000 intervals; a binomial of 95 % lies within 1.5 % of it."""
+    rng = np.random.default_rng(11)
+    truth = {"random": 0.0, **{f"p{i}": 90.0 * i for i in range(1, 6)}}
+    inside = total = 0
+    for _ in range(400):
+        results = []
+        for i, a in enumerate(truth):
+            for b in list(truth)[i + 1 :]:
+                wins = int(rng.binomial(30, expected_score(truth[a] - truth[b])))
+                results.append(PairResult(a, b, wins, 0, 30 - wins))
+        for rating in fit(results, "random"):
+            if rating.player != "random":
+                assert rating.low is not None
+                assert rating.high is not None
+                inside += rating.low <= truth[rating.player] <= rating.high
+                total += 1
+    assert 0.935 <= inside / total <= 0.97, inside / total
+
+
+def test_two_hundred_players_take_no_time() -> None:
+    rng = np.random.default_rng(3)
+    strength = {f"p{i}": 3.0 * i for i in range(1, 200)} | {"random": 0.0}
+    names = list(strength)
+    results = []
+    for _ in range(4000):
+        a, b = rng.choice(200, 2, replace=False)
+        wins = int(rng.binomial(4, expected_score(strength[names[a]] - strength[names[b]])))
+        results.append(PairResult(names[a], names[b], wins, 0, 4 - wins))
+    start = time.perf_counter()
+    ratings = fit(results, "random")
+    assert time.perf_counter() - start < 2.0
+    error = [abs((rating.elo or 0.0) - strength[rating.player]) for rating in ratings]
+    assert float(np.mean(error)) < 80
