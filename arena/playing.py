@@ -73,20 +73,23 @@ class FrozenTables:
 
     game       one table's game, to be read; it is closed with the others
     next_game  the next planned game, or None when all are handed out
-    Raises: SnapshotError, here or at a player's first game, when its weights cannot be used.
+    Raises: SnapshotError when a player's weights cannot be used.
     """
 
     def __init__(
         self, spec: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], tables: int, seed: int, next_game: Callable[[], PlannedGame | None]
     ) -> None:
         torch.set_num_threads(1)
-        self._spec, self._game, self._players, self._next_game = spec, game, tuple(players), next_game
+        self._game, self._players, self._next_game = game, tuple(players), next_game
         options = dict(players[0].env_options)
         width = max(memory_size(player) for player in players)
         self._layouts = tuple(role_layout(role, game.reward_terms, _ROWS, width) for role in game.roles)
         slabs = tuple(Slab(layout, tables * game.seat_roles.count(role)) for role, layout in enumerate(self._layouts))
         self._server = PolicyServer(slabs, len(self._players) * len(slabs))
-        self._attached: set[int] = set()
+        for index, player in enumerate(players):
+            for role, layout in enumerate(self._layouts):
+                if player.plays(layout.role.name):
+                    self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
         self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed)
 
     def _next_plan(self, table: int) -> GamePlan | None:
@@ -97,11 +100,7 @@ class FrozenTables:
         return planned.plan._replace(seats=tuple(SeatPlan(self._players[player].ref, self._policy(player, role), 0, False) for player, role in seats))
 
     def _policy(self, player: int, role: int) -> int:
-        policy = player * len(self._layouts) + role
-        if policy not in self._attached:
-            self._server.attach(policy, load_policy(self._players[player], self._layouts[role], self._spec))
-            self._attached.add(policy)
-        return policy
+        return player * len(self._layouts) + role
 
     def turn(self) -> list[GameEnd]:
         """One turn of the crank: the games that ended in it. Raises: EnvError when a game raises the same error twice."""

@@ -1,0 +1,130 @@
+"""Returns of one player over episodes: in games of one seat alone, at larger tables among players that act at random."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from arena.players import RANDOM, ResolvedPlayer
+from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
+from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
+from pbt.envs.contract import EnvSpec, Game
+from pbt.errors import PlayerError
+from pbt.records import PlayerRef
+from pbt.seeding import integer
+from pbt.transport.messages import GameEnd, GamePlan
+
+DEFAULT_EPISODES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats, by episode
+
+    seats    names of the seats the player took in turn;  others: how many seats were taken by `random`
+    errors   what the environment said in each try that it spoiled by raising; those episodes were played again
+    interim  Ctrl-C ended it before all `planned` episodes were played
+    """
+
+    player: ResolvedPlayer
+    seed: int
+    planned: int
+    greedy: bool
+    returns: tuple[float, ...]
+    steps: tuple[int, ...]
+    seats: tuple[str, ...]
+    others: int
+    errors: tuple[str, ...]
+    seconds: float
+    interim: bool
+
+    @property
+    def spoiled(self) -> bool:
+        """So many episodes raised that the rest may be a biased choice."""
+        return is_spoiled(len(self.errors), self.planned)
+
+    @property
+    def mean_return(self) -> float:
+        return float(np.mean(self.returns))
+
+    @property
+    def return_interval(self) -> tuple[float, float] | None:
+        """95 %, Student's t over episodes; None for a single one."""
+        return mean_interval(self.returns)
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(np.mean(values)) - half, float(np.mean(values)) + half
+
+
+def evaluate_player(
+    player: ResolvedPlayer,
+    env: EnvSpec,
+    *,
+    episodes: int = DEFAULT_EPISODES,
+    seed: int = 1,
+    greedy: bool = False,
+    tables: int = DEFAULT_TABLES,
+    on_progress: Progress | None = None,
+) -> Evaluation:
+    """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player takes the seats of its role in turn.
+
+    env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
+    Raises: PlayerError when the game has no seat for the player, SnapshotError for unusable weights, EnvError when the game keeps raising.
+    """
+    game = env.make(**player.env_options)
+    seats = _own_seats(game, player)
+    stranger = ResolvedPlayer(PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options)
+    schedule = Schedule(episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy))
+    playing = FrozenTables(env, game, (player, stranger), min(tables, episodes), seed, schedule.next_game)
+    finished: dict[int, GameEnd] = {}
+    errors: list[str] = []
+
+    def take(index: int, end: GameEnd) -> None:
+        if is_voided(end):
+            errors.append(end.reason)
+        else:
+            finished[index] = end
+
+    started = time.monotonic()
+    try:
+        complete = play_all(playing, schedule, take, on_progress)
+    finally:
+        playing.close()
+    if not finished:
+        raise KeyboardInterrupt
+    return Evaluation(
+        player=player,
+        seed=seed,
+        planned=episodes,
+        greedy=greedy,
+        returns=tuple(end.seats[seats[index % len(seats)]].returns for index, end in sorted(finished.items())),
+        steps=tuple(end.steps for _, end in sorted(finished.items())),
+        seats=tuple(game.seat_names[seat] for seat in seats),
+        others=len(game.seat_names) - 1,
+        errors=tuple(errors),
+        seconds=time.monotonic() - started,
+        interim=not complete,
+    )
+
+
+def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
+    seats = [seat for seat, role in enumerate(game.seat_roles) if player.plays(game.roles[role].name)]
+    if not seats:
+        roles = ", ".join(role.name for role in game.roles)
+        raise PlayerError(f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its role is gone, choose another player")
+    return seats
+
+
+def _planned(index: int, seed: int, seats: Sequence[int], table_size: int, greedy: bool) -> PlannedGame:
+    """Episode `index`: one seed for every seat the player takes in turn."""
+    own = seats[index % len(seats)]
+    game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
+    plan = GamePlan(count=index, kind="evaluation", seed=game_seed, seats=(), noise=("evaluate", seed, index), greedy=greedy)
+    return PlannedGame(tuple(0 if seat == own else 1 for seat in range(table_size)), plan)

@@ -1,0 +1,81 @@
+"""Who sits where in a match, and the seed of every game: pure, fixed before the first game."""
+
+from dataclasses import dataclass
+
+from arena.players import ResolvedPlayer
+from arena.playing import PlannedGame
+from pbt.config.schema import EvaluationConfig
+from pbt.envs.contract import EnvSpec, Game
+from pbt.errors import PlayerError
+from pbt.seeding import integer
+from pbt.transport.messages import GamePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """a_seats: the seat of A in the first and the second game of a pair; one entry where the seats cannot be swapped, and there are no pairs."""
+
+    a_seats: tuple[int, ...]
+    note: str | None = None
+
+    @property
+    def paired(self) -> bool:
+        return len(self.a_seats) == 2
+
+    def a_seat(self, index: int) -> int:
+        """Where A sits in game `index` of the match."""
+        return self.a_seats[index % len(self.a_seats)]
+
+
+def seating_of(game: Game, a: ResolvedPlayer, b: ResolvedPlayer) -> Seating:
+    """Who can sit where. Raises: PlayerError for games of one seat, of more than two, and for two players of the same one-sided role."""
+    roles = tuple(game.roles[role].name for role in game.seat_roles)
+    if len(roles) == 1:
+        raise PlayerError(f"{a.env_name} has one seat, so nobody meets there; `arena evaluate {a.label}` shows a player's returns")
+    if len(roles) > 2:
+        alone = f"`arena evaluate {a.label}` seats a player among random ones"
+        raise PlayerError(f"{a.env_name} has {len(roles)} seats; matches are between two, larger tables come later; {alone}")
+    possible = tuple(seat for seat in (0, 1) if a.plays(roles[seat]) and b.plays(roles[1 - seat]))
+    if len(possible) == 2:
+        return Seating(possible)
+    if not possible:
+        plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in (a, b))
+        raise PlayerError(f"{plays}; {a.env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role")
+    seats = f"{a.label} is {roles[possible[0]]}, {b.label} is {roles[1 - possible[0]]}"
+    return Seating(possible, f"seats cannot be swapped ({seats}), so games are not paired and the score holds what the roles give")
+
+
+def opening_plies(a: ResolvedPlayer, b: ResolvedPlayer) -> int:
+    """As the config of the first trained player says."""
+    configs = [player.config for player in (a, b) if player.config is not None]
+    return configs[0].evaluation.opening_plies if configs else EvaluationConfig().opening_plies
+
+
+def planned_game(index: int, seed: int, seating: Seating, opening_plies: int, *, greedy: bool) -> PlannedGame:
+    """Game `index` of the match of player 0 (A) and player 1 (B). Both games of a pair share their seed and their opening."""
+    pair, game = divmod(index, len(seating.a_seats))
+    seat = seating.a_seat(index)
+    game_seed = integer(seed, "match", pair, bits=31)
+    plan = GamePlan(
+        count=index,
+        kind="evaluation",
+        seed=game_seed,
+        seats=(),
+        noise=("match", seed, pair, game),
+        opening_plies=opening_plies,
+        opening_seed=game_seed,
+        record_actions=True,
+        greedy=greedy,
+        pair=pair if seating.paired else None,
+    )
+    # Seat 0 is A's (player 0) when `seat` is 0, else B's (player 1).
+    return PlannedGame((seat, 1 - seat), plan)
+
+
+def check_meeting(env: EnvSpec, a: ResolvedPlayer, b: ResolvedPlayer) -> None:
+    """Raise what `seating_of` raises, before anything is written."""
+    game = env.make(**a.env_options)
+    try:
+        seating_of(game, a, b)
+    finally:
+        game.close()
