@@ -91,6 +91,6 @@ class SlotFiller:
         if seat.slot == NO_SLOT:
             return
         self.dropped["generation"] += self.rows.count_valid(seat.slot, 0, seat.row)
-        if seat.row and not seat.pending and not seat.over:
-            self.rows.move_to_front(seat.slot, seat.row)
+        if not seat.over:
+            self.rows.restart(seat.slot, seat.row)
         seat.row, seat.first_row, seat.pending, seat.generation = 0, 0, False, generation

@@ -76,8 +76,8 @@ class RowWriter:
             for column in self._acted:
                 column[slot, row] = 0
 
-    def move_to_front(self, slot: int, row: int) -> None:
-        """Make `row`, observed but not acted on, the slot's row 0: what stood before it is void. The live memory becomes the initial one."""
+    def restart(self, slot: int, row: int) -> None:
+        """Void what stands before `row`: what the seat sees there becomes row 0, and its live memory the initial one."""
         for column in (*self._observations, self._mask, self._episode_start):
             column[slot, 0] = column[slot, row]
         self._initial_state[slot] = self.live_state[slot]

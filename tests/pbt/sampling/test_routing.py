@@ -1,0 +1,219 @@
+"""Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of games made up by Hypothesis.
+
+Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps; so a row in the wrong place shows.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import gymnasium
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from pbt.envs.contract import Outcome, Role, SeatTurn
+from pbt.errors import EnvError
+from pbt.learning.batch import Batch
+from pbt.learning.batcher import Batcher
+from pbt.models.policy_model import ActOutput
+from pbt.records import PlayerRef
+from pbt.sampling.policy_server import PolicyServer
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull
+from pbt.transport.slab import Slab, role_layout
+
+MEMBERS, FROZEN, POLICIES = 3, 2, 5
+STATE = 2
+
+
+def reward_of(seed: int, seat: int, step: int) -> float:
+    return float((seed * 31 + seat * 7 + step * 3) % 1009)
+
+
+class MadeUpGame:
+    """Seats act one by one or together, die early or live on, end by the rules or by truncation, all drawn from the seed."""
+
+    def __init__(self, seat_roles: tuple[int, ...], raising: float) -> None:
+        # Roles differ in both spaces.
+        self.roles = tuple(
+            Role(f"role{r}", gymnasium.spaces.Box(-1, 1e9, (3 + r,), np.float64), gymnasium.spaces.MultiDiscrete([POLICIES] * (1 + r)))
+            for r in range(max(seat_roles) + 1)
+        )
+        self.seat_roles, self.seat_names = seat_roles, tuple(f"seat_{i}" for i in range(len(seat_roles)))
+        self.reward_terms = ("reward", "shaping")
+        self._raising = raising
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        self._seed, self._rng = seed, np.random.default_rng(seed)
+        self._steps = [0] * len(self.seat_roles)
+        self._alive = set(range(len(self.seat_roles)))
+        self._due: set[int] = set()
+        return self._next([])
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        assert set(actions) == self._due
+        if self._rng.random() < self._raising:
+            raise EnvError(f"made up at {self._seed} {self._steps}")
+        for seat in actions:
+            self._steps[seat] += 1
+        dying = [seat for seat in sorted(self._alive) if self._rng.random() < 0.08]
+        return self._next([self._turn(seat, over=True) for seat in dying])
+
+    def _next(self, ended: list[SeatTurn]) -> list[SeatTurn]:
+        self._alive -= {turn.seat for turn in ended}
+        count = int(self._rng.integers(1, len(self._alive) + 1)) if self._alive else 0
+        chosen = self._rng.permutation(sorted(self._alive))[:count]
+        self._due = {int(seat) for seat in chosen}
+        return ended + [self._turn(int(seat), over=False) for seat in chosen]
+
+    def _turn(self, seat: int, *, over: bool) -> SeatTurn:
+        step = self._steps[seat]
+        truncated = over and self._rng.random() < 0.5
+        seen = None if truncated and self._rng.random() < 0.3 else np.array([self._seed, seat, step, *[7.0] * self.seat_roles[seat]])
+        reward = reward_of(self._seed, seat, step - 1)
+        return SeatTurn(seat, seen, None, (reward, -reward), terminated=over and not truncated, truncated=truncated, tics=1 + step % 3 if step else 0)
+
+    def outcome(self) -> Outcome:
+        return Outcome((0,) * len(self.seat_roles))
+
+    def close(self) -> None:
+        pass
+
+
+class NamesItself:
+    """In the place of a network: acts its own number on every head and counts its steps in the recurrent state."""
+
+    state_size, version = STATE, 0
+
+    def __init__(self, policy: int, heads: int) -> None:
+        self.model, self._policy, self._heads = self, policy, heads
+
+    def refresh(self) -> None:
+        self.version += 1
+
+    def act(self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, state: Tensor, uniforms: Tensor, greedy: bool) -> ActOutput:
+        rows = len(episode_start)
+        counted = torch.where(episode_start[:, None], 0.0, state) + 1.0
+        assert torch.equal(counted[:, 0] - 1.0, observations["observation"][:, 2]), "memory is out of step with the game"
+        return ActOutput(torch.full((rows, self._heads), self._policy), torch.full((rows,), -0.5), torch.zeros(rows), counted)
+
+
+class Bench:
+    """A worker, a server, batchers, and a random planner."""
+
+    def __init__(self, seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.seat_roles, self.counts, self.generation = seat_roles, [0] * tables, Counter[int]()
+        game = MadeUpGame(seat_roles, 0.0)
+        layouts = [role_layout(role, game.reward_terms, rollout_steps, STATE) for role in game.roles]
+        seats = tables * len(seat_roles)
+        self.slabs = [Slab(layout, seats * (MEMBERS + 3) + 8 * MEMBERS) for layout in layouts]
+        # One policy table per role: policy = role * POLICIES + p, p < MEMBERS learns.
+        self.server = PolicyServer(self.slabs, POLICIES * len(layouts))
+        for role, layout in enumerate(layouts):
+            for p in range(POLICIES):
+                self.server.attach(role * POLICIES + p, NamesItself(p, len(layout.head_sizes)))  # type: ignore[arg-type]
+        self.batchers = {role * POLICIES + p: Batcher(slab, role, 2) for role, slab in enumerate(self.slabs) for p in range(MEMBERS)}
+        self.worker = RolloutWorker(lambda: MadeUpGame(seat_roles, raising), tables, self.slabs, self.plan, 1)
+        self.trained = 0
+
+    def plan(self, table: int) -> GamePlan:
+        self.counts[table] += 1
+        seats = []
+        for role in self.seat_roles:
+            p = int(self.rng.integers(POLICIES))
+            policy, learning = role * POLICIES + p, p < MEMBERS and self.rng.random() < 0.9
+            kind = "member" if p < MEMBERS else "snapshot"
+            seats.append(SeatPlan(PlayerRef(kind, str(p)), policy, self.generation[policy], learning))  # type: ignore[arg-type]
+        count = self.counts[table]
+        return GamePlan(count, "training", table * 100_000 + count, tuple(seats), ("noise", table, count))
+
+    def turn(self) -> None:
+        for request in self.worker.requests():
+            self.worker.receive(self.server.serve(request))
+        for message in self.worker.advance():
+            if isinstance(message, SlotFull):
+                for permit in self.batchers[message.policy].add(message, self.generation[message.policy]):
+                    self.worker.permit(permit)
+            else:
+                assert isinstance(message, GameEnd)
+        for policy, batcher in self.batchers.items():
+            while (taken := batcher.take()) is not None:
+                batch, permits = taken
+                check(batch, policy % POLICIES, policy)
+                self.trained += int(batch.valid.sum())
+                for permit in permits:
+                    self.worker.permit(permit)
+        if self.rng.random() < 0.05:
+            self.copy_over(int(self.rng.choice(list(self.batchers))))
+
+    def copy_over(self, policy: int) -> None:
+        self.generation[policy] += 1
+        self.worker.regenerate(policy, self.generation[policy])
+        for permit in self.batchers[policy].discard("generation"):
+            self.worker.permit(permit)
+
+    def unaccounted(self) -> int:
+        fillers = self.worker.fillers
+        produced = sum(filler.produced for filler in fillers)
+        dropped = sum(sum(part.dropped.values()) for part in (*fillers, *self.batchers.values()))
+        parked = sum(filler.rows.count_valid(slot, 0, row) for filler in fillers for slot, row in filler.pool.parked())
+        seated = sum(
+            fillers[seat.role].rows.count_valid(seat.slot, 0, seat.row)
+            for table in self.worker.tables
+            for seat in table.seats
+            if seat.learning and seat.slot >= 0
+        )
+        queued = sum(int(self.slabs[policy // POLICIES].column["valid"][slot].sum()) for policy, b in self.batchers.items() for slot in b.waiting)
+        return produced - self.trained - dropped - parked - seated - queued
+
+
+def check(batch: Batch, names_itself: int, policy: int) -> None:
+    """Hold every row of a batch against what its fingerprint says it must be."""
+    seen, rewards = batch.observations["observation"].numpy(), batch.rewards.numpy()
+    valid, terminated, truncated = batch.valid.numpy(), batch.terminated.numpy(), batch.truncated.numpy()
+    starts, steps, slots = batch.episode_start.numpy(), *valid.shape
+    assert np.isfinite(seen).all() and np.isfinite(rewards).all() and np.isfinite(batch.initial_state.numpy()).all()
+    assert (batch.actions.numpy()[valid] == names_itself).all()
+    assert (batch.version.numpy()[valid] > 0).all()
+    for b in range(slots):
+        for t in range(steps):
+            game, seat, step = (int(x) for x in seen[t, b, :3])
+            if not valid[t, b]:
+                assert truncated[t - 1, b], "only a truncated step is followed by a row without an action"
+                continue
+            assert starts[t, b] == (step == 0)
+            assert rewards[t, b, 0] == reward_of(game, seat, step) == -rewards[t, b, 1]
+            assert batch.tics[t, b] == 1 + (step + 1) % 3
+            ended = terminated[t, b] or truncated[t, b]
+            if not ended:
+                assert tuple(seen[t + 1, b, :3]) == (game, seat, step + 1), "a running episode goes on in the next row"
+            elif t + 1 < steps and valid[t + 1, b]:
+                assert starts[t + 1, b]
+        if not starts[0, b] and valid[0, b]:
+            assert batch.initial_state[b, 0] == seen[0, b, 2], "memory at row 0 is that of the steps before"
+
+
+def test_a_hundred_thousand_rows_arrive_where_they_belong() -> None:
+    rows = 0
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        seed=st.integers(0, 2**31),
+        seat_roles=st.sampled_from([(0,), (0, 0), (0, 1), (0, 0, 1), (0, 1, 1, 0)]),
+        tables=st.integers(1, 24),
+        rollout_steps=st.integers(2, 12),
+        raising=st.sampled_from([0.0, 0.0, 0.02]),
+    )
+    def play(seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float) -> None:
+        nonlocal rows
+        bench = Bench(seed, seat_roles, tables, rollout_steps, raising)
+        for _ in range(4000 // tables):
+            bench.turn()
+        assert bench.unaccounted() == 0
+        rows += bench.trained
+
+    play()
+    assert rows >= 100_000
