@@ -30,7 +30,7 @@ class MemberProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """elapsed_s: of this start; share: of all members' frames done; eta_s: None until the speed is known; closing: the last evaluation games are played."""
+    """elapsed_s: of this start; eta_s: None until the speed is known; closing: the last evaluation games are played."""
 
     elapsed_s: float
     frames: int

@@ -63,7 +63,10 @@ class Result:
 
 
 def start_training(config: RunConfig, name: str, data: Path, observe: Observer) -> Result:
-    """Train a new population. Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then."""
+    """Train a new population.
+
+    Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
+    """
     paths = population_paths(data, name)
     spec = checked_game(config)
     with ExitStack() as stack:
@@ -81,7 +84,10 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
 
 
 def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer) -> Result:
-    """Go on with a population from its newest intact checkpoint. Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name."""
+    """Go on with a population from its newest intact checkpoint.
+
+    Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
+    """
     paths = population_paths(data, name)
     before = stored_config(paths, name, data)
     config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
@@ -114,7 +120,7 @@ def _run(
     log_to(paths.logs / f"train-{incarnation.number}.log")
     with ExitStack() as stack:
         control = stack.enter_context(SignalControl())
-        writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=lambda trouble: trouble and log.warning("league: %s", trouble)))
+        writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
         metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
         sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
         store.remove_leftovers()
@@ -240,6 +246,11 @@ def _installed(package: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
+
+
+def _log_trouble(trouble: str | None) -> None:
+    if trouble is not None:
+        log.warning("league: %s", trouble)
 
 
 def log_to(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Checkpoints on disk: one cut of a whole population, or nothing.
 
-A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the folder fsynced, then
-renamed; what is damaged fails its hash and the one before is used.
+A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the folder
+fsynced, then renamed; what is damaged fails its hash and the one before is used.
 """
 
 import hashlib
@@ -51,7 +51,8 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
         _sync_folder(folder)
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
-        raise CheckpointError(f"{target}: could not be written: {error}; free space or make the folder writable; older checkpoints are untouched") from error
+        advice = "free space or make the folder writable; older checkpoints are untouched"
+        raise CheckpointError(f"{target}: could not be written: {error}; {advice}") from error
     for old in checkpoint_folders(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
     return target

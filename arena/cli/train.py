@@ -18,7 +18,7 @@ STOP_TIMEOUT_S = 120.0
 def train(
     config: Annotated[str | None, typer.Argument(help="A config file (.toml) or the name of a shipped one.", show_default=False)] = None,
     name: Annotated[str | None, typer.Option(help="The population's name; else the config's.", show_default=False)] = None,
-    resume: Annotated[str | None, typer.Option(metavar="NAME", help="Go on with this population from its newest checkpoint.", show_default=False)] = None,
+    resume: Annotated[str | None, typer.Option(metavar="NAME", help="Go on with this one from its newest checkpoint.", show_default=False)] = None,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -112,7 +112,8 @@ def stop(
         deadline = time.monotonic() + STOP_TIMEOUT_S
         while holder(paths.lock) is not None:
             if time.monotonic() > deadline:
-                raise PbtError(f"process {pid} still holds {name!r} after {STOP_TIMEOUT_S:.0f} s; look into {paths.logs}, or end it with `kill -9 {pid}`")
+                held = f"process {pid} still holds {name!r} after {STOP_TIMEOUT_S:.0f} s"
+                raise PbtError(f"{held}; look into {paths.logs}, or end it with `kill -9 {pid}`")
             time.sleep(0.1)
         say(f"population {name!r}: process {pid} saved and stopped")
     if as_json:

@@ -50,12 +50,17 @@ class Batch:
     def select(self, slots: Tensor) -> "Batch":
         """The sub-batch of these slots ([b] int64)."""
         return Batch(
-            {name: leaf[:, slots] for name, leaf in self.observations.items()},
-            *(
-                getattr(self, name)[:, slots]
-                for name in (
-                    "mask", "episode_start", "valid", "rewards", "terminated", "truncated", "tics", "actions", "log_prob", "value", "version",
-                )
-            ),
+            observations={name: leaf[:, slots] for name, leaf in self.observations.items()},
+            mask=self.mask[:, slots],
+            episode_start=self.episode_start[:, slots],
+            valid=self.valid[:, slots],
+            rewards=self.rewards[:, slots],
+            terminated=self.terminated[:, slots],
+            truncated=self.truncated[:, slots],
+            tics=self.tics[:, slots],
+            actions=self.actions[:, slots],
+            log_prob=self.log_prob[:, slots],
+            value=self.value[:, slots],
+            version=self.version[:, slots],
             initial_state=self.initial_state[slots],
-        )  # fmt: skip
+        )

@@ -16,7 +16,7 @@ from pbt.population.decide import Decision, PbtRules, decide, rounds_due
 from pbt.population.members import Member
 from pbt.population.ports import MemberLearner, RunSink, SnapshotStore
 from pbt.population.scores import ScoreWindow
-from pbt.records import Directive, Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.records import Directive, Event, RoundRecord, SnapshotRecord
 from pbt.sampling.matchmaking import SnapshotEntry
 from pbt.sampling.planner import TrainingPlanner
 from pbt.transport.messages import GameEnd, JsonState
@@ -52,25 +52,9 @@ class Controller:
 
     def on_game(self, end: GameEnd) -> None:
         """A game ended: number it, score it, record it."""
-        plan = end.plan
-        record = GameRecord(
-            number=self.games,
-            environment=end.table,
-            count=plan.count,
-            kind=plan.kind,
-            seed=plan.seed,
-            seats=end.seats,
-            steps=end.steps,
-            frames=end.frames,
-            end_reason=end.reason,
-            trajectory_hash=end.trajectory_hash,
-            actions=end.actions,
-            opening_plies=plan.opening_plies,
-            greedy=plan.greedy,
-            pair=plan.pair,
-        )
+        record = end.record(self.games)
         self.games += 1
-        self._planner.game_over(plan)
+        self._planner.game_over(end.plan)
         self.window.add(record)
         if record.kind == "training":
             for seat in record.seats:

@@ -66,7 +66,9 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     return tuple(role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size) for role in game.roles)
 
 
-def policy_loader(spec: EnvSpec, layouts: tuple[RoleLayout, ...], config: RunConfig, store: SnapshotStore) -> Callable[[PlayerRef, int], HostedPolicy]:
+def policy_loader(
+    spec: EnvSpec, layouts: tuple[RoleLayout, ...], config: RunConfig, store: SnapshotStore
+) -> Callable[[PlayerRef, int], HostedPolicy]:
     """Frozen players by reference: scripted ones from the game, snapshots from the store."""
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:

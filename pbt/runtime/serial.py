@@ -21,10 +21,10 @@ class SerialEngine:
     def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
         self.population = population
         self._sink, self._store, self._control = sink, store, control
-        self._trainees = {policy: trainee for policy, trainee in enumerate(population.trainees)}
+        self._trainees = dict(enumerate(population.trainees))
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
-        self.stage_s: Counter[str] = Counter()
+        self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
 
     @property
     def done(self) -> bool:
@@ -33,7 +33,7 @@ class SerialEngine:
         return population.controller.finished and population.planner.closing_games == 0 and not population.worker.busy
 
     def run(self, between_turns: Callable[[], None]) -> bool:
-        """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. Returns True when done, False when stopped."""
+        """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. True: done; False: asked to stop."""
         while not self.done:
             if self._control.stop_requested():
                 return False
@@ -54,7 +54,9 @@ class SerialEngine:
             self._route(message)
         for trainee in population.trainees:
             self._learn(trainee)
-        self.stage_s.update(infer=acted - started, simulate=stepped - acted, learn=time.perf_counter() - stepped)
+        self.stage_s["infer"] += acted - started
+        self.stage_s["simulate"] += stepped - acted
+        self.stage_s["learn"] += time.perf_counter() - stepped
 
     def _route(self, message: SlotFull | GameEnd) -> None:
         population = self.population
@@ -103,7 +105,8 @@ class SerialEngine:
         try:
             self._sink.drain(BACKLOG_TIMEOUT_S)
         except PbtError as error:
-            raise PbtError(f"training stopped: {self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}: {error}") from error
+            waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
+            raise PbtError(f"training stopped: {waiting}: {error}") from error
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
@@ -117,7 +120,5 @@ class SerialEngine:
 
     def dropped(self) -> Counter[str]:
         """Rows produced and never trained, by reason."""
-        total: Counter[str] = Counter()
-        for part in (*self.population.worker.fillers, *(trainee.batcher for trainee in self.population.trainees)):
-            total.update(part.dropped)
-        return total
+        parts = [filler.dropped for filler in self.population.worker.fillers] + [trainee.batcher.dropped for trainee in self.population.trainees]
+        return sum(parts, Counter[str]())

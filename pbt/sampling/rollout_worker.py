@@ -161,7 +161,7 @@ class RolloutWorker:
 
     def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
         if seat.learning:
-            self.fillers[seat.role].rows.fingerprint(seat.slot, seat.row, (table.index, table.plan.count, seat.index, seat.steps))
+            self.fillers[seat.role].rows.fingerprint(seat.slot, seat.row, (table.index, table.plan.game_count, seat.index, seat.steps))
         seat.episode_start = False
         seat.steps += 1
         table.steps += 1
@@ -209,7 +209,7 @@ def _guarded(move: Callable[[], list[SeatTurn]], table: Table, call: str) -> lis
     except EnvError:
         raise
     except Exception as error:
-        where = f"{call}() at table {table.index}, game {table.plan.count}, seed {table.plan.seed}, step {table.steps}"
+        where = f"{call}() at table {table.index}, game {table.plan.game_count}, seed {table.plan.seed}, step {table.steps}"
         raise EnvError(f"the game raised {type(error).__name__} in {where}: {error}") from error
 
 

@@ -111,4 +111,3 @@ def load_slab(slab: Slab, saved: dict[str, Tensor]) -> None:
     used = saved["slots"].numpy()
     for name, array in slab.column.items():
         array[used] = saved[name].numpy()
-

@@ -8,7 +8,6 @@ from pbt.envs.contract import Game
 from pbt.records import PlayerRef, SeatRecord
 from pbt.transport.messages import GamePlan
 
-
 NO_SLOT = -1
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pbt.records import GameKind, PlayerRef, SeatRecord
+from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
 
 
 class SeatPlan(NamedTuple):
@@ -20,14 +20,14 @@ class SeatPlan(NamedTuple):
 class GamePlan(NamedTuple):
     """One game to be played at a table.
 
-    count           the table's running number of this game; (table, count) names it
+    game_count      the table's running number of this game; (table, game_count) names it
     seed            of the game's own chance
     noise           key of the players' action noise, together with the seat
     opening_plies   first decisions drawn uniformly from the legal ones, from `opening_seed`, instead of asking the players
     record_actions  keep what is needed to replay the game
     """
 
-    count: int
+    game_count: int
     kind: GameKind
     seed: int
     seats: tuple[SeatPlan, ...]
@@ -93,6 +93,26 @@ class GameEnd(NamedTuple):
     reason: str
     trajectory_hash: str
     actions: bytes | None
+
+    def record(self, number: int) -> GameRecord:
+        """The fact that leaves the engine. number: the game's running number in its population or match."""
+        plan = self.plan
+        return GameRecord(
+            number=number,
+            environment=self.table,
+            count=plan.game_count,
+            kind=plan.kind,
+            seed=plan.seed,
+            seats=self.seats,
+            steps=self.steps,
+            frames=self.frames,
+            end_reason=self.reason,
+            trajectory_hash=self.trajectory_hash,
+            actions=self.actions,
+            opening_plies=plan.opening_plies,
+            greedy=plan.greedy,
+            pair=plan.pair,
+        )
 
 
 WorkerMessage = SlotFull | GameEnd

@@ -36,9 +36,7 @@ class Run:
 
     def rows_standing(self) -> int:
         parked = sum(f.rows.count_valid(slot, 0, row) for f in self.population.worker.fillers for slot, row in f.pool.parked())
-        queued = sum(
-            int(self.population.slabs[t.role].column["valid"][slot].sum()) for t in self.population.trainees for slot in t.batcher.waiting
-        )
+        queued = sum(int(self.population.slabs[t.role].column["valid"][slot].sum()) for t in self.population.trainees for slot in t.batcher.waiting)
         return parked + queued
 
 

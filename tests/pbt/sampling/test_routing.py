@@ -1,6 +1,6 @@
 """Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of games made up by Hypothesis.
 
-Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps; so a row in the wrong place shows.
+Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps: a row in the wrong place shows.
 """
 
 from collections import Counter
@@ -93,7 +93,9 @@ class NamesItself:
     def refresh(self) -> None:
         self.version += 1
 
-    def act(self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, state: Tensor, uniforms: Tensor, greedy: bool) -> ActOutput:
+    def act(
+        self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, state: Tensor, uniforms: Tensor, greedy: bool
+    ) -> ActOutput:
         rows = len(episode_start)
         counted = torch.where(episode_start[:, None], 0.0, state) + 1.0
         assert torch.equal(counted[:, 0] - 1.0, observations["observation"][:, 2]), "memory is out of step with the game"
