@@ -132,20 +132,6 @@ def set_state(league: League, population_id: int, state: str) -> None:
         connection.execute(update(populations).where(populations.c.id == population_id).values(state=state))
 
 
-def mark_weights_removed(league: League, population_id: int, snapshot_ids: Sequence[str]) -> None:
-    """Their files are gone: they can no longer be played, their rows and games stay."""
-    with league.write() as connection:
-        mine = (snapshots.c.population_id == population_id, snapshots.c.snapshot_id.in_(snapshot_ids))
-        connection.execute(update(snapshots).where(*mine).values(weights_removed=1))
-
-
-def mark_anchor(league: League, population_id: int, snapshot_id: str, is_anchor: bool = True) -> None:
-    """An anchor's weights are never thinned out."""
-    with league.write() as connection:
-        mine = (snapshots.c.population_id == population_id, snapshots.c.snapshot_id == snapshot_id)
-        connection.execute(update(snapshots).where(*mine).values(is_anchor=int(is_anchor)))
-
-
 def find_population(connection: Connection, name: str) -> Any:
     """The row of a population. Raises: PlayerError naming the nearest name, or all there are."""
     row = connection.execute(select(populations).where(populations.c.name == name)).first()

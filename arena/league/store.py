@@ -80,7 +80,9 @@ class RowStore:
             else:
                 self._write_entry(connection, item, now)
         if game_rows:
-            connection.exec_driver_sql(insert_sql(games, GAME_COLUMNS, ("id",)), game_rows)
+            added = connection.exec_driver_sql(insert_sql(games, GAME_COLUMNS, ("id",)), game_rows).rowcount
+            if added != len(game_rows):
+                _refuse_other_games(connection, game_rows)
             connection.exec_driver_sql(insert_sql(game_seats, SEAT_COLUMNS, ("game_id", "seat")), seat_rows)
 
     def _add_game(self, connection: Connection, game: GameRecord, now: int, game_rows: list[Row], seat_rows: list[Row]) -> None:
@@ -119,3 +121,16 @@ class RowStore:
             return
         table, key = (rounds, ["incarnation_id", "member", "round"]) if item.table == "rounds" else (events, ["incarnation_id", "position"])
         connection.execute(insert(table).values(**values).on_conflict_do_nothing(index_elements=key))
+
+
+def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
+    """Rows that were there already must be these very games, from a commit that is repeated. Raises: EngineError when a number was used twice."""
+    compared = (games.c.id, games.c.environment, games.c.count, games.c.number, games.c.seed, games.c.trajectory_hash)
+    places = [GAME_COLUMNS.index(column.name) for column in compared]
+    for row in given:
+        stored = connection.execute(select(*compared).where(games.c.id == row[0])).one()
+        if tuple(stored) != tuple(row[place] for place in places):
+            number = stored.number
+            raise EngineError(
+                f"game number {number} was given twice: stored from environment {stored.environment}, seed {stored.seed}; expected another number"
+            )

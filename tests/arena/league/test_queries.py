@@ -8,8 +8,9 @@ from arena.league.database import League
 from arena.league.folding import Folding
 from arena.league.game_rows import GameFilter, folded_through, population_games, training_games, training_score
 from arena.league.matches import create_match
-from arena.league.populations import Incarnation, create_population, mark_anchor, mark_weights_removed, open_incarnation
+from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.queries import list_members, list_snapshots
+from arena.league.retention import anchors, mark_anchor, mark_weights_removed
 from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
 from arena.league.standings import best_standing, frames_text, standings
@@ -112,10 +113,24 @@ def test_names_find_snapshots(started: Started) -> None:
     best = best_standing(standings(league, "demo"))
     assert best is not None
     assert best.snapshot == find_snapshot(league, "demo@best")
-    mark_weights_removed(league, source.population_id, ["b" * 64])
-    mark_anchor(league, source.population_id, "a" * 64)
+    mark_weights_removed(league, ["b" * 64])
+    mark_anchor(league, "a" * 64)
+    assert anchors(league) == {"a" * 64}
     assert find_snapshot(league, "demo/m0").is_anchor
     assert find_snapshot(league, "demo@best").record.snapshot_id[0] == "a"
+
+
+def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(started: Started) -> None:
+    league, source = started
+    other = open_incarnation(league, create_population(league, "other", "connect_four", CONFIG, {}), 1)
+    for start in (source, other):
+        with LeagueWriter(league, start) as writer:
+            writer.snapshot(snapshot("a"))
+    mark_weights_removed(league, ["a" * 64], "other")
+    assert find_snapshot(league, "demo/m0").population == "demo"
+    assert find_snapshot(league, "aaaa").population == "demo"
+    with pytest.raises(PlayerError, match="m0 has no snapshot yet"):
+        find_snapshot(league, "other/m0")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +161,7 @@ def test_wrong_names_are_answered_with_what_there_is(started: Started, text: str
             record = snapshot("d", "m3", 1)
             object.__setattr__(record, "snapshot_id", snapshot_id)
             writer.snapshot(record)
-    mark_weights_removed(league, source.population_id, ["dead" * 16])
+    mark_weights_removed(league, ["dead" * 16])
     create_population(league, "other", "connect_four", CONFIG, {}, [("m0", "player")])
     with pytest.raises(PlayerError, match=message):
         find_snapshot(league, text)

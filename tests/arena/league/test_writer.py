@@ -117,6 +117,30 @@ def test_a_record_that_is_no_row_is_named(started: Started) -> None:
     assert not writer._thread.is_alive()
 
 
+def test_a_number_used_for_two_games_is_named(started: Started) -> None:
+    league, incarnation = started
+    twice = game(0)
+    object.__setattr__(twice, "seed", 99)
+    writer = LeagueWriter(league, incarnation)
+    writer.game(game(0))
+    writer.game(twice)
+    with pytest.raises(PbtError, match="game number 0 was given twice"):
+        writer.close(0.5)
+    assert numbers(league) == []
+
+
+def test_two_numbers_for_one_game_are_named(started: Started) -> None:
+    league, incarnation = started
+    same_count = game(8)
+    object.__setattr__(same_count, "environment", 0)
+    object.__setattr__(same_count, "count", 0)
+    writer = LeagueWriter(league, incarnation)
+    writer.game(game(0))
+    writer.game(same_count)
+    with pytest.raises(PbtError, match="UNIQUE constraint failed: games.incarnation_id, games.environment, games.count"):
+        writer.close(0.5)
+
+
 def test_bad_numbers_of_a_round_are_refused_where_they_come_from(started: Started) -> None:
     league, incarnation = started
     bad = round_record()
