@@ -1,7 +1,7 @@
 """Checkpoints on disk: one cut of a whole population, or nothing.
 
-A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the folder
-fsynced, then renamed; what is damaged fails its hash and the one before is used.
+A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the
+folder fsynced, then renamed; what is damaged fails its hash and the one before is used.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Randomness keyed by what it is for, never by arrival order or wall time.
 
-`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is counter-based: one hash of (game key, seat, step, head) per draw,
-so who computes a batch, and in which order, does not change it.
+`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is counter-based: one hash of (game key, seat, step, head) per
+draw, so who computes a batch, and in which order, does not change it.
 """
 
 import hashlib

@@ -13,6 +13,7 @@ from arena.paths import check_population_name, data_dir, population_paths
 from pbt.errors import ConfigError, PbtError
 
 STOP_TIMEOUT_S = 120.0
+INTERRUPTED = 130
 
 
 def train(
@@ -118,3 +119,16 @@ def stop(
         say(f"population {name!r}: process {pid} saved and stopped")
     if as_json:
         print_json({"population": name, "stopped_pid": pid})
+
+
+def demo(
+    data: DataOption = None,
+    overrides: SetOption = None,
+    config: Annotated[str, typer.Option(help="The config to train.", hidden=True)] = "demo",
+) -> None:
+    """Train a small population on connect four in a few minutes, then match its best member against random, a one-ply player and its own past."""
+    from arena.demo import run_demo
+    from arena.display import Display
+
+    if not run_demo(data_dir(data), say, Display("demo"), config, tuple(overrides or ())):
+        raise typer.Exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""The next game of every table of a training run: who sits where, with which seed. A function of (run seed, table, count) and of stored state only."""
+"""The next game of every table of a training run: who sits where, with which seed. A function of (run seed, table, count) and stored state only."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of games made up by Hypothesis.
 
-Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps: a row in the wrong place shows.
+Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps: a misplaced row shows.
 """
 
 from collections import Counter
