@@ -47,7 +47,7 @@ class LoadedPlayer:
     def reset(self) -> None:
         """A new game begins: forget the last one."""
         self._game, self._step = self._game + 1, 0
-        self._state.zero_()
+        self._state = torch.zeros(self._state.shape)
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
         """Choose an action of the role's action space.
@@ -91,7 +91,7 @@ class LoadedPlayer:
                 torch.from_numpy(uniforms),
                 greedy=greedy,
             )
-            self._state = acted.state.clone()
+            self._state = acted.state
         actions: NDArray[np.int64] = acted.actions.numpy()
         return actions
 

@@ -1,0 +1,29 @@
+"""Real populations, small and soon trained, in a data directory of a test's own."""
+
+from pathlib import Path
+from typing import Any
+
+from arena.train import start_training
+from pbt.config.load import config_from_table
+
+CONNECT_FOUR: dict[str, Any] = {
+    "env": {"name": "connect_four"},
+    "stop_at_frames": 1500,
+    "population": {"members": 2},
+    "model": {"hidden": [16]},
+    "sampling": {"environments": 8, "rollout_steps": 8},
+    "learning": {"batch_steps": 256},
+    "snapshots": {"every_frames": 500},
+    "evaluation": {"final_games": 40},
+    "pbt": {"enabled": False},
+}
+UNRATED = {**CONNECT_FOUR, "stop_at_frames": 300, "evaluation": {"share": 0.0, "final_games": 0}}
+TWO_ROLES = {**UNRATED, "env": {"name": "hide_and_seek"}, "population": {"members": {"hider": 2, "seeker": 1}}}
+
+
+def with_memory(size: int) -> dict[str, Any]:
+    return {**UNRATED, "model": {"hidden": [16], "core": "gru", "gru_size": size}}
+
+
+def train(data: Path, name: str, table: dict[str, Any]) -> None:
+    start_training(config_from_table(table, name), name, data, lambda progress: None)
