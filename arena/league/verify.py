@@ -1,5 +1,6 @@
 """Recomputing what PBT decided: scores from game rows, then directives from scores. A row that was altered makes it disagree."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from arena.league.database import League
@@ -13,24 +14,30 @@ from pbt.records import MemberScore
 
 @dataclass(frozen=True, slots=True)
 class RoundCheck:
-    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any more, their games having become counts"""
+    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any more, their games having become counts
+
+    games_read: counted for scores that no earlier round had recomputed already
+    """
 
     round: StoredRound
     problems: tuple[str, ...]
     folded: tuple[str, ...]
+    games_read: int
 
 
-def verify_rounds(league: League, population: str) -> list[RoundCheck]:
-    """Every round that stands (superseded ones were taken back), in order. Raises: PlayerError."""
+def verify_rounds(league: League, population: str, observe: Callable[[int, int], object] = lambda done, total: None) -> list[RoundCheck]:
+    """Every round that stands (superseded ones were taken back), in order. observe: told (rounds done, of all) after each. Raises: PlayerError."""
     gone = folded_through(league, population)
     known: dict[tuple[str, int, int, Objective], MemberScore] = {}
-    checks = []
-    for stored in list_rounds(league, population):
-        problems, folded = [], []
+    checks: list[RoundCheck] = []
+    rounds = list_rounds(league, population)
+    for stored in rounds:
+        observe(len(checks), len(rounds))
+        problems, folded, games_read = [], [], 0
         try:
             objective = PbtRules.from_mapping(stored.record.rules).objective
         except EngineError as error:
-            checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), ()))
+            checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), (), 0))
             continue
         for score in stored.record.scores:
             if score.games and score.first_game <= gone:
@@ -39,9 +46,13 @@ def verify_rounds(league: League, population: str) -> list[RoundCheck]:
             key = (score.member, score.first_game, score.last_game, objective)
             if key not in known:
                 known[key] = training_score(league, population, *key)
-            if known[key] != score:
+                games_read += known[key].games
+            if known[key] != score and score.first_game <= (gone := folded_through(league, population)):
+                # A running training folded them meanwhile.
+                folded.append(score.member)
+            elif known[key] != score:
                 problems.append(f"score of {score.member}: stored {_words(score)}, recomputed {_words(known[key])}")
-        checks.append(RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded)))
+        checks.append(RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read))
     return checks
 
 

@@ -1,0 +1,110 @@
+"""`arena rounds`: what PBT decided, and the proof of it from the stored rows."""
+
+from collections import defaultdict
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.league.database import League, open_league
+from arena.league.queries import StoredRound, list_rounds
+from arena.league.round_history import history_problems, missing_games
+from arena.league.standings import frames_text
+from arena.league.verify import RoundCheck, verify_rounds
+from arena.paths import data_dir, league_path
+
+app = typer.Typer(no_args_is_help=True, help="PBT rounds: list them, or prove them from the stored rows.")
+
+PopulationName = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
+
+
+@app.command("list")
+def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Every round that stands, in the order they were decided."""
+    with open_league(league_path(data_dir(data)), read_only=True) as league:
+        found = list_rounds(league, name)
+    if as_json:
+        print_json([{**asdict(stored.record), "incarnation": stored.incarnation, "created_at": stored.created_at} for stored in found])
+    elif found:
+        rows = [(r.record.round, r.record.member, frames_text(r.record.frames), action(r), r.record.verdict) for r in found]
+        print_table((">round", "member", ">frames", "did", "why"), rows)
+    else:
+        print(f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a member's clock")
+
+
+def action(stored: StoredRound) -> str:
+    """What the round's directive asks for, in a few words."""
+    directive = stored.record.directive
+    parts = [f"copied {directive.copy_from}"] if directive.copy_from else []
+    parts += [f"mutated {', '.join(directive.mutated)}"] if directive.mutated else []
+    return "; ".join(parts) or "kept"
+
+
+@app.command()
+def verify(name: PopulationName, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Recompute every score from the game rows and every decision from the scores; exit 1 if a row says otherwise."""
+    with open_league(league_path(data_dir(data)), read_only=True) as league:
+        report = verified(league, name)
+    if as_json:
+        print_json({"population": name, **report})
+    else:
+        print("\n".join(report_lines(name, report)))
+    if not report["ok"]:
+        raise typer.Exit(1)
+
+
+def verified(league: League, name: str) -> dict[str, Any]:
+    """Whether everything agrees, the counts behind it, and each difference. Raises: PlayerError."""
+    checks = _with_progress(league, name)
+    found: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+    for check in checks:
+        found[_key(check.round)] += check.problems
+    for stored, problem in history_problems(league, name, [check.round for check in checks]):
+        found[_key(stored)].append(problem)
+    gap = missing_games(league, name)
+    differences = [
+        {"member": member, "round": number, "incarnation": incarnation, "problem": problem}
+        for (member, number, incarnation), problems in found.items()
+        for problem in problems
+    ]
+    if gap is not None:
+        differences.append({"member": None, "round": None, "incarnation": None, "problem": gap})
+    return {
+        "ok": not differences,
+        "rounds": len(checks),
+        "copies": sum(check.round.record.directive.copy_from is not None for check in checks),
+        "scores": sum(len(check.round.record.scores) - len(check.folded) for check in checks),
+        "scores_folded": sum(len(check.folded) for check in checks),
+        "games_read": sum(check.games_read for check in checks),
+        "differences": differences,
+    }
+
+
+def report_lines(name: str, report: dict[str, Any]) -> list[str]:
+    """The differences, and one line that sums up."""
+    lines = [_difference_line(difference) for difference in report["differences"]]
+    counts = f"{report['rounds']} rounds ({report['copies']} copies), {report['scores']} scores from {report['games_read']} game rows"
+    folded = f"; {report['scores_folded']} scores cannot be recomputed, their games were folded into counts" if report["scores_folded"] else ""
+    verdict = "all agree" if report["ok"] else f"{len(lines)} differences: rows were altered or lost"
+    return [*lines, f"population {name}: {counts}{folded}: {verdict}"]
+
+
+def _difference_line(difference: dict[str, Any]) -> str:
+    if difference["member"] is None:
+        return f"games: {difference['problem']}"
+    return f"round {difference['round']} of {difference['member']}: {difference['problem']}"
+
+
+def _key(stored: StoredRound) -> tuple[str, int, int]:
+    return stored.record.member, stored.record.round, stored.incarnation
+
+
+def _with_progress(league: League, name: str) -> list[RoundCheck]:
+    """A bar on a terminal, which is wiped when done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("rounds", total=None)
+        return verify_rounds(league, name, lambda done, total: progress.update(task, completed=done, total=total))
