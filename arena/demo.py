@@ -1,4 +1,4 @@
-"""`arena demo`: train a small population on connect four, then say how strong it became and how sure that is. Each step is kept; run again, it goes on or shows."""
+"""`arena demo`: train a small population on connect four, then say how strong it became and how sure that is. Run again: go on, or show."""
 
 import json
 from collections.abc import Callable

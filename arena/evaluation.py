@@ -126,5 +126,5 @@ def _planned(index: int, seed: int, seats: Sequence[int], table_size: int, greed
     """Episode `index`: one seed for every seat the player takes in turn."""
     own = seats[index % len(seats)]
     game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
-    plan = GamePlan(count=index, kind="evaluation", seed=game_seed, seats=(), noise=("evaluate", seed, index), greedy=greedy)
+    plan = GamePlan(game_count=index, kind="evaluation", seed=game_seed, seats=(), noise=("evaluate", seed, index), greedy=greedy)
     return PlannedGame(tuple(0 if seat == own else 1 for seat in range(table_size)), plan)

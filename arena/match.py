@@ -9,7 +9,7 @@ from arena.league.matches import create_match, finish_match
 from arena.league.writer import LeagueWriter
 from arena.match_plan import Seating, opening_plies, planned_game, seating_of
 from arena.players import ResolvedPlayer
-from arena.playing import DEFAULT_TABLES, FrozenTables, game_record
+from arena.playing import DEFAULT_TABLES, FrozenTables
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
 from arena.statistics import MatchGame, MatchStatistics, match_statistics
 from pbt.envs.contract import EnvSpec
@@ -129,7 +129,7 @@ class _Results:
         self.errors: list[str] = []
 
     def take(self, index: int, end: GameEnd) -> None:
-        record = game_record(end, end.plan.count)
+        record = end.record(end.plan.game_count)
         if is_voided(end):
             self.errors.append(end.reason)
             self._write(record)

@@ -57,7 +57,7 @@ def planned_game(index: int, seed: int, seating: Seating, opening_plies: int, *,
     seat = seating.a_seat(index)
     game_seed = integer(seed, "match", pair, bits=31)
     plan = GamePlan(
-        count=index,
+        game_count=index,
         kind="evaluation",
         seed=game_seed,
         seats=(),

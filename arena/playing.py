@@ -15,7 +15,6 @@ from pbt.envs.scripted import random_act
 from pbt.errors import EngineError
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import load_model_weights
-from pbt.records import GameRecord
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
@@ -123,24 +122,3 @@ class FrozenTables:
         self._game.close()
         for table in self._worker.tables:
             table.game.close()
-
-
-def game_record(end: GameEnd, number: int) -> GameRecord:
-    """A finished game as a record. number: its running number in the match."""
-    plan = end.plan
-    return GameRecord(
-        number=number,
-        environment=end.table,
-        count=plan.count,
-        kind=plan.kind,
-        seed=plan.seed,
-        seats=end.seats,
-        steps=end.steps,
-        frames=end.frames,
-        end_reason=end.reason,
-        trajectory_hash=end.trajectory_hash,
-        actions=end.actions,
-        opening_plies=plan.opening_plies,
-        greedy=plan.greedy,
-        pair=plan.pair,
-    )

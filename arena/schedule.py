@@ -34,14 +34,14 @@ class Schedule:
             return None
         index = self._waiting.popleft()
         game = self._planned(index)
-        game = game._replace(plan=game.plan._replace(count=len(self._index_of_try)))
+        game = game._replace(plan=game.plan._replace(game_count=len(self._index_of_try)))
         self._index_of_try.append(index)
         self._tries[index] += 1
         return game
 
     def index(self, end: GameEnd) -> int:
         """Which game of the plan this was."""
-        return self._index_of_try[end.plan.count]
+        return self._index_of_try[end.plan.game_count]
 
     def again(self, end: GameEnd) -> None:
         """A game was voided. Raises: EnvError when it was so at every try."""

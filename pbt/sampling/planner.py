@@ -43,6 +43,8 @@ class TrainingPlanner:
         self._config, self._facts, self._frozen = config, facts, frozen
         self._entrants = {entrant.entry.name: entrant for entrant in entrants}
         self._snapshots: list[SnapshotEntry] = []
+        # Those that a next game may seat: a handful, whatever the population's age.
+        self._seatable: list[SnapshotEntry] = []
         self._counts = [0] * config.sampling.environments
         self._evaluated: Counter[str] = Counter()
         self.closing_games = config.evaluation.final_games * len(entrants)
@@ -51,9 +53,11 @@ class TrainingPlanner:
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         self._snapshots.append(entry)
+        self._find_seatable()
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
+        self._find_seatable()
 
     def set_generation(self, member: str, generation: int) -> None:
         self._entrants[member].generation = generation
@@ -66,14 +70,17 @@ class TrainingPlanner:
 
     def needed(self) -> set[str]:
         """Snapshots that some next game may seat, or that sit now; removing any other changes no game."""
+        return {entry.snapshot_id for entry in self._seatable} | self._frozen.seated()
+
+    def _find_seatable(self) -> None:
+        """The newest `past_window` of each role, and of each member the newest and the one before it (they meet in evaluation)."""
         window = self._config.matchmaking.past_window
-        seatable: set[str] = set()
+        chosen: set[str] = set()
         for role in self._facts.role_index:
-            seatable.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.role == role][-window:])
+            chosen.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.role == role][-window:])
         for member in self._entrants:
-            # Evaluation seats a member's newest snapshot and the one before it.
-            seatable.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.member == member][-2:])
-        return seatable | self._frozen.seated()
+            chosen.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.member == member][-2:])
+        self._seatable = [entry for entry in self._snapshots if entry.snapshot_id in chosen]
 
     @property
     def learning(self) -> bool:
@@ -116,10 +123,10 @@ class TrainingPlanner:
     def _training_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...]:
         members = [entrant.entry for entrant in self._entrants.values()]
         matchmaking = self._config.matchmaking
-        return seat_training_game(rng, self._facts.seat_roles, members, self._snapshots, matchmaking.past_share, matchmaking.past_window)
+        return seat_training_game(rng, self._facts.seat_roles, members, self._seatable, matchmaking.past_share, matchmaking.past_window)
 
     def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
-        return seat_evaluation_game(rng, self._facts.seat_roles, self._snapshots, self._facts.scripted, self._evaluated)
+        return seat_evaluation_game(rng, self._facts.seat_roles, self._seatable, self._facts.scripted, self._evaluated)
 
     def _seat(self, players: tuple[PlayerRef, ...], evaluation: bool) -> tuple[SeatPlan, ...] | None:
         frozen = self._frozen.acquire(self._frozen_seats(players))
@@ -151,6 +158,7 @@ class TrainingPlanner:
         self._counts = list(state["counts"])
         self._evaluated = Counter(state["evaluated"])
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
+        self._find_seatable()
         for name, (generation, learning) in state["entrants"].items():
             self.set_generation(name, generation)
             self.set_learning(name, learning)
