@@ -29,8 +29,9 @@ def match_lines(result: MatchResult) -> list[str]:
     """The report for people; what it comes to stands last."""
     stats, lengths = result.statistics, [record.steps for record in result.records]
     total, played = stats.total, len(result.records)
+    score = f"{100 * stats.score:.1f} % [{100 * stats.low:.1f}, {100 * stats.high:.1f}]"
     rows = [
-        ("Score", f"{100 * stats.score:.1f} % [{100 * stats.low:.1f}, {100 * stats.high:.1f}]   won {total.wins}, drawn {total.draws}, lost {total.losses}"),
+        ("Score", f"{score}   won {total.wins}, drawn {total.draws}, lost {total.losses}"),
         ("Elo", f"{stats.elo_text}   ({result.a.label} above {result.b.label})"),
         ("Seats", f"first {_wdl(stats.as_first)}   second {_wdl(stats.as_second)}   (won-drawn-lost)"),
         ("Games", f"{fmean(lengths):.1f} ± {pstdev(lengths):.1f} decisions, distinct {stats.distinct}/{total.games}, {_errors(result)}, "
