@@ -45,9 +45,8 @@ class LoadedPlayer:
         return self.player.label
 
     def reset(self) -> None:
-        """A new game begins: forget the last one."""
+        """A new game begins: the first action in it clears the memory."""
         self._game, self._step = self._game + 1, 0
-        self._state = torch.zeros(self._state.shape)
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
         """Choose an action of the role's action space.
