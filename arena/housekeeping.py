@@ -21,8 +21,11 @@ DRAIN_TIMEOUT_S = 30.0
 class Housekeeper:
     """Saves one population. A cut never changes the run, so the clock may decide when one is taken."""
 
-    def __init__(self, engine: SerialEngine, league: League, sink: TrainingSink, store: FileSnapshotStore, folder: Path, number: int) -> None:
-        self._engine, self._league, self._sink, self._store, self._folder = engine, league, sink, store, folder
+    def __init__(
+        self, name: str, engine: SerialEngine, league: League, sink: TrainingSink, store: FileSnapshotStore, folder: Path, number: int
+    ) -> None:
+        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
+        self._name, self._engine, self._league, self._sink, self._store, self._folder = name, engine, league, sink, store, folder
         self._number = number
         self._saved_s = time.monotonic()
         config = engine.population.config
@@ -63,6 +66,6 @@ class Housekeeper:
         gone = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
         if gone:
             # The row says "removed" before the file goes: a reader may miss weights that are still there, never look for ones that are not.
-            mark_weights_removed(self._league, gone)
+            mark_weights_removed(self._league, gone, self._name)
             self._store.remove(gone)
             self._engine.population.planner.remove_snapshots(set(gone))

@@ -31,7 +31,7 @@ from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
-from pbt.errors import ConfigError, PbtError, PlayerError
+from pbt.errors import ConfigError, EnvNameError, PbtError, PlayerError
 from pbt.records import Event
 from pbt.runtime.assembly import assemble
 from pbt.runtime.cut import restore_cut, weights_digest
@@ -68,7 +68,7 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
     Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
     """
     paths = population_paths(data, name)
-    spec = checked_game(config)
+    spec = checked_game(config, f"config of {name!r}")
     with ExitStack() as stack:
         if paths.config.exists():
             raise PlayerError(
@@ -93,7 +93,7 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
     config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
     if refused := diff_shapes(before, config):
         raise ConfigError(f"--set for {name!r}", refused)
-    spec = checked_game(config)
+    spec = checked_game(config, f"stored config of {name!r}")
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
@@ -126,7 +126,7 @@ def _run(
         store.remove_leftovers()
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
         engine = SerialEngine(assemble(config, spec, sink, store), sink, store, control)
-        keeper = Housekeeper(engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
+        keeper = Housekeeper(name, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
         if checkpoint is None:
             engine.population.controller.start()
             keeper.checkpoint()
@@ -198,12 +198,18 @@ def _restore(
 # --- what a start needs ----------------------------------------------------------------------------------------------------------------------
 
 
-def checked_game(config: RunConfig) -> EnvSpec:
-    """The config's game, after holding the config against it. Raises: ConfigError, EnvError."""
-    spec = registry.spec(config.env.name, allow_files=True)
-    game = spec.make(**config.env.options)
+def checked_game(config: RunConfig, source: str) -> EnvSpec:
+    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for a game whose own code fails."""
     try:
-        check_against_game(config, game)
+        spec = registry.spec(config.env.name, allow_files=True)
+    except EnvNameError as error:
+        raise ConfigError(source, [f"env.name: {error}"]) from error
+    try:
+        game = spec.make(**config.env.options)
+    except TypeError as error:
+        raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
+    try:
+        check_against_game(config, game, source)
     finally:
         game.close()
     return spec

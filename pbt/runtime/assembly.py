@@ -86,7 +86,7 @@ def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, sn
     return model
 
 
-def slots_needed(layout: RoleLayout, seats: int, members: int, batch_slots: int) -> int:
+def slots_needed(seats: int, members: int, batch_slots: int) -> int:
     """Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per member and one wave of full slots."""
     return seats * (members + 2) + members * batch_slots
 
@@ -101,7 +101,7 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
     named = [(name, roles.index(role)) for name, role in member_roles(config, roles).items()]
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     slabs = tuple(
-        Slab(layout, slots_needed(layout, config.sampling.environments * game.seat_roles.count(r), sum(role == r for _, role in named), batch_slots))
+        Slab(layout, slots_needed(config.sampling.environments * game.seat_roles.count(r), sum(role == r for _, role in named), batch_slots))
         for r, layout in enumerate(layouts)
     )
     # Resident at the same time at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.

@@ -19,6 +19,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher
 from pbt.models.policy_model import ActOutput
 from pbt.records import PlayerRef
+from pbt.runtime.assembly import slots_needed
 from pbt.sampling.policy_server import PolicyServer
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull
@@ -110,8 +111,7 @@ class Bench:
         self.seat_roles, self.counts, self.generation = seat_roles, [0] * tables, Counter[int]()
         game = MadeUpGame(seat_roles, 0.0)
         layouts = [role_layout(role, game.reward_terms, rollout_steps, STATE) for role in game.roles]
-        seats = tables * len(seat_roles)
-        self.slabs = [Slab(layout, seats * (MEMBERS + 3) + 8 * MEMBERS) for layout in layouts]
+        self.slabs = [Slab(layout, slots_needed(tables * seat_roles.count(role), MEMBERS, 2)) for role, layout in enumerate(layouts)]
         # One policy table per role: policy = role * POLICIES + p, p < MEMBERS learns.
         self.server = PolicyServer(self.slabs, POLICIES * len(layouts))
         for role, layout in enumerate(layouts):
@@ -185,6 +185,9 @@ def check(batch: Batch, names_itself: int, policy: int) -> None:
             game, seat, step = (int(x) for x in seen[t, b, :3])
             if not valid[t, b]:
                 assert truncated[t - 1, b], "only a truncated step is followed by a row without an action"
+                last = [int(x) for x in seen[t - 1, b, :3]]
+                # Its final observation, or the one before where the game gave none.
+                assert [game, seat] == last[:2] and step - last[2] in (0, 1) and not starts[t, b]
                 continue
             assert starts[t, b] == (step == 0)
             assert rewards[t, b, 0] == reward_of(game, seat, step) == -rewards[t, b, 1]
