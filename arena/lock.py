@@ -6,18 +6,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pbt.errors import HeldError
+from pbt.errors import ConfigError, HeldError
 
 
 class PopulationLock:
-    """An exclusive lock on a population's `lock` file, which names the holder's pid. Raises: HeldError on entry while another process holds it."""
+    """An exclusive lock on a population's `lock` file, which names the holder's pid.
+
+    Raises, on entry: HeldError while another process holds it, ConfigError where no folder can be made for it.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name
         self._descriptor = -1
 
     def __enter__(self) -> Self:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError("data directory", [f"{self._path.parent} cannot be made: {error.strerror}; name another with --data"]) from error
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

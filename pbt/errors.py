@@ -4,6 +4,7 @@ PbtError
 ├── ConfigError         the configuration contradicts itself; carries every problem found
 ├── PlayerError         a player name that cannot be resolved
 ├── EnvError            a game broke its contract, or raised
+│   └── EnvNameError    a name that names no game
 ├── SnapshotError       weights that are missing, damaged or of another shape
 ├── CheckpointError     a checkpoint that is missing, damaged or foreign
 ├── HeldError           another process holds the population
@@ -39,6 +40,12 @@ class PlayerError(PbtError):
 
 class EnvError(PbtError):
     """A game broke the contract of pbt.envs.contract, or raised from its own code."""
+
+
+class EnvNameError(EnvError):
+    """A name that names no game: nobody registered it, or there is no such file or function."""
+
+    exit_code = 2
 
 
 class SnapshotError(PbtError):

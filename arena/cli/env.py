@@ -8,20 +8,10 @@ import typer
 from arena.cli.output import JsonOption, print_json, print_table, say
 from pbt.envs.check import CheckReport, check_game
 from pbt.envs.contract import EnvSpec
-from pbt.envs.registry import is_file_name, names, spec
-from pbt.errors import ConfigError, EnvError
+from pbt.envs.registry import names, spec
+from pbt.errors import EnvError
 
 app = typer.Typer(no_args_is_help=True, help="Games: which there are, and whether one keeps the contract.")
-
-
-def find_game(name: str, source: str = "game") -> EnvSpec:
-    """The game a person named, files of their own allowed. Raises: ConfigError for a name nobody registered, EnvError for code that fails."""
-    if not is_file_name(name) and name not in names():
-        try:
-            return spec(name)
-        except EnvError as error:
-            raise ConfigError(source, [str(error)]) from None
-    return spec(name, allow_files=True)
 
 
 @app.command("list")
@@ -48,7 +38,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Play a game, replay it, and hold it against the contract; exit 1 if it breaks a promise."""
-    report = check_game(find_game(name), seeds)
+    report = check_game(spec(name, allow_files=True), seeds)
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

@@ -10,7 +10,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, SetOption, print_json, say
 from arena.paths import check_population_name, data_dir, population_paths
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import ConfigError, PbtError, PlayerError
 
 STOP_TIMEOUT_S = 120.0
 INTERRUPTED = 130
@@ -52,9 +52,9 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 
     loaded = load_config(config, overrides)
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())
-    if is_file_name(loaded.env.name):
+    path, _, function = loaded.env.name.rpartition(":")
+    if path and is_file_name(loaded.env.name):
         # Resume and match must find the file from any working directory.
-        path, _, function = loaded.env.name.rpartition(":")
         env = loaded.env.model_copy(update={"name": f"{Path(path).expanduser().resolve()}:{function}"})
         loaded = loaded.model_copy(update={"env": env})
     return loaded, chosen
@@ -104,7 +104,7 @@ def stop(
 
     paths = population_paths(data_dir(data), name)
     if not paths.config.exists():
-        raise PbtError(f"no population {name!r} in {data_dir(data)}; `arena populations` lists them")
+        raise PlayerError(f"no population {name!r} in {data_dir(data)}; `arena populations` lists them")
     pid = holder(paths.lock)
     if pid is None:
         say(f"population {name!r} is not being trained; nothing to stop")

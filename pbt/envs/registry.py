@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from pbt.envs.contract import EnvSpec
-from pbt.errors import EnvError
+from pbt.errors import EnvError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
 
@@ -31,7 +31,7 @@ def names() -> tuple[str, ...]:
 def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
     """The game called `name`, or, with allow_files, of the form "./file.py:function".
 
-    Raises EnvError: unknown name (with the closest ones), a file where none is allowed, a plug-in that fails to load.
+    Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file where none is allowed and a plug-in that fails to load.
     """
     if is_file_name(name):
         if not allow_files:
@@ -51,7 +51,7 @@ def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
             return _load(point)
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
-    raise EnvError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'")
+    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'")
 
 
 def is_file_name(name: str) -> bool:

@@ -19,7 +19,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.gymnasium_env import GymnasiumGame
 from pbt.envs.pettingzoo_aec import PettingZooAEC
 from pbt.envs.pettingzoo_parallel import PettingZooParallel
-from pbt.errors import EnvError
+from pbt.errors import EnvError, EnvNameError
 
 PROBE_SEEDS = 5
 PROBE_STEPS = 500
@@ -28,14 +28,15 @@ PROBE_STEPS = 500
 def file_spec(name: str) -> EnvSpec:
     """The game of "path.py:function"; the path is relative to the working directory. Runs the file.
 
-    Raises EnvError: no such file or function, code that raises (with its traceback), a return value that is no environment.
+    Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with its traceback) and for a return value that is no
+    environment.
     """
     path_text, _, function_name = name.rpartition(":")
     if not path_text or not function_name:
-        raise EnvError(f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment")
+        raise EnvNameError(f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment")
     path = Path(path_text).expanduser().resolve()
     if not path.is_file():
-        raise EnvError(f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}")
+        raise EnvNameError(f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}")
     function = _function(name, _load(name, path), function_name)
 
     def make(**options: Any) -> Game:
@@ -95,7 +96,7 @@ def _function(name: str, module: ModuleType, function_name: str) -> Any:
     ]
     there = f"it has {', '.join(own)}" if own else "it defines none"
     what = f"no function {function_name!r}" if function is None else f"{function_name!r} is a {type(function).__name__}, not a function"
-    raise EnvError(f"env {name!r}: {what}; expected a function of the file: {there}")
+    raise EnvNameError(f"env {name!r}: {what}; expected a function of the file: {there}")
 
 
 def _user_traceback(error: BaseException) -> str:
