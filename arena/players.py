@@ -21,7 +21,7 @@ from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
-from pbt.errors import EnvError, PlayerError
+from pbt.errors import PlayerError
 from pbt.records import PlayerRef
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ def resolve_players(
     data         the data directory; None: $ARENA_DATA, else ./arena-data
     env          name of the game; needed where all players are scripted
     allow_files  the game may be "./file.py:function" of the local user, whose code then runs
-    Raises: PlayerError for names that name nobody, and for players of different games.
+    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for a game nobody knows, EnvError for code that fails.
     """
     trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
     first = next(iter(trained.values()), None)
     game = first.env_name if first is not None else env
     if game is None:
         raise PlayerError(_no_game(names, data_dir(data)))
-    spec = _find_game(game, allow_files)
+    spec = registry.spec(game, allow_files=allow_files)
     for player in trained.values():
         assert first is not None
         if (player.env_name, player.env_options) != (first.env_name, first.env_options):
@@ -126,13 +126,6 @@ def _scripted_player(name: str, spec: EnvSpec, game: str, options: Mapping[str, 
     if name in known:
         return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
     raise PlayerError(_nobody(name, known, _populations(data_dir(data))))
-
-
-def _find_game(name: str, allow_files: bool) -> EnvSpec:
-    try:
-        return registry.spec(name, allow_files=allow_files)
-    except EnvError as error:
-        raise PlayerError(str(error)) from error
 
 
 def _no_game(names: Sequence[str], data: Path) -> str:

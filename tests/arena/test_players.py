@@ -14,7 +14,7 @@ from arena.match import play_match
 from arena.paths import league_path, population_paths
 from arena.players import load_player, resolve_players, scripted_names
 from pbt.envs.registry import spec
-from pbt.errors import EnvError, PlayerError, SnapshotError
+from pbt.errors import EnvError, EnvNameError, PlayerError, SnapshotError
 from pbt.records import PlayerRef
 from pbt.sampling.table import unpack_actions
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, UNRATED, train, with_memory
@@ -98,11 +98,9 @@ BAD_NAMES = {
     "empty": (["", "demo/m0"], None, "'' names nobody"),
     "path": (["../../etc/passwd"], None, r"no population '\.\.'"),
     "no game": (["random", "oneply"], None, "add --env NAME, such as --env connect_four"),
-    "unknown game": (["random"], "conect_four", "env 'conect_four' is not known; did you mean 'connect_four'"),
     "two games": (["demo/m0", "roles/m0"], None, "plays connect_four, roles/m0@.* plays hide_and_seek; expected players of one game"),
     "env against players": (["demo/m0"], "tictactoe", "--env tictactoe: demo/m0@.* plays connect_four"),
     "nobody is best": (["unrated@best"], None, "no snapshot has 30 evaluation games yet.*name a member: unrated/m0"),
-    "a file where none is allowed": (["random"], "./my_game.py:make", "only the local command line runs code from files"),
 }
 
 
@@ -112,6 +110,13 @@ def test_wrong_names_get_one_line_that_helps(data: Path, names: list[str], env: 
         resolve_players(names, data, env)
     assert "\n" not in str(raised.value)
     assert raised.value.exit_code == 2
+
+
+def test_a_wrong_game_is_named_and_files_are_for_the_command_line_only(tmp_path: Path) -> None:
+    with pytest.raises(EnvNameError, match="env 'conect_four' is not known; did you mean 'connect_four'"):
+        resolve_players(["random"], tmp_path, "conect_four")
+    with pytest.raises(EnvError, match="only the local command line runs code from files"):
+        resolve_players(["random"], tmp_path, "./my_game.py:make")
 
 
 def test_without_a_league_trained_players_are_not_found_and_none_is_made(tmp_path: Path) -> None:
