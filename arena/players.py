@@ -64,7 +64,8 @@ def resolve_players(
     data         the data directory; None: $ARENA_DATA, else ./arena-data
     env          name of the game; needed where all players are scripted
     allow_files  the game may be "./file.py:function" of the local user, whose code then runs
-    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for a game nobody knows, EnvError for code that fails.
+    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
+    EnvError for a game whose code fails.
     """
     trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
     first = next(iter(trained.values()), None)
