@@ -250,7 +250,8 @@ def _plan_lines(plan: DeletionPlan) -> list[str]:
     lines = [f"population {plan.name}"]
     if plan.rows is not None:
         rows = plan.rows
-        counts = f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, {rows.events} events, {rows.incarnations} starts"
+        starts = f"{rows.incarnations} start" + "s" * (rows.incarnations != 1)
+        counts = f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, {rows.events} events, {starts}"
         lines.append(f"  rows   {counts}; about {bytes_text(rows.size_bytes)}, which the league uses again")
     where = ", ".join(map(str, plan.folders))
     lines.append(f"  files  {plan.files}, {bytes_text(plan.size_bytes)}, in {where}" if plan.folders else "  files  none")

@@ -1,0 +1,257 @@
+"""`arena rounds` on a real population: its rounds agree with the rows, and no row can be altered without notice."""
+
+import json
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.cli.app import run
+from arena.paths import league_path
+
+CONFIG = """
+stop_at_frames = 1500
+[env]
+name = "connect_four"
+[model]
+hidden = [16]
+[sampling]
+environments = 8
+rollout_steps = 8
+[learning]
+batch_steps = 128
+[pbt]
+period_frames = 400
+warmup_frames = 400
+min_games = 5
+score_games = 40
+copy_gap = 0.0
+mutation_probability = 0.5
+[evaluation]
+final_games = 2
+"""
+EDITS = ("stop_at_frames=2500", "pbt.copy_gap=0.1", "pbt.entropy_coef_bounds=[1e-5, 0.5]", "learning.learning_rate=0.002")
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A population with copies and mutations, resumed once with edits."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "run.toml").write_text(CONFIG)
+    data = folder / "data"
+    assert run(["train", str(folder / "run.toml"), "--data", str(data), "--json"]) == 0
+    edits = [word for edit in EDITS for word in ("--set", edit)]
+    assert run(["train", "--resume", "run", *edits, "--data", str(data), "--json"]) == 0
+    return data
+
+
+@pytest.fixture
+def data(trained: Path, tmp_path: Path) -> Path:
+    """A copy to spoil."""
+    (tmp_path / "data").mkdir()
+    shutil.copy(league_path(trained), league_path(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def verify(data: Path, capsys: Output) -> tuple[int, dict[str, Any]]:
+    capsys.readouterr()
+    code = run(["rounds", "verify", "run", "--data", str(data), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def execute(data: Path, statement: str, *values: object) -> list[Any]:
+    with sqlite3.connect(league_path(data)) as connection:
+        found = connection.execute(statement, values).fetchall()
+    connection.close()
+    return found
+
+
+def rounds_of(data: Path) -> list[dict[str, Any]]:
+    columns = ("id", "member", "round", "scores", "hyperparams", "rules", "directive")
+    found = execute(data, f"SELECT {', '.join(columns)} FROM rounds ORDER BY id")
+    return [
+        {name: json.loads(value) if name in columns[3:] else value for name, value in zip(columns, row, strict=True)} for row in found
+    ]  # fmt: skip
+
+
+def store(data: Path, round_id: int, column: str, value: Any) -> None:
+    execute(data, f"UPDATE rounds SET {column} = ? WHERE id = ?", json.dumps(value) if isinstance(value, list | dict) else value, round_id)
+
+
+def scored_game(data: Path, choose: random.Random) -> int:
+    """Key of a training game inside the stored range of a score of one of its seats, and without a draw."""
+    ranges = [(score["member"], score["first_game"], score["last_game"]) for row in rounds_of(data) for score in row["scores"] if score["games"]]
+    member, first, last = choose.choice(ranges)
+    found = execute(
+        data,
+        """SELECT g.id FROM games g JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
+        JOIN players p ON p.id = a.player_id JOIN players q ON q.id = b.player_id
+        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name) AND p.id <> q.id AND a.place <> b.place""",
+        first,
+        last,
+        member,
+    )
+    return int(choose.choice(found)[0])
+
+
+def test_a_real_population_agrees(trained: Path, capsys: Output) -> None:
+    code, report = verify(trained, capsys)
+    assert (code, report["differences"]) == (0, [])
+    stored = rounds_of(trained)
+    assert report["rounds"] == len(stored) >= 20
+    assert report["scores"] == 4 * len(stored)
+    assert report["copies"] == sum(row["directive"]["copy_from"] is not None for row in stored) > 0
+    assert any(row["directive"]["mutated"] for row in stored)
+    assert report["games_read"] > 100
+    assert len({json.dumps(row["rules"]) for row in stored}) == 2, "the edit at the resume is part of the test"
+
+
+def test_the_summary_is_one_line(trained: Path, capsys: Output) -> None:
+    assert run(["rounds", "verify", "run", "--data", str(trained)]) == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 1
+    assert captured.out.endswith(": all agree\n")
+
+
+def test_a_difference_names_round_member_and_values(data: Path, capsys: Output) -> None:
+    row = rounds_of(data)[5]
+    row["scores"][0]["objective"] += 0.125
+    store(data, row["id"], "scores", row["scores"])
+    capsys.readouterr()
+    assert run(["rounds", "verify", "run", "--data", str(data)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        f"round {row['round']} of {row['member']}: score of {row['scores'][0]['member']}: stored {row['scores'][0]['objective']!r}"
+    )
+    assert "recomputed" in lines[0]
+    assert "rows were altered or lost" in lines[-1]
+
+
+def flip_places(data: Path, choose: random.Random) -> None:
+    execute(data, "UPDATE game_seats SET place = 1 - place WHERE game_id = ?", scored_game(data, choose))
+
+
+def exchange_players(data: Path, choose: random.Random) -> None:
+    game = scored_game(data, choose)
+    (first,), (second,) = execute(data, "SELECT player_id FROM game_seats WHERE game_id = ? ORDER BY seat", game)
+    execute(data, "UPDATE game_seats SET player_id = CASE seat WHEN 0 THEN ? ELSE ? END WHERE game_id = ?", second, first, game)
+
+
+def delete_game(data: Path, choose: random.Random) -> None:
+    game = scored_game(data, choose)
+    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
+    execute(data, "DELETE FROM games WHERE id = ?", game)
+
+
+def delete_any_game(data: Path, choose: random.Random) -> None:
+    (last,) = execute(data, "SELECT MAX(id) FROM games")[0]
+    (game,) = choose.choice(execute(data, "SELECT id FROM games WHERE superseded = 0 AND id <> ?", last))
+    execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
+    execute(data, "DELETE FROM games WHERE id = ?", game)
+
+
+def void_game(data: Path, choose: random.Random) -> None:
+    execute(data, "UPDATE games SET voided = 1 WHERE id = ?", scored_game(data, choose))
+
+
+def supersede_game(data: Path, choose: random.Random) -> None:
+    execute(data, "UPDATE games SET superseded = 1 WHERE id = ?", scored_game(data, choose))
+
+
+def alter_score(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data))
+    score = choose.choice([score for score in row["scores"] if score["games"]])
+    name = choose.choice(["games", "objective", "first_game", "last_game"])
+    score[name] += 1e-9 if name == "objective" else choose.choice([-1, 1])
+    store(data, row["id"], "scores", row["scores"])
+
+
+def alter_hyperparameter(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data))
+    values = choose.choice(list(row["hyperparams"].values()))
+    values[choose.choice(list(values))] *= 1.0 + 1e-12
+    store(data, row["id"], "hyperparams", row["hyperparams"])
+
+
+def alter_rule(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data)[:-1])
+    name = choose.choice(list(row["rules"]))
+    old = row["rules"][name]
+    row["rules"][name] = "return" if isinstance(old, str) else old + 1 if isinstance(old, int) else old * 1.001 + 1e-9
+    store(data, row["id"], "rules", row["rules"])
+
+
+def alter_directive(data: Path, choose: random.Random) -> None:
+    row = choose.choice([row for row in rounds_of(data) if row["directive"]["copy_from"]])
+    directive = row["directive"]
+    match choose.choice(["copy_from", "copy_snapshot", "hyperparams", "mutated", "member", "round"]):
+        case "copy_from":
+            directive["copy_from"] = next(name for name in ("m0", "m1", "m2") if name not in (directive["copy_from"], row["member"]))
+        case "copy_snapshot":
+            directive["copy_snapshot"] = "0" * 64
+        case "hyperparams":
+            directive["hyperparams"][choose.choice(list(directive["hyperparams"]))] *= 1.0 + 1e-12
+        case "mutated":
+            directive["mutated"] = [*directive["mutated"], "adam_beta2"]
+        case name:
+            directive[name] = 99 if name == "round" else "m9"
+    store(data, row["id"], "directive", directive)
+
+
+def alter_plain_column(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data))
+    column = choose.choice(["seed", "frames", "round", "verdict"])
+    store(data, row["id"], column, "kept" if column == "verdict" else 12345)
+
+
+def delete_round(data: Path, choose: random.Random) -> None:
+    rows = rounds_of(data)
+    newest = {row["member"]: row["id"] for row in rows}
+    execute(data, "DELETE FROM rounds WHERE id = ?", choose.choice([row["id"] for row in rows if row["id"] not in newest.values()]))
+
+
+ALTERATIONS = (
+    flip_places, exchange_players, delete_game, delete_any_game, void_game, supersede_game,
+    alter_score, alter_hyperparameter, alter_rule, alter_directive, alter_plain_column, delete_round,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tries", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("alter", ALTERATIONS, ids=lambda alter: alter.__name__)
+def test_one_altered_row_makes_it_fail(alter: Callable[[Path, random.Random], None], tries: int, data: Path, trained: Path, capsys: Output) -> None:
+    for seed in range(tries):
+        shutil.copy(league_path(trained), league_path(data))
+        alter(data, random.Random(seed))
+        code, report = verify(data, capsys)
+        assert (code, report["ok"]) == (1, False), f"{alter.__name__} with seed {seed} went unnoticed"
+
+
+def test_list_tells_what_each_round_did(trained: Path, capsys: Output) -> None:
+    capsys.readouterr()
+    assert run(["rounds", "list", "run", "--data", str(trained), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(row["member"], row["round"]) for row in listed] == [(row["member"], row["round"]) for row in rounds_of(trained)]
+    assert run(["rounds", "list", "run", "--data", str(trained)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(listed)
+    assert any("copied m" in line for line in lines)
+
+
+def test_unknown_population_exits_2(trained: Path, capsys: Output) -> None:
+    for command in ("list", "verify"):
+        assert run(["rounds", command, "rum", "--data", str(trained)]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "did you mean 'run'?" in captured.err
+
+
+def test_no_league_is_one_clear_line(tmp_path: Path, capsys: Output) -> None:
+    assert run(["rounds", "verify", "run", "--data", str(tmp_path / "none")]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, len(captured.err.splitlines())) == ("", 1)
+    assert not (tmp_path / "none").exists()
