@@ -19,7 +19,7 @@ class PlayerRef:
 class SeatRecord:
     """One seat of one finished game.
 
-    generation, version_start, version_end  of a live member: raised by copies; learner versions that chose its first and last action (else 0)
+    generation, version_start, version_end  of a live member: copies before the game began; learner versions of its first and last action (else 0)
     place    0 = best, ties share the smaller number
     returns  unshaped sum of rewards
     points   the game's own count, None where it keeps none

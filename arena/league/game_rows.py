@@ -23,7 +23,7 @@ from arena.league.schema import (
     match_game_key,
     players,
 )
-from pbt.population.scores import Objective, game_points, score_points
+from pbt.population.scores import Objective, score_games
 from pbt.records import GameKind, GameRecord, MemberScore
 
 PAGE_GAMES = 2_000
@@ -80,9 +80,7 @@ def training_games(league: League, population: str, first: int, last: int, membe
 
 def training_score(league: League, population: str, member: str, first: int, last: int, objective: Objective) -> MemberScore:
     """A member's score over a range of game numbers, from the rows, by the rule the controller uses. Raises: PlayerError."""
-    found = training_games(league, population, first, last, member)
-    counted = [(game.number, points) for game in found if (points := game_points(game, member, objective)) is not None]
-    return score_points(member, counted)
+    return score_games(member, training_games(league, population, first, last, member), objective)
 
 
 def folded_through(league: League, population: str) -> int:

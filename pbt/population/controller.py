@@ -98,7 +98,7 @@ class Controller:
             member.generation += 1
             member.copies += 1
             member.newest_snapshot = directive.copy_snapshot
-            self.window.restart(member.name)
+            self.window.restart(member.name, member.generation)
             self._planner.set_generation(member.name, member.generation)
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:

@@ -45,58 +45,73 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
 
 
 def score_points(member: str, counted: Iterable[tuple[int, float]]) -> MemberScore:
-    """The score over (game number, points), numbers ascending. `fsum` rounds once, so the mean has the same bits however it is recomputed."""
+    """The score over (game number, points), numbers ascending. The sum is exact before its one rounding, so the mean is the same bits in whatever order."""
     games = list(counted)
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
     return MemberScore(member, len(games), math.fsum(points for _, points in games) / len(games), games[0][0], games[-1][0])
 
 
+def score_games(member: str, records: Iterable[GameRecord], objective: Objective) -> MemberScore:
+    """A member's score over game records (any order). Only games of one generation count, that of the earliest: the others were begun by replaced weights."""
+    counted = sorted(
+        (record.number, generation_of(record, member), points) for record in records if (points := game_points(record, member, objective)) is not None
+    )
+    return score_points(member, ((number, points) for number, generation, points in counted if generation == counted[0][1]))
+
+
+def generation_of(record: GameRecord, member: str) -> int:
+    """The generation in which a member began a game it sat in."""
+    player = PlayerRef("member", member)
+    return next(seat.generation for seat in record.seats if seat.player == player)
+
+
 def recompute_score(stored: MemberScore, records: Iterable[GameRecord], objective: Objective) -> MemberScore:
-    """The score again from game records (any order; those outside the stored range are passed over); equals `stored` unless a row was altered."""
-    counted = [
-        (record.number, points)
-        for record in records
-        if stored.first_game <= record.number <= stored.last_game and (points := game_points(record, stored.member, objective)) is not None
-    ]
-    return score_points(stored.member, sorted(counted))
+    """The score again from game records; those outside the stored range are passed over. Equals `stored` unless a row was altered."""
+    inside = (record for record in records if stored.first_game <= record.number <= stored.last_game)
+    return score_games(stored.member, inside, objective)
 
 
 class ScoreWindow:
     """Per member its newest counted games since its last copy, at most `score_games`.
 
-    A window is always every counted game of one range of game numbers, which is why first and last number are enough to recompute it.
+    A window is always every counted game of one generation in one range of game numbers, which is why first and last number are enough to recompute it.
     """
 
     def __init__(self, objective: Objective, score_games: int) -> None:
         self.objective = objective
         self.score_games = score_games
         self._windows: dict[str, deque[tuple[int, float]]] = {}
+        self._generations: dict[str, int] = {}
 
     def add(self, record: GameRecord) -> None:
-        """Count one finished game for every live member in it. Raises: EngineError unless game numbers ascend."""
+        """Count one finished game for every live member that began it with its present weights. Raises: EngineError unless game numbers ascend."""
         for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
             points = game_points(record, member, self.objective)
-            if points is None:
+            if points is None or generation_of(record, member) != self._generations.get(member, 0):
                 continue
             window = self._windows.setdefault(member, deque(maxlen=self.score_games))
             if window and record.number <= window[-1][0]:
                 raise EngineError(f"game {record.number} of {member} came after game {window[-1][0]}: numbers must ascend")
             window.append((record.number, points))
 
-    def restart(self, member: str) -> None:
-        """Forget the member's games: they were played by the weights that a copy replaced."""
+    def restart(self, member: str, generation: int) -> None:
+        """Forget the member's games, those still running included: they were begun by the weights that a copy replaced."""
         self._windows.pop(member, None)
+        self._generations[member] = generation
 
     def score(self, member: str) -> MemberScore:
         return score_points(member, self._windows.get(member, ()))
 
-    def state(self) -> dict[str, list[list[float]]]:
-        """Member -> [[game number, points], ...], for a checkpoint; JSON-able."""
-        return {member: [[number, points] for number, points in window] for member, window in sorted(self._windows.items())}
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint; JSON-able."""
+        games = {member: [[number, points] for number, points in window] for member, window in sorted(self._windows.items())}
+        return {"games": games, "generations": dict(self._generations)}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` returned; a smaller `score_games` than then keeps the newest."""
+        self._generations = {member: int(generation) for member, generation in state["generations"].items()}
         self._windows = {
-            member: deque(((int(number), float(points)) for number, points in games), maxlen=self.score_games) for member, games in state.items()
+            member: deque(((int(number), float(points)) for number, points in games), maxlen=self.score_games)
+            for member, games in state["games"].items()
         }

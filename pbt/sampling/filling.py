@@ -27,7 +27,7 @@ class SlotFiller:
     def sit(self, seat: Seat) -> None:
         """A seat starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
         seat.slot, seat.row = self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
-        seat.first_row = seat.row
+        seat.first_row, seat.began_generation = seat.row, seat.generation
         if seat.row == 0:
             self.rows.open(seat.slot)
 

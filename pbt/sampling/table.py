@@ -20,6 +20,7 @@ class Seat:
     first_row       row of the current slot at which this game began, so a voided game can be rewound
     episode_start   the next observation begins an episode
     steps           decisions taken in this game
+    generation      that of the rows in the slot;  began_generation: at the start of the game
     """
 
     index: int
@@ -40,11 +41,12 @@ class Seat:
     returns: float = 0.0
     version_start: int = 0
     version_end: int = 0
+    began_generation: int = -1
     place: int = 0
     points: float | None = None
 
     def record(self) -> SeatRecord:
-        return SeatRecord(self.player, self.generation, self.version_start, self.version_end, self.place, self.returns, self.points)
+        return SeatRecord(self.player, self.began_generation, self.version_start, self.version_end, self.place, self.returns, self.points)
 
 
 NO_PLAN = GamePlan(-1, "training", 0, (), ())

@@ -1,0 +1,172 @@
+"""How fast connect four is played and learned, layer by layer, in one interleaved run.
+
+    python bench/throughput.py --rounds 7 --seconds 4 --json bench/throughput.json
+
+Layers, each timed for `seconds` per round, in turn, so that a slow moment of the machine hits all alike:
+  raw_env      PettingZoo's raw environment: last(), a random legal action, step()
+  env          the same with PettingZoo's own wrappers
+  adapter      our adapter alone, the same random play
+  simulation   rollout worker and policy server with the scripted random player in every seat: everything but networks and learning
+  training     the population of a shipped configuration, from its first frame on
+One frame is one move of one agent.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from pettingzoo.classic import connect_four_v3
+
+from pbt.config.load import load_config
+from pbt.envs import registry
+from pbt.envs.contract import SeatTurn
+from pbt.envs.scripted import random_act
+from pbt.population.memory import MemorySink, MemoryStore, NoControl
+from pbt.records import PlayerRef
+from pbt.runtime.assembly import assemble
+from pbt.runtime.serial import SerialEngine
+from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.transport.messages import GamePlan, SeatPlan
+from pbt.transport.slab import Slab, role_layout
+
+Timed = Callable[[float], float]
+"""seconds -> frames per second over at least that long."""
+
+
+def pettingzoo_speed(make: Callable[[], object]) -> Timed:
+    def run(seconds: float) -> float:
+        env, rng, frames, started = make(), np.random.default_rng(0), 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            env.reset(seed=frames)  # type: ignore[attr-defined]
+            for _ in env.agent_iter():  # type: ignore[attr-defined]
+                observation, _, terminated, truncated, _ = env.last()  # type: ignore[attr-defined]
+                if terminated or truncated:
+                    env.step(None)  # type: ignore[attr-defined]
+                    continue
+                env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))  # type: ignore[attr-defined]
+                frames += 1
+        return frames / (time.perf_counter() - started)
+
+    return run
+
+
+def adapter_speed(seconds: float) -> float:
+    game, rng, frames, started = registry.spec("connect_four").make(), np.random.default_rng(0), 0, time.perf_counter()
+
+    def choose(turn: SeatTurn) -> tuple[int, ...]:
+        assert turn.mask is not None
+        return (int(rng.choice(np.flatnonzero(turn.mask))),)
+
+    while time.perf_counter() - started < seconds:
+        turns = game.reset(frames)
+        while acting := [turn for turn in turns if not turn.over]:
+            turns = game.step({turn.seat: choose(turn) for turn in acting})
+            frames += len(acting)
+    return frames / (time.perf_counter() - started)
+
+
+def simulation_speed(tables: int) -> Timed:
+    def run(seconds: float) -> float:
+        spec = registry.spec("connect_four")
+        game = spec.make()
+        layout = role_layout(game.roles[0], game.reward_terms, 16, 0)
+        slab = Slab(layout, 2 * tables)
+        server = PolicyServer([slab], 1)
+        server.attach(0, ScriptedPolicy(random_act(layout.head_sizes)))
+        seat = SeatPlan(PlayerRef("scripted", "random"), 0, 0, False)
+        counts = [0] * tables
+
+        def next_game(table: int) -> GamePlan:
+            counts[table] += 1
+            return GamePlan(counts[table], "evaluation", 0, (seat, seat), ("bench", table, counts[table]))
+
+        worker = RolloutWorker(spec.make, tables, [slab], next_game, 1)
+        started = time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            for request in worker.requests():
+                worker.receive(server.serve(request))
+            worker.advance()
+        return server.rows_served / (time.perf_counter() - started)
+
+    return run
+
+
+class Training:
+    """One population that goes on training from round to round."""
+
+    def __init__(self, config_name: str, threads: int | None) -> None:
+        config = load_config(config_name, ["stop_at_frames=1_000_000_000", *([f"runtime.torch_threads={threads}"] if threads else [])])
+        sink, store = MemorySink(), MemoryStore()
+        self.population = assemble(config, registry.spec("connect_four"), sink, store)
+        self.population.controller.start()
+        self.engine = SerialEngine(self.population, sink, store, NoControl())
+        self._threads = config.runtime.torch_threads
+        for _ in range(20):
+            self.engine.turn()
+
+    def __call__(self, seconds: float) -> float:
+        torch.set_num_threads(self._threads)
+        before, started = self._frames(), time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            self.engine.turn()
+        return (self._frames() - before) / (time.perf_counter() - started)
+
+    def _frames(self) -> int:
+        return sum(trainee.learner.frames for trainee in self.population.trainees)
+
+
+def hardware() -> dict[str, object]:
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    cores = len(os.sched_getaffinity(0))
+    return {"cpu": model, "cores": cores, "python": platform.python_version(), "torch": torch.__version__, "commit": commit or "unknown"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", default="demo")
+    parser.add_argument("--threads", type=int, default=None, help="torch threads of the training layer; else the config's")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    training = Training(options.config, options.threads)
+    layers: dict[str, Timed] = {
+        "raw_env": pettingzoo_speed(connect_four_v3.raw_env),
+        "env": pettingzoo_speed(connect_four_v3.env),
+        "adapter": adapter_speed,
+        "simulation": simulation_speed(training.population.config.sampling.environments),
+        "training": training,
+    }
+    speeds: dict[str, list[float]] = {name: [] for name in layers}
+    for done in range(options.rounds):
+        for name, timed in layers.items():
+            speeds[name].append(timed(options.seconds))
+        print(f"round {done + 1}: " + "  ".join(f"{name} {values[-1]:,.0f}" for name, values in speeds.items()), flush=True)
+    medians = {name: statistics.median(values) for name, values in speeds.items()}
+    stages = {name: seconds / sum(training.engine.stage_s.values()) for name, seconds in training.engine.stage_s.items()}
+    report = {
+        "hardware": hardware(),
+        "config": options.config,
+        "frames_per_s": {name: {"median": medians[name], "min": min(values), "max": max(values)} for name, values in speeds.items()},
+        "adapter_share_of_raw_env": statistics.median(a / b for a, b in zip(speeds["adapter"], speeds["raw_env"], strict=True)),
+        "adapter_share_of_env": statistics.median(a / b for a, b in zip(speeds["adapter"], speeds["env"], strict=True)),
+        "training_share_of_simulation": statistics.median(a / b for a, b in zip(speeds["training"], speeds["simulation"], strict=True)),
+        "training_time_shares": stages,
+    }
+    print(json.dumps(report, indent=1))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
