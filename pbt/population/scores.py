@@ -45,7 +45,7 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
 
 
 def score_points(member: str, counted: Iterable[tuple[int, float]]) -> MemberScore:
-    """The score over (game number, points), numbers ascending. The sum is exact before its one rounding, so the mean is the same bits in whatever order."""
+    """The score over (game number, points), numbers ascending. The sum is exact before its one rounding: the same bits in whatever order."""
     games = list(counted)
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
@@ -53,7 +53,10 @@ def score_points(member: str, counted: Iterable[tuple[int, float]]) -> MemberSco
 
 
 def score_games(member: str, records: Iterable[GameRecord], objective: Objective) -> MemberScore:
-    """A member's score over game records (any order). Only games of one generation count, that of the earliest: the others were begun by replaced weights."""
+    """A member's score over game records (any order).
+
+    Only games of one generation count, that of the earliest: the others were begun by weights that a copy replaced.
+    """
     counted = sorted(
         (record.number, generation_of(record, member), points) for record in records if (points := game_points(record, member, objective)) is not None
     )
@@ -85,7 +88,7 @@ class ScoreWindow:
         self._generations: dict[str, int] = {}
 
     def add(self, record: GameRecord) -> None:
-        """Count one finished game for every live member that began it with its present weights. Raises: EngineError unless game numbers ascend."""
+        """Count one finished game for every live member that began it in its present generation. Raises: EngineError unless numbers ascend."""
         for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
             points = game_points(record, member, self.objective)
             if points is None or generation_of(record, member) != self._generations.get(member, 0):

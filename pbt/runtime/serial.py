@@ -10,9 +10,10 @@ from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import Population, Trainee
 from pbt.transport.messages import GameEnd, JsonState, SlotFull
 
-# Beyond this many uncommitted games training waits for the league.
+# Beyond this many uncommitted games training pauses until the league takes them, and gives up when it does not.
 MAX_BACKLOG_GAMES = 100_000
-BACKLOG_TIMEOUT_S = 60.0
+PAUSE_TIMEOUT_S = 600.0
+LOOK_EVERY_S = 0.5
 
 
 class SerialEngine:
@@ -39,7 +40,8 @@ class SerialEngine:
                 return False
             self.turn()
             between_turns()
-            self._wait_for_league()
+            if self._sink.backlog > MAX_BACKLOG_GAMES:
+                self._pause(between_turns)
         return True
 
     def turn(self) -> None:
@@ -99,14 +101,17 @@ class SerialEngine:
             for permit in trainee.batcher.discard("generation"):
                 population.worker.permit(permit)
 
-    def _wait_for_league(self) -> None:
-        if self._sink.backlog <= MAX_BACKLOG_GAMES:
-            return
-        try:
-            self._sink.drain(BACKLOG_TIMEOUT_S)
-        except PbtError as error:
-            waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
-            raise PbtError(f"training stopped: {waiting}: {error}") from error
+    def _pause(self, between_turns: Callable[[], None]) -> None:
+        """Stand still until the league takes the finished games. Raises: PbtError naming the cause after PAUSE_TIMEOUT_S."""
+        deadline = time.monotonic() + PAUSE_TIMEOUT_S
+        while self._sink.backlog > MAX_BACKLOG_GAMES and not self._control.stop_requested():
+            try:
+                self._sink.drain(LOOK_EVERY_S)
+            except PbtError as error:
+                if time.monotonic() > deadline:
+                    waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
+                    raise PbtError(f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}") from error
+            between_turns()
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
