@@ -1,5 +1,6 @@
 """Checkpoints when they are due, and which snapshots may go afterwards."""
 
+import logging
 import time
 from collections import deque
 from pathlib import Path
@@ -10,12 +11,14 @@ from arena.ratings import best
 from arena.sink import TrainingSink
 from arena.snapshots import FileSnapshotStore, plan_retention
 from pbt.checkpoints import write_checkpoint
-from pbt.errors import CheckpointError
+from pbt.errors import CheckpointError, PbtError
 from pbt.records import Event
 from pbt.runtime.cut import take_cut
 from pbt.runtime.serial import SerialEngine
 
 DRAIN_TIMEOUT_S = 30.0
+
+log = logging.getLogger("arena.housekeeping")
 
 
 class Housekeeper:
@@ -33,11 +36,20 @@ class Housekeeper:
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
-        if now_s - self._saved_s >= self._engine.population.config.checkpoints.every_s:
+        """Save when it is time. A league that does not answer puts it off: training goes on, and pauses by itself when too many games wait."""
+        if now_s - self._saved_s < self._engine.population.config.checkpoints.every_s:
+            return
+        try:
             self.checkpoint()
+        except PbtError as error:
+            self._saved_s = now_s
+            log.warning("no checkpoint this time: %s", error)
 
     def checkpoint(self) -> None:
-        """Save one cut: the league's rows first, so that the checkpoint never names a game the league does not have; its own row last."""
+        """Save one cut: the league's rows first, so that the checkpoint never names a game the league does not have; its own row last.
+
+        A disk that refuses is an event, not an end. Raises: PbtError when the league does not take the rows within DRAIN_TIMEOUT_S.
+        """
         config = self._engine.population.config
         self._sink.drain(DRAIN_TIMEOUT_S)
         self._number += 1

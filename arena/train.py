@@ -39,7 +39,6 @@ from pbt.runtime.serial import SerialEngine
 
 LOOK_EVERY_S = 0.25
 FLUSH_EVERY_S = 1.0
-DRAIN_TIMEOUT_S = 30.0
 VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 
 log = logging.getLogger("arena.train")

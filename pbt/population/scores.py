@@ -88,7 +88,7 @@ class ScoreWindow:
         self._generations: dict[str, int] = {}
 
     def add(self, record: GameRecord) -> None:
-        """Count one finished game for every live member that began it in its present generation. Raises: EngineError unless numbers ascend."""
+        """Count a finished game for every live member that began it in its present generation. Raises: EngineError unless numbers ascend."""
         for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
             points = game_points(record, member, self.objective)
             if points is None or generation_of(record, member) != self._generations.get(member, 0):
