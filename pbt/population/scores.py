@@ -78,7 +78,7 @@ def recompute_score(stored: MemberScore, records: Iterable[GameRecord], objectiv
 class ScoreWindow:
     """Per member its newest counted games since its last copy, at most `score_games`.
 
-    A window is always every counted game of one generation in one range of game numbers, which is why first and last number are enough to recompute it.
+    A window is always every counted game of one generation in one range of game numbers, which is why its two ends are enough to recompute it.
     """
 
     def __init__(self, objective: Objective, score_games: int) -> None:
