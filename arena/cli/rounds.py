@@ -84,9 +84,10 @@ def verified(league: League, name: str) -> dict[str, Any]:
 def report_lines(name: str, report: dict[str, Any]) -> list[str]:
     """The differences, and one line that sums up."""
     lines = [_difference_line(difference) for difference in report["differences"]]
-    counts = f"{report['rounds']} rounds ({report['copies']} copies), {report['scores']} scores from {report['games_read']} game rows"
+    copies = "1 copy" if report["copies"] == 1 else f"{report['copies']} copies"
+    counts = f"{report['rounds']} rounds ({copies}), {report['scores']} scores from {report['games_read']} game rows"
     folded = f"; {report['scores_folded']} scores cannot be recomputed, their games were folded into counts" if report["scores_folded"] else ""
-    verdict = "all agree" if report["ok"] else f"{len(lines)} differences: rows were altered or lost"
+    verdict = "all agree" if report["ok"] else f"{len(lines)} difference{'s' * (len(lines) != 1)}: rows were altered or lost"
     return [*lines, f"population {name}: {counts}{folded}: {verdict}"]
 
 
@@ -105,6 +106,7 @@ def _with_progress(league: League, name: str) -> list[RoundCheck]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("rounds", total=None)
         return verify_rounds(league, name, lambda done, total: progress.update(task, completed=done, total=total))

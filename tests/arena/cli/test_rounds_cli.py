@@ -112,10 +112,12 @@ def test_a_real_population_agrees(trained: Path, capsys: Output) -> None:
 
 
 def test_the_summary_is_one_line(trained: Path, capsys: Output) -> None:
+    capsys.readouterr()
     assert run(["rounds", "verify", "run", "--data", str(trained)]) == 0
     captured = capsys.readouterr()
     assert len(captured.out.splitlines()) == 1
     assert captured.out.endswith(": all agree\n")
+    assert captured.err == ""
 
 
 def test_a_difference_names_round_member_and_values(data: Path, capsys: Output) -> None:
