@@ -40,14 +40,14 @@ def verify_rounds(league: League, population: str, observe: Callable[[int, int],
             checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), (), 0))
             continue
         for score in stored.record.scores:
-            if score.games and score.first_game <= gone:
+            if 0 <= score.first_game <= gone:
                 folded.append(score.member)
                 continue
             key = (score.member, score.first_game, score.last_game, objective)
             if key not in known:
                 known[key] = training_score(league, population, *key)
                 games_read += known[key].games
-            if known[key] != score and score.first_game <= (gone := folded_through(league, population)):
+            if known[key] != score and 0 <= score.first_game <= (gone := folded_through(league, population)):
                 # A running training folded them meanwhile.
                 folded.append(score.member)
             elif known[key] != score:

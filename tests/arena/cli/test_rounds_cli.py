@@ -173,6 +173,19 @@ def alter_score(data: Path, choose: random.Random) -> None:
     store(data, row["id"], "scores", row["scores"])
 
 
+def alter_score_without_games(data: Path, choose: random.Random) -> None:
+    row, score = choose.choice([(row, score) for row in rounds_of(data) for score in row["scores"] if not score["games"]])
+    score[choose.choice(["games", "objective", "first_game", "last_game"])] += 1
+    store(data, row["id"], "scores", row["scores"])
+
+
+def first_game_out_of_range(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data))
+    score = choose.choice([score for score in row["scores"] if score["games"]])
+    score["first_game"] = -1
+    store(data, row["id"], "scores", row["scores"])
+
+
 def alter_hyperparameter(data: Path, choose: random.Random) -> None:
     row = choose.choice(rounds_of(data))
     values = choose.choice(list(row["hyperparams"].values()))
@@ -219,7 +232,8 @@ def delete_round(data: Path, choose: random.Random) -> None:
 
 ALTERATIONS = (
     flip_places, exchange_players, delete_game, delete_any_game, void_game, supersede_game,
-    alter_score, alter_hyperparameter, alter_rule, alter_directive, alter_plain_column, delete_round,
+    alter_score, alter_score_without_games, first_game_out_of_range, alter_hyperparameter,
+    alter_rule, alter_directive, alter_plain_column, delete_round,
 )  # fmt: skip
 
 
