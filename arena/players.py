@@ -67,6 +67,7 @@ def resolve_players(
     Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
     EnvError for a game whose code fails.
     """
+    env = registry.absolute_name(env) if env is not None else None
     trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
     first = next(iter(trained.values()), None)
     game = first.env_name if first is not None else env

@@ -48,16 +48,13 @@ def train(
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import load_config
-    from pbt.envs.registry import is_file_name
+    from pbt.envs.registry import absolute_name
 
     loaded = load_config(config, overrides)
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())
-    path, _, function = loaded.env.name.rpartition(":")
-    if path and is_file_name(loaded.env.name):
-        # Resume and match must find the file from any working directory.
-        env = loaded.env.model_copy(update={"name": f"{Path(path).expanduser().resolve()}:{function}"})
-        loaded = loaded.model_copy(update={"env": env})
-    return loaded, chosen
+    # Resume and match must find a user's file from any working directory.
+    env = loaded.env.model_copy(update={"name": absolute_name(loaded.env.name)})
+    return loaded.model_copy(update={"env": env}), chosen
 
 
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.train imports torch

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EnvError, EnvNameError
@@ -58,6 +59,12 @@ def is_file_name(name: str) -> bool:
     """True for "./file.py:function" and the like: anything that names a Python file or a path."""
     path = name.partition(":")[0]
     return path.endswith(".py") or "/" in path or "\\" in path
+
+
+def absolute_name(name: str) -> str:
+    """The name with the file's path absolute, so that it means the same from any working directory; other names as they are."""
+    path, _, function = name.rpartition(":")
+    return f"{Path(path).expanduser().resolve()}:{function}" if path and is_file_name(name) else name
 
 
 def _installed() -> Iterator[EntryPoint]:
