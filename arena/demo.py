@@ -8,7 +8,7 @@ from pathlib import Path
 from arena.cli.rating_table import print_league
 from arena.display import Display, clock, short
 from arena.league.database import open_league
-from arena.league.queries import list_populations
+from arena.league.queries import list_populations, list_snapshots
 from arena.match import play_match
 from arena.match_report import match_lines
 from arena.paths import PopulationPaths, league_path, population_paths
@@ -96,13 +96,20 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
     questions = {
         "random": "Does it beat random play?",
         "oneply": "Does it beat a player that wins or blocks whenever it can, and plays at random otherwise?",
-        f"{NAME}/{best.member}@{third}": "Is it stronger than it was after a third of the training?",
+        earlier_self(data, str(best.member), third): "Is it stronger than it was after a third of the training?",
     }
     played = [Verdict(opponent, question, play(best.label, opponent, data, say)) for opponent, question in questions.items()]
     aside = stored.with_suffix(".part")
     aside.write_text(json.dumps([vars(verdict) for verdict in played], indent=1), encoding="utf-8")
     aside.replace(stored)
     return played
+
+
+def earlier_self(data: Path, member: str, frames: int) -> str:
+    """The player name of a member's snapshot nearest to so many frames. "At or below" would not do: snapshots come a little after each period."""
+    with open_league(league_path(data), read_only=True) as league:
+        clocks = [snapshot.record.frames for snapshot in list_snapshots(league, NAME, member) if not snapshot.weights_removed]
+    return f"{NAME}/{member}@{min(clocks, key=lambda clock: abs(clock - frames))}"
 
 
 def play(player: str, opponent: str, data: Path, say: Say) -> tuple[str, ...]:
