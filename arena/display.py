@@ -47,10 +47,11 @@ class Display:
         for member in progress.members:
             table.add_row(*member_cells(member))
         bar = ProgressBar(total=1.0, completed=progress.share, width=60)
-        lines: list[Table | Text | ProgressBar] = [table, bar, Text(self._line(progress))]
+        lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
         if progress.trouble:
             lines.append(Text(f"league: {progress.trouble}; games wait in memory and are committed when it answers", style="bold red"))
-        return lines
+        # A bar ends no line: whatever stood behind it would be cut off.
+        return [*lines, bar]
 
     def _line(self, progress: Progress) -> str:
         done = f"{progress.share:4.0%}  {short(progress.frames)} of {short(progress.target_frames)} frames"
