@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pbt.envs.contract import SeatTurn
 from pbt.envs.spaces import ActionCodec
-from pbt.errors import EngineError, EnvError
+from pbt.errors import CheckpointError, EngineError, EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.planner import TrainingPlanner
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -108,6 +108,11 @@ def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
 
 
 def load_slab(slab: Slab, saved: dict[str, Tensor]) -> None:
+    """Raises: CheckpointError when the saved rows are of another shape: the game changed since."""
     used = saved["slots"].numpy()
     for name, array in slab.column.items():
+        found, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
+        if found != expected:
+            shapes = f'column "{name}" of role "{slab.layout.role.name}" was saved as {list(found)}, the game now needs {list(expected)}'
+            raise CheckpointError(f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, or train a new population")
         array[used] = saved[name].numpy()
