@@ -10,7 +10,7 @@ HYPERPARAMETERS = ("learning.learning_rate", "learning.entropy_coef", "learning.
 
 _EDITABLE_LEARNING = (
     "minibatches", "epochs", "adam_beta2", "adam_eps", "gamma", "gae_lambda", "vtrace", "vtrace_rho", "vtrace_c", "ppo_clip", "ratio_clip",
-    "value_coef", "max_grad_norm", "reward_scale", "normalize_advantages",
+    "value_coef", "max_grad_norm", "reward_scale", "anneal_to", "normalize_advantages",
 )  # fmt: skip
 EDITABLE = (
     "description",

@@ -50,10 +50,14 @@ class ModelConfig(Section):
 
 
 class SamplingConfig(Section):
-    """environments: tables played at the same time; rollout_steps: T, the rows of a slot."""
+    """environments: tables played at the same time; rollout_steps: T, the rows of a slot.
+
+    opening_plies: a training game begins with 0 to this many uniformly random decisions, how many is drawn for each game; nobody learns from them.
+    """
 
     environments: PositiveInt = 64
     rollout_steps: Annotated[int, Field(ge=2)] = 16
+    opening_plies: Annotated[int, Field(ge=0)] = 0
 
 
 class LearningConfig(Section):
@@ -61,6 +65,8 @@ class LearningConfig(Section):
 
     ratio_clip r clips the policy ratio to [1/r, r]. gae_lambda shortens the traces (1.0 = plain V-trace).
     shaping: weight per reward term of the game, 1 where not named; mutable by PBT.
+    anneal_to: learning rate and entropy coefficient shrink linearly, from their full value at frame 0 to this share of it at stop_at_frames; 1 = constant.
+    PBT mutates the full values.
     """
 
     batch_steps: PositiveInt = 2048
@@ -81,6 +87,7 @@ class LearningConfig(Section):
     entropy_coef: Annotated[float, Field(ge=0.0)] = 0.01
     max_grad_norm: PositiveFloat = 4.0
     reward_scale: PositiveFloat = 1.0
+    anneal_to: Probability = 1.0
     normalize_advantages: bool = True
     shaping: dict[str, float] = {}
 

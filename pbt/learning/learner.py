@@ -37,14 +37,25 @@ class Learner:
     """
 
     def __init__(
-        self, model: PolicyModel, config: LearningConfig, hyperparams: Hyperparams, reward_terms: tuple[str, ...], *, key: tuple[Key, ...]
+        self,
+        model: PolicyModel,
+        config: LearningConfig,
+        hyperparams: Hyperparams,
+        reward_terms: tuple[str, ...],
+        *,
+        key: tuple[Key, ...],
+        stop_at_frames: int = 1,
     ) -> None:
-        """reward_terms: the last axis of Batch.rewards. key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors."""
+        """reward_terms: the last axis of Batch.rewards. key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors.
+
+        stop_at_frames: where `config.anneal_to` is reached.
+        """
         if not key or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
         self.model = model
         self.config = config
         self._terms = reward_terms
+        self._stop_at_frames = stop_at_frames
         self._key: tuple[int, tuple[Key, ...]] = (key[0], key[1:])
         self._adam = FlatAdam(model, beta2=config.adam_beta2, eps=config.adam_eps)
         self.version = self.frames = self.skipped = self._skips_in_a_row = 0
@@ -63,6 +74,11 @@ class Learner:
         self.hyperparams = hyperparams
         weights = [hyperparams.shaping[term] * self.config.reward_scale for term in self._terms]
         self._shaping = torch.tensor(weights, device=self.model.heads.weight.device)
+
+    def annealed(self, full: float) -> float:
+        """What is in force now of a value that shrinks with the member's clock."""
+        done = min(1.0, self.frames / self._stop_at_frames)
+        return full * (1.0 + (self.config.anneal_to - 1.0) * done)
 
     def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
         """Train on one batch (this shard's part of it). Returns the statistics of the whole batch, the same on every shard but for `lag_max`.
@@ -123,7 +139,7 @@ class Learner:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
         value = losses.value_loss(values[:rows], targets.vs, valid)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
-        loss = policy + config.value_coef * value - self.hyperparams.entropy_coef * entropy
+        loss = policy + config.value_coef * value - self.annealed(self.hyperparams.entropy_coef) * entropy
         gradient = self._adam.gradient_of(loss)
         if not math.isfinite(float(loss.detach())):
             gradient = torch.full_like(gradient, math.nan)
@@ -163,7 +179,7 @@ class Learner:
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
-        self._adam.step(gradient * scale, self.hyperparams.learning_rate, self.hyperparams.adam_beta1)
+        self._adam.step(gradient * scale, self.annealed(self.hyperparams.learning_rate), self.hyperparams.adam_beta1)
         self.version += 1
         return norm
 

@@ -129,5 +129,5 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
 def _trainee(config: RunConfig, slab: Slab, name: str, role: int, reward_terms: tuple[str, ...], batch_slots: int) -> Trainee:
     model = build_model(slab.layout, config.model, seed=integer(config.seed, "init", name, bits=31))
     hyperparams = initial_hyperparams(config, name, reward_terms)
-    learner = Learner(model, config.learning, hyperparams, reward_terms, key=(config.seed, "minibatch", name))
+    learner = Learner(model, config.learning, hyperparams, reward_terms, key=(config.seed, "minibatch", name), stop_at_frames=config.stop_at_frames)
     return Trainee(name, role, learner, Batcher(slab, role, batch_slots), PublishedWeights(model.state_dict()))

@@ -109,7 +109,8 @@ class TrainingPlanner:
         game_seed = integer(seed, "game seed", table, count, bits=31)
         noise = ("action", table, count)
         if not evaluation:
-            return GamePlan(count, "training", game_seed, seats, noise)
+            opening = int(rng.integers(self._config.sampling.opening_plies + 1))
+            return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
         if not self.learning:
             self.closing_games -= 1
         self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")

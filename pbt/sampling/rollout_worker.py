@@ -61,6 +61,7 @@ class RolloutWorker:
                 seat.version_start = version
             seat.version_end = version
             seat.pending = seat.learning
+            seat.episode_start = False
             self._act(table, seat, tuple(action))
 
     def advance(self) -> list[WorkerMessage]:
@@ -162,7 +163,6 @@ class RolloutWorker:
     def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
         if seat.learning:
             self.fillers[seat.role].rows.fingerprint(seat.slot, seat.row, (table.index, table.plan.game_count, seat.index, seat.steps))
-        seat.episode_start = False
         seat.steps += 1
         table.steps += 1
         table.actions[seat.index] = action

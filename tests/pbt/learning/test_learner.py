@@ -229,3 +229,20 @@ def test_a_reward_term_without_weight_is_refused(make_bench: Make) -> None:
     bench = make_bench()
     with pytest.raises(EngineError, match=r"shaping has \['kill'\]; expected a weight for ammo as well"):
         bench.learner(hyperparams=replace(bench.hyperparams(), shaping={"kill": 1.0}))
+
+
+def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_clock(make_bench: Make) -> None:
+    bench = make_bench(config=LearningConfig(anneal_to=0.1))
+    learner = Learner(bench.model(0), bench.config, bench.hyperparams(), bench.terms, key=(1, "m0"), stop_at_frames=1000)
+    for frames, share in {0: 1.0, 500: 0.55, 1000: 0.1, 5000: 0.1}.items():
+        learner.frames = frames
+        assert learner.annealed(1e-3) == pytest.approx(1e-3 * share)
+
+
+def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_of: Weights) -> None:
+    bench = make_bench(config=LearningConfig(anneal_to=0.0))
+    learner = Learner(bench.model(0), bench.config, bench.hyperparams(), bench.terms, key=(1, "m0"), stop_at_frames=1000)
+    learner.frames = 1000
+    before = weights_of(learner)
+    learner.update(bench.batch(learner.model))
+    assert torch.equal(before, weights_of(learner))

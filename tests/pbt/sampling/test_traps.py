@@ -47,7 +47,7 @@ class Script:
 class Played:
     """Two games of a script, every seat learning under policy 0."""
 
-    def __init__(self, script: Sequence[list[SeatTurn]], seats: int, *, learning: bool = True, games: int = 1) -> None:
+    def __init__(self, script: Sequence[list[SeatTurn]], seats: int, *, learning: bool = True, games: int = 1, opening: int = 0) -> None:
         self.slab = Slab(role_layout(ROLE, ("reward",), T, 0), 16)
         server = PolicyServer([self.slab], 1)
         server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
@@ -56,7 +56,7 @@ class Played:
 
         def next_game(table: int) -> GamePlan | None:
             count = next(plans, None)
-            return None if count is None else GamePlan(count, "training", 0, (seat,) * seats, ("noise", count))
+            return None if count is None else GamePlan(count, "training", 0, (seat,) * seats, ("noise", count), opening)
 
         self.worker = RolloutWorker(lambda: Script(script, seats), 1, [self.slab], next_game, 1)
         self.messages: list[WorkerMessage] = []
@@ -130,3 +130,14 @@ def test_trap_members_that_do_not_learn_leave_no_rows() -> None:
     assert played.full == [] and played.worker.fillers[0].produced == 0
     assert len(played.worker.fillers[0].pool.free_slots()) == played.slab.slots
     assert sum(isinstance(message, GameEnd) for message in played.messages) == 3
+
+
+def test_trap_random_opening_plies_leave_no_rows_and_the_first_own_decision_starts_the_episode() -> None:
+    script = [[turn(0, 1)], [turn(0, 2, 8.0)], [turn(0, 3)], [turn(0, 4)], [turn(0, 5)], [turn(0, None, 1.0, terminated=True)]]
+    played = Played(script, 1, opening=2)
+    (slot,) = played.full
+    assert played.column("obs/observation", slot)[:T] == [3, 4, 5]
+    assert played.column("episode_start", slot)[:T] == [True, False, False]
+    assert played.column("rewards", slot) == [0.0, 0.0, 1.0]
+    (end,) = (message for message in played.messages if isinstance(message, GameEnd))
+    assert end.steps == 5 and end.seats[0].returns == 9.0
