@@ -65,7 +65,7 @@ class LearningConfig(Section):
 
     ratio_clip r clips the policy ratio to [1/r, r]. gae_lambda shortens the traces (1.0 = plain V-trace).
     shaping: weight per reward term of the game, 1 where not named; mutable by PBT.
-    anneal_to: learning rate and entropy coefficient shrink linearly, from the full value at frame 0 to this share of it at stop_at_frames; 1 = constant.
+    anneal_to: learning rate and entropy coefficient shrink linearly, from full at frame 0 to this share of it at stop_at_frames; 1: constant
     PBT mutates the full values.
     """
 
