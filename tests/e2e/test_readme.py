@@ -1,0 +1,98 @@
+"""README.md and its companions say what is true: every command they quote is one, the main ones run, and names in the code exist."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.cli import app as cli
+from tests.arena.tiny_populations import CONNECT_FOUR, train
+from tests.e2e.readme_parts import DOCUMENTS, ROOT, blocks, commands, quoted_lines, shell_lines
+
+README = ROOT / "README.md"
+QUOTED = [
+    pytest.param(words, id=f"{path.name}: {' '.join(words)}") for path in DOCUMENTS for words in commands(shell_lines(path) + quoted_lines(path))
+]
+# Long ones are cut short; later options win.
+SHORTER = {"match": ["--games", "8"], "evaluate": ["--episodes", "4"]}
+LOOKING = {"match", "evaluate", "league", "rounds", "populations", "games", "metrics", "delete", "env", "config", "doctor"}
+EVERY_DAY = [words for words in commands(shell_lines(README)) if words[0] in LOOKING and not {"./my_game.py:make", "my@best", "my"} & {*words}]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a population of three, `demo`."""
+    folder = tmp_path_factory.mktemp("readme") / "data"
+    train(folder, "demo", {**CONNECT_FOUR, "population": {"members": 3}, "stop_at_frames": 1000})
+    return folder
+
+
+@pytest.mark.parametrize("words", QUOTED)
+def test_every_quoted_command_line_is_understood(words: list[str]) -> None:
+    if words[0].startswith("-"):
+        assert cli.run(words) == 0
+        return
+    row = next((command for command in cli.COMMANDS if command.name == words[0]), None)
+    assert row is not None, f"no command {words[0]}"
+    command: Any = cli.load_command(row)
+    rest = words[1:]
+    while hasattr(command, "commands") and rest:
+        name, *rest = rest
+        assert name in command.commands, f"no command {name} in {words[0]}"
+        command = command.commands[name]
+    # Parses and checks every option and argument, and runs nothing; raises for one that is not known.
+    command.make_context(words[0], rest)
+
+
+@pytest.mark.parametrize("words", EVERY_DAY, ids=" ".join)
+def test_the_daily_commands_run(
+    words: list[str], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARENA_DATA", str(data))
+    named = [re.sub(r"^first\b", "demo", word) for word in words]
+    code = cli.run([*named, *SHORTER.get(words[0], [])])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    assert captured.out or "--out" in words
+
+
+def test_the_daily_commands_are_all_there() -> None:
+    assert {words[0] for words in EVERY_DAY} == LOOKING
+
+
+def test_the_python_example_runs(data: Path, tmp_path: Path) -> None:
+    (example,) = (block for block in blocks(README, "python") if "load_player" in block)
+    assert len(example.splitlines()) == 5
+    environment = {**os.environ, "ARENA_DATA": str(data), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "ignore", "-c", example]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) in range(7)
+
+
+def defined_names(path: Path) -> set[str]:
+    """Functions and classes of a module, methods as Class.method."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_and_names_in_the_documents_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    for path, name in re.findall(r"`((?:pbt|arena)/[\w/]+\.py):([\w.]+)`", text):
+        assert name in defined_names(ROOT / path), f"{path} defines no {name}"
+    for path in re.findall(r"`((?:pbt|arena|tests|scripts|configs|docs)/[\w./]*)`", text):
+        assert (ROOT / path).exists(), f"no {path}"
+    for path in re.findall(r"\]\(([^):]+)\)", text):
+        assert (document.parent / path).exists(), f"no {path}"
