@@ -21,6 +21,8 @@ from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import RoleLayout, Slab, role_layout
 
 DEFAULT_TABLES = 64
+# A match counts the games that raised and ends by itself when they are too many (arena.schedule).
+MAX_EQUAL_ERRORS = 1_000
 # A frozen seat only ever uses row 0 of its slot.
 _ROWS = 1
 
@@ -89,7 +91,7 @@ class FrozenTables:
             for role, layout in enumerate(self._layouts):
                 if player.plays(layout.role.name):
                     self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
-        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed)
+        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed, MAX_EQUAL_ERRORS)
 
     def _next_plan(self, table: int) -> GamePlan | None:
         planned = self._next_game()

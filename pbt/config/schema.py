@@ -140,7 +140,10 @@ class SnapshotConfig(Section):
 
 
 class EvaluationConfig(Section):
-    """share of all games played between frozen snapshots, apart from training; final_games per pairing of the last snapshots when training ends."""
+    """share of all games played between frozen snapshots, apart from training; final_games per member when training ends.
+
+    opening_plies: evaluation games and matches begin with so many random moves where chance plays no part in the game, else with none.
+    """
 
     share: Probability = 0.05
     final_games: Annotated[int, Field(ge=0)] = 40
@@ -192,6 +195,8 @@ class RunConfig(Section):
             found.append(f"learning.batch_steps = {batch}: must be a multiple of sampling.rollout_steps = {steps}; try {fits}")
         elif (batch // steps) % parts:
             found.append(f"learning.minibatches = {parts}: must divide the {batch // steps} slots of a batch; try 1")
+        if self.model.encoder == "mlp" and self.model.conv:
+            found.append('model.conv: has layers, but encoder = "mlp" uses none; remove them, or set encoder = "auto"')
         if self.model.encoder == "conv" and not self.model.conv:
             found.append('model.conv = []: encoder "conv" needs at least one layer; add { channels = 32, kernel = 3 }')
         for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):

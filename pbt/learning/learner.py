@@ -44,11 +44,11 @@ class Learner:
         reward_terms: tuple[str, ...],
         *,
         key: tuple[Key, ...],
-        stop_at_frames: int = 1,
+        stop_at_frames: int | None = None,
     ) -> None:
         """reward_terms: the last axis of Batch.rewards. key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors.
 
-        stop_at_frames: where `config.anneal_to` is reached.
+        stop_at_frames: where `config.anneal_to` is reached; None: nothing is annealed.
         """
         if not key or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
@@ -77,6 +77,8 @@ class Learner:
 
     def annealed(self, full: float) -> float:
         """What is in force now of a value that shrinks with the member's clock."""
+        if self._stop_at_frames is None:
+            return full
         done = min(1.0, self.frames / self._stop_at_frames)
         return full * (1.0 + (self.config.anneal_to - 1.0) * done)
 

@@ -8,14 +8,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from torch import Tensor
+
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.models.weights import MODEL_PREFIX
-from pbt.population.decide import Decision, PbtRules, decide, rounds_due
+from pbt.population.decide import Decision, PbtRules, decide, next_due
 from pbt.population.members import Member
 from pbt.population.ports import MemberLearner, RunSink, SnapshotStore
-from pbt.population.scores import ScoreWindow
+from pbt.population.scores import VOIDED_PREFIX, ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord
 from pbt.sampling.matchmaking import SnapshotEntry
 from pbt.sampling.planner import TrainingPlanner
@@ -42,6 +44,7 @@ class Controller:
         self.games = 0
         # since the member's last update, for its curves
         self._returns: defaultdict[str, list[float]] = defaultdict(list)
+        self._set_due()
 
     # --- what happens ----------------------------------------------------------------------------------------------------------------------
 
@@ -61,21 +64,32 @@ class Controller:
                 if seat.player.kind == "member":
                     self._returns[seat.player.name].append(seat.returns)
         self._sink.game(record)
+        if end.reason.startswith(VOIDED_PREFIX):
+            self._sink.event(Event("warning", None, max(learner.frames for learner in self._learners.values()), end.reason))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
         member, learner = self.members[name], self._learners[name]
         self._sink.series(name, learner.frames, self._curves(member, stats))
-        if learner.frames >= (member.snapshots + 1) * self._config.snapshots.every_frames:
-            member.snapshots = learner.frames // self._config.snapshots.every_frames
+        if learner.frames >= self._next_snapshot[name]:
+            self._next_snapshot[name] = next_due(learner.frames, self._config.snapshots.every_frames)
             self._snapshot(member, "schedule")
         if not member.finished and learner.frames >= self._config.stop_at_frames:
             self._finish(member)
             return None
-        pbt = self._config.pbt
-        if pbt.enabled and rounds_due(learner.frames, pbt.period_frames, pbt.warmup_frames) > member.round:
+        if self._config.pbt.enabled and learner.frames >= self._next_round[name]:
+            self._next_round[name] = self._round_due(learner.frames)
             return self._round(member)
         return None
+
+    def _round_due(self, frames: int) -> int:
+        return next_due(frames, self._config.pbt.period_frames, self._config.pbt.warmup_frames)
+
+    def _set_due(self) -> None:
+        """What is due next follows from the clocks and the configuration in force, so a period edited at a resume holds from there on."""
+        frames = {name: learner.frames for name, learner in self._learners.items()}
+        self._next_round = {name: self._round_due(count) for name, count in frames.items()}
+        self._next_snapshot = {name: next_due(count, self._config.snapshots.every_frames) for name, count in frames.items()}
 
     def _curves(self, member: Member, stats: UpdateStats) -> dict[str, float]:
         """What the update, the games since the last one, and the member's hyperparameters say."""
@@ -119,10 +133,7 @@ class Controller:
         hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
         frames, number = self._learners[member.name].frames, member.round + 1
         decision = decide(member.name, number, frames, scores, hyperparams, self._rules, self._config.seed)
-        donor_snapshot = None
-        if decision.copy_from is not None:
-            donor = self.members[decision.copy_from]
-            donor_snapshot = self._snapshot(donor, "round", with_moments=True)
+        donor_snapshot = self._donor_snapshot(self.members[decision.copy_from]) if decision.copy_from is not None else None
         directive = decision.directive(member.name, number, donor_snapshot)
         member.round = number
         rules = self._rules.to_mapping()
@@ -140,19 +151,27 @@ class Controller:
         else:
             member.last_event = f"round {number}: kept"
 
-    def _snapshot(self, member: Member, reason: str, *, with_moments: bool = False) -> str:
-        """Freeze a member as it is now; returns the snapshot's id. Unchanged weights are the same snapshot, recorded once."""
+    def _snapshot(self, member: Member, reason: str) -> None:
+        """Freeze what acts of a member, for others to play against. Unchanged weights are the same snapshot, recorded once."""
+        state = self._learners[member.name].state()
+        record = self._store_snapshot(member, reason, {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)})
+        if record.snapshot_id != member.newest_snapshot:
+            member.newest_snapshot = record.snapshot_id
+            self._sink.snapshot(record)
+            self._planner.add_snapshot(SnapshotEntry(record.snapshot_id, member.name, member.role))
+
+    def _donor_snapshot(self, donor: Member) -> str:
+        """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its weights alone play under their own id."""
+        record = self._store_snapshot(donor, "round", self._learners[donor.name].state())
+        self._sink.snapshot(record)
+        return record.snapshot_id
+
+    def _store_snapshot(self, member: Member, reason: str, tensors: Mapping[str, Tensor]) -> SnapshotRecord:
         learner = self._learners[member.name]
-        state = learner.state()
-        tensors = state if with_moments else {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)}
         metadata = {"member": member.name, "role": member.role, "frames": str(learner.frames), "version": str(learner.version)}
         snapshot_id, size = self._store.put(tensors, {**metadata, "generation": str(member.generation)})
-        parent, member.newest_snapshot = member.newest_snapshot, snapshot_id
-        if parent != snapshot_id:
-            clock = (member.generation, learner.version, learner.frames)
-            self._sink.snapshot(SnapshotRecord(snapshot_id, member.name, member.role, *clock, reason, parent, size))
-            self._planner.add_snapshot(SnapshotEntry(snapshot_id, member.name, member.role))
-        return snapshot_id
+        clock = (member.generation, learner.version, learner.frames)
+        return SnapshotRecord(snapshot_id, member.name, member.role, *clock, reason, member.newest_snapshot, size)
 
     def _finish(self, member: Member) -> None:
         member.finished = True
@@ -164,12 +183,15 @@ class Controller:
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
-        return {"games": self.games, "members": [member.state() for member in self.members.values()], "window": self.window.state()}
+        members = [member.state() for member in self.members.values()]
+        return {"games": self.games, "members": members, "window": self.window.state(), "returns": dict(self._returns)}
 
     def load(self, state: JsonState) -> None:
         """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved."""
         self.games = state["games"]
         self.window.load(state["window"])
+        self._returns = defaultdict(list, {member: list(returns) for member, returns in state["returns"].items()})
+        self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
             raise EngineError(f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}")

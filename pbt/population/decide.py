@@ -91,10 +91,9 @@ class Decision:
         return Directive(member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated)
 
 
-def rounds_due(frames: int, period_frames: int, warmup_frames: int) -> int:
-    """How many rounds a member's clock has reached. The first: at the first multiple of the period at or after the warm-up, not before one period."""
-    periods_before_first = max(1, -(-warmup_frames // period_frames)) - 1
-    return max(0, frames // period_frames - periods_before_first)
+def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
+    """The clock at which the next round is due: the first multiple of the period behind `frames`, and at or behind the warm-up."""
+    return period_frames * max(frames // period_frames + 1, -(-warmup_frames // period_frames))
 
 
 def top_count(ranked: int, top_share: float) -> int:

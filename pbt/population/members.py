@@ -11,7 +11,7 @@ class Member:
     """One policy of the population. policy: its index in the policy table.
 
     generation   raised by every copy;  round: rounds decided so far
-    snapshots    snapshots taken on schedule;  newest_snapshot: id of the newest one
+    newest_snapshot  id of its newest playable one, or of the one it copied since
     last_event   the newest PBT event in words, for people
     """
 
@@ -21,7 +21,6 @@ class Member:
     hyperparams: dict[str, float]
     generation: int = 0
     round: int = 0
-    snapshots: int = 0
     newest_snapshot: str | None = None
     finished: bool = False
     copies: int = 0

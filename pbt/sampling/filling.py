@@ -1,9 +1,11 @@
 """Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of DECISIONS 1."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 
 from pbt.envs.contract import SeatTurn
+from pbt.errors import EnvError
 from pbt.sampling.rows import RowWriter
 from pbt.sampling.slots import SlotPool
 from pbt.sampling.table import NO_SLOT, Seat
@@ -36,6 +38,8 @@ class SlotFiller:
 
         At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a fresh slot with its memory carried over.
         """
+        if not math.isfinite(sum(turn.rewards)):
+            raise EnvError(f"the rewards of seat {seat.index} are {list(turn.rewards)} after {seat.steps} decisions; expected finite numbers")
         seat.returns += turn.rewards[0]
         seat.frames += turn.tics if seat.steps else 0
         completed, seat.pending = seat.pending, False

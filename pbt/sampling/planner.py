@@ -47,7 +47,7 @@ class TrainingPlanner:
         self._seatable: list[SnapshotEntry] = []
         self._counts = [0] * config.sampling.environments
         self._evaluated: Counter[str] = Counter()
-        self.closing_games = config.evaluation.final_games * len(entrants)
+        self._closing_played = 0
 
     # --- what the controller tells ---------------------------------------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ class TrainingPlanner:
         entrant = self._entrants[member]
         entrant.entry = MemberEntry(entrant.entry.name, entrant.entry.role, learning)
         if learning:
-            self.closing_games = self._config.evaluation.final_games * len(self._entrants)
+            self._closing_played = 0
 
     def needed(self) -> set[str]:
         """Snapshots that some next game may seat, or that sit now; removing any other changes no game."""
@@ -86,6 +86,11 @@ class TrainingPlanner:
     def learning(self) -> bool:
         """Somebody still learns."""
         return any(entrant.entry.learning for entrant in self._entrants.values())
+
+    @property
+    def closing_games(self) -> int:
+        """Evaluation games still to be handed out once nobody learns."""
+        return max(0, self._config.evaluation.final_games * len(self._entrants) - self._closing_played)
 
     # --- what the worker asks --------------------------------------------------------------------------------------------------------------
 
@@ -112,7 +117,7 @@ class TrainingPlanner:
             opening = int(rng.integers(self._config.sampling.opening_plies + 1))
             return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
         if not self.learning:
-            self.closing_games -= 1
+            self._closing_played += 1
         self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
         opening = 0 if self._facts.chance else self._config.evaluation.opening_plies
         return GamePlan(count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True)
@@ -150,7 +155,7 @@ class TrainingPlanner:
         return {
             "counts": list(self._counts),
             "evaluated": dict(self._evaluated),
-            "closing_games": self.closing_games,
+            "closing_played": self._closing_played,
             "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
             "entrants": {name: [entrant.generation, entrant.entry.learning] for name, entrant in self._entrants.items()},
         }
@@ -163,7 +168,7 @@ class TrainingPlanner:
         for name, (generation, learning) in state["entrants"].items():
             self.set_generation(name, generation)
             self.set_learning(name, learning)
-        self.closing_games = state["closing_games"]
+        self._closing_played = state["closing_played"]
 
     def reseat(self, plan: GamePlan) -> GamePlan:
         """A stored plan, its frozen players resident again (their slots may differ)."""

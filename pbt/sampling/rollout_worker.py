@@ -11,7 +11,10 @@ The life of a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARK
 """
 
 import hashlib
+import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,7 +33,10 @@ NextGame = Callable[[int], GamePlan | None]
 class RolloutWorker:
     """Plays planned games at its tables and fills slots with what the learning seats live through."""
 
-    def __init__(self, make_game: Callable[[], Game], tables: int, slabs: Sequence[Slab], next_game: NextGame, seed: int) -> None:
+    def __init__(
+        self, make_game: Callable[[], Game], tables: int, slabs: Sequence[Slab], next_game: NextGame, seed: int, equal_errors: int = 2
+    ) -> None:
+        """seed: of the action noise;  equal_errors: so many errors from the same line of a game's code end the run, fewer only void their games."""
         self._make_game, self._next_game, self._seed = make_game, next_game, seed
         self.tables = [Table(index, make_game()) for index in range(tables)]
         self.fillers = [SlotFiller(slab, self._send) for slab in slabs]
@@ -41,7 +47,8 @@ class RolloutWorker:
         self._ready: list[Table] = []
         self.idle: list[Table] = list(self.tables)
         self._outbox: list[WorkerMessage] = []
-        self._last_error = ""
+        self._equal_errors = equal_errors
+        self._errors: Counter[str] = Counter()
 
     # --- the crank -----------------------------------------------------------------------------------------------------------------------
 
@@ -130,12 +137,13 @@ class RolloutWorker:
 
     def _step(self, table: Table) -> None:
         actions, table.actions = table.actions, {}
+        table.moves += 1
         self._play(table, lambda: table.game.step(actions), "step")
 
     def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
-        """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error twice ends the run."""
+        """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error again and again ends the run."""
         try:
-            turns = _guarded(move, table, call)
+            turns = guarded(move, table, call)
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
@@ -146,17 +154,17 @@ class RolloutWorker:
             if not acting:
                 self._finish(table)
         except EnvError as error:
-            cause = repr(error.__cause__ or error)
-            if cause == self._last_error:
-                raise
-            self._last_error = cause
+            place = raising_line(error)
+            self._errors[place] += 1
+            if self._errors[place] >= self._equal_errors:
+                raise EnvError(f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()) from error
             self.void(table, f"voided: {error}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
         plan = table.plan
-        if table.steps < plan.opening_plies:
+        if table.moves < plan.opening_plies:
             heads = self.fillers[seat.role].rows.head_sizes
-            self._act(table, seat, opening_action(plan.opening_seed, table.steps, turn, heads))
+            self._act(table, seat, opening_action(plan.opening_seed, table.moves, turn, heads))
         else:
             self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
 
@@ -172,7 +180,9 @@ class RolloutWorker:
             self._ready.append(table)
 
     def _finish(self, table: Table) -> None:
-        outcome = table.game.outcome()
+        outcome = guarded(table.game.outcome, table, "outcome")
+        if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(table.seats):
+            raise EnvError(f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none")
         points = outcome.points or (None,) * len(table.seats)
         for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
             seat.place, seat.points = place, own_points
@@ -202,10 +212,13 @@ class RolloutWorker:
         self.idle.append(table)
 
 
-def _guarded(move: Callable[[], list[SeatTurn]], table: Table, call: str) -> list[SeatTurn]:
+T = TypeVar("T")
+
+
+def guarded(ask: Callable[[], T], table: Table, call: str) -> T:
     """Whatever a game raises becomes an EnvError that says where it happened."""
     try:
-        return move()
+        return ask()
     except EnvError:
         raise
     except Exception as error:
@@ -213,11 +226,18 @@ def _guarded(move: Callable[[], list[SeatTurn]], table: Table, call: str) -> lis
         raise EnvError(f"the game raised {type(error).__name__} in {where}: {error}") from error
 
 
+def raising_line(error: EnvError) -> str:
+    """Where an error came from: its type and the innermost line of its traceback. Messages may differ from game to game."""
+    cause = error.__cause__ or error
+    frames = traceback.extract_tb(cause.__traceback__)
+    return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else repr(cause)
+
+
 def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """A uniformly random legal action that depends on the seed and the ply only: both games of a pair open alike."""
+    """A uniformly random legal action that depends on the seed, the ply and the seat only: both games of a pair open alike."""
     action, start = [], 0
     for head, size in enumerate(head_sizes):
         legal = range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
-        action.append(int(legal[int(uniform(seed, "opening", ply, head) * len(legal))]))
+        action.append(int(legal[int(uniform(seed, "opening", ply, turn.seat, head) * len(legal))]))
         start += size
     return tuple(action)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.contract import SeatTurn
 from pbt.envs.spaces import ObservationCodec
+from pbt.errors import EnvError
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
 
@@ -26,6 +28,7 @@ class RowWriter:
         self._rewards, self._tics, self._origin = column["rewards"], column["tics"], column["origin"]
         self._terminated, self._truncated = column["terminated"], column["truncated"]
         self._masked = slab.layout.role.masked
+        self._checked = False
         self._acted = [column[name] for name in ("log_prob", "value", "version", "policy")]
 
     def open(self, slot: int) -> None:
@@ -39,12 +42,30 @@ class RowWriter:
         self._initial_state[target] = self.live_state[source]
 
     def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
-        """Write what the seat sees at `row`."""
+        """Write what the seat sees at `row`. Raises: EnvError when the role's first observation is not of the declared shape."""
+        if not self._checked:
+            self._check_shapes(turn)
         for column, part in zip(self._observations, self._codec.split(turn.observation), strict=True):
             column[slot, row] = part
         self._episode_start[slot, row] = episode_start
         if self._masked:
             self._mask[slot, row] = turn.mask
+
+    def _check_shapes(self, turn: SeatTurn) -> None:
+        """Once per role: an observation that is too small would be spread over its leaf without a word."""
+        for leaf, part in zip(self._slab.layout.leaves, self._codec.split(turn.observation), strict=True):
+            found = np.shape(part)
+            # A single number may come as a scalar or in any number of brackets.
+            if found != leaf.shape and not np.size(part) == np.prod(leaf.shape) == 1:
+                raise EnvError(
+                    f"observation {leaf.name} has shape {list(found)}; its space says {list(leaf.shape)}; `arena env check` finds such things"
+                )
+        self._checked = True
+
+    def holds(self, slot: int, row: int, turn: SeatTurn) -> bool:
+        """Whether `row` holds what the turn shows."""
+        pairs = zip(self._observations, self._codec.split(turn.observation), strict=True)
+        return all(np.array_equal(column[slot, row], np.broadcast_to(part, column.shape[2:]).astype(column.dtype)) for column, part in pairs)
 
     def fingerprint(self, slot: int, row: int, origin: tuple[int, int, int, int]) -> None:
         """Where the row comes from: (table, game count, seat, step)."""

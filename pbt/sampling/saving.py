@@ -12,7 +12,7 @@ from pbt.envs.spaces import ActionCodec
 from pbt.errors import CheckpointError, EngineError, EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.planner import TrainingPlanner
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import RolloutWorker, guarded
 from pbt.sampling.table import Seat, Table, unpack_actions
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 from pbt.transport.slab import Slab
@@ -46,7 +46,7 @@ def load_worker(worker: RolloutWorker, state: JsonState, planner: TrainingPlanne
         worker.waiting[(seats[0][1].policy if seats else policy, role, greedy)] = seats
     lost = 0
     for table in worker.tables:
-        if table.seats and not (replayable and _replays(table)):
+        if table.seats and not (replayable and _replays(worker, table)):
             worker.void(table, "voided: resumed, and this game cannot be replayed")
             lost += 1
     return lost
@@ -62,6 +62,7 @@ def _save_table(table: Table) -> JsonState | None:
         "due": table.due,
         "history": table.history,
         "steps": table.steps,
+        "moves": table.moves,
     }
 
 
@@ -78,23 +79,30 @@ def _load_table(table: Table, saved: JsonState, planner: TrainingPlanner) -> Non
     for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
         table.seats.append(replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy))
     table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
-    table.due, table.history, table.steps = saved["due"], list(saved["history"]), saved["steps"]
+    table.due, table.history, table.steps, table.moves = saved["due"], list(saved["history"]), saved["steps"], saved["moves"]
 
 
-def _replays(table: Table) -> bool:
-    """Bring a fresh game to where the saved one stood."""
+def _replays(worker: RolloutWorker, table: Table) -> bool:
+    """Bring a fresh game to where the saved one stood; False when it does not get there, or shows a waiting seat something else than it saw."""
     heads = tuple(len(ActionCodec(table.game.roles[role].action_space).head_sizes) for role in table.game.seat_roles)
     try:
-        turns = table.game.reset(table.plan.seed)
+        turns = guarded(lambda: table.game.reset(table.plan.seed), table, "reset")
         taken: dict[int, tuple[int, ...]] = {}
         for seat, action in unpack_actions(table.packed_history(), heads):
             taken[seat] = action
             if len(taken) == _acting(turns):
-                turns = table.game.step(taken)
+                turns = _stepped(table, taken)
                 taken = {}
     except EnvError:
         return False
-    return taken == table.actions and _acting(turns) == table.due
+    waiting = [turn for turn in turns if not turn.over and turn.seat not in taken]
+    seats = [table.seats[turn.seat] for turn in waiting]
+    same = all(worker.fillers[seat.role].rows.holds(seat.slot, seat.row, turn) for seat, turn in zip(seats, waiting, strict=True))
+    return same and taken == table.actions and _acting(turns) == table.due
+
+
+def _stepped(table: Table, actions: dict[int, tuple[int, ...]]) -> list[SeatTurn]:
+    return guarded(lambda: table.game.step(actions), table, "step")
 
 
 def _acting(turns: list[SeatTurn]) -> int:

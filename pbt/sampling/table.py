@@ -58,6 +58,7 @@ class Table:
 
     due      seats that must act before the game can be stepped;  actions: those that have
     history  (seat, heads...) of every action in the order taken, flat
+    steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of all seats that were due
     """
 
     index: int
@@ -68,10 +69,11 @@ class Table:
     actions: dict[int, tuple[int, ...]] = field(default_factory=dict)
     history: list[int] = field(default_factory=list)
     steps: int = 0
+    moves: int = 0
 
     def clear(self, plan: GamePlan) -> None:
         """Make the table ready for its next game."""
-        self.plan, self.due, self.steps = plan, 0, 0
+        self.plan, self.due, self.steps, self.moves = plan, 0, 0, 0
         self.seats, self.actions, self.history = [], {}, []
 
     def packed_history(self) -> bytes:

@@ -23,7 +23,8 @@ class GamePlan(NamedTuple):
     game_count      the table's running number of this game; (table, game_count) names it
     seed            of the game's own chance
     noise           key of the players' action noise, together with the seat
-    opening_plies   first decisions drawn uniformly from the legal ones, from `opening_seed`, instead of asking the players
+    opening_plies   first moves drawn uniformly from the legal ones, from `opening_seed`, instead of asking the players; in simultaneous games a
+                    move is everybody's
     record_actions  keep what is needed to replay the game
     """
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pbt.config.schema import PbtConfig
 from pbt.errors import EngineError
-from pbt.population.decide import Decision, PbtRules, decide, rank, replay, rounds_due, top_count
+from pbt.population.decide import Decision, PbtRules, decide, next_due, rank, replay, top_count
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
 
@@ -99,10 +99,10 @@ def test_top_count_table() -> None:
     assert top_count(100, 0.07) == 7
 
 
-def test_rounds_due() -> None:
-    assert [rounds_due(frames, 5, 20) for frames in (0, 19, 20, 24, 25, 31)] == [0, 0, 1, 1, 2, 3]
-    assert [rounds_due(frames, 5, 0) for frames in (0, 4, 5, 10)] == [0, 0, 1, 2]
-    assert [rounds_due(frames, 5, 6) for frames in (5, 9, 10, 15)] == [0, 0, 1, 2]
+def test_next_due() -> None:
+    assert [next_due(frames, 5, 20) for frames in (0, 19, 20, 24, 25, 31)] == [20, 20, 25, 25, 30, 35]
+    assert [next_due(frames, 5) for frames in (0, 4, 5, 10)] == [5, 5, 10, 15]
+    assert [next_due(frames, 5, 6) for frames in (0, 9, 10, 15)] == [10, 10, 15, 20]
 
 
 populations = st.lists(
