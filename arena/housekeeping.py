@@ -54,8 +54,10 @@ class Housekeeper:
         self._sink.drain(DRAIN_TIMEOUT_S)
         self._number += 1
         frames = max(trainee.learner.frames for trainee in self._engine.population.trainees)
+        cut = take_cut(self._engine, self._number)
+        cut.state["league"] = self._sink.known()
         try:
-            path = write_checkpoint(self._folder, take_cut(self._engine, self._number), config.checkpoints.keep)
+            path = write_checkpoint(self._folder, cut, config.checkpoints.keep)
         except CheckpointError as error:
             self._sink.event(Event("warning", None, frames, str(error)))
         else:

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
+from typing import Any
 
 from arena.league.writer import LeagueWriter
 from arena.metrics import MetricsWriter
@@ -60,6 +61,11 @@ class TrainingSink:
         self._clocks[member] = (frames, now)
         speed = {"frames_per_s": (frames - earlier) / (now - then)} if frames > earlier else {}
         self._metrics.series(member, frames, {**values, **speed})
+
+    def known(self) -> dict[str, Any]:
+        """For a checkpoint, so that a resume takes back exactly what came later; JSON-able, `arena.train` reads it."""
+        incarnation, events = self._writer.position
+        return {"incarnation": incarnation, "events": events, "snapshots": [record.snapshot_id for record in self.snapshots]}
 
     @property
     def backlog(self) -> int:

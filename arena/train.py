@@ -15,7 +15,7 @@ from typing import Any
 from arena.control import SignalControl
 from arena.housekeeping import Housekeeper
 from arena.league.database import League, open_league
-from arena.league.populations import Incarnation, create_population, open_incarnation, set_state
+from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, create_population, open_incarnation, set_state
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.lock import PopulationLock
@@ -165,12 +165,13 @@ def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: 
 def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) -> Incarnation:
     population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
     if checkpoint is None:
-        return open_incarnation(league, population_id, os.getpid())
+        return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
     controller = checkpoint.state["controller"]
     last_rounds = {member["name"]: member["round"] for member in controller["members"]}
-    return open_incarnation(
-        league, population_id, os.getpid(), from_checkpoint=f"{checkpoint.number:08d}", last_game=controller["games"] - 1, last_rounds=last_rounds
-    )
+    stored = checkpoint.state.get("league")  # older checkpoints lack it
+    known = stored and Known(stored["incarnation"], stored["events"], frozenset(stored["snapshots"]))
+    start, last_game = f"{checkpoint.number:08d}", controller["games"] - 1
+    return open_incarnation(league, population_id, os.getpid(), from_checkpoint=start, last_game=last_game, last_rounds=last_rounds, known=known)
 
 
 def _restore(

@@ -30,6 +30,9 @@ from arena.league.schema import (
 from pbt.errors import PlayerError
 
 DELETE_GAMES = 5_000
+CHUNK = 500
+# These tell of a process, not of the run it made: no resume takes them back.
+LASTING_EVENTS = ("resume", "edit", "checkpoint")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -41,6 +44,18 @@ class Incarnation:
     population_id: int
     number: int
     first_game: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Which events and snapshots a checkpoint knows: of incarnation (id) `incarnation` the first `events`, of older ones what stands."""
+
+    incarnation: int
+    events: int
+    snapshots: frozenset[str]
+
+
+NOTHING_KNOWN = Known(0, 0, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +109,23 @@ def open_incarnation(
     from_checkpoint: str | None = None,
     last_game: int = -1,
     last_rounds: Mapping[str, int] | None = None,
+    known: Known | None = None,
 ) -> Incarnation:
     """Start the population (again). What an older incarnation wrote behind the checkpoint is marked superseded in the same transaction.
 
     last_game    number of the last game the checkpoint knows; -1 before any, which supersedes everything
     last_rounds  member -> its last round the checkpoint knows; a member not named has had none
+    known        its events and snapshots; None for a checkpoint that does not say: then those stand that came before the next game ended
     """
     with league.write() as connection:
         older = select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id)
         found = connection.execute(older.order_by(incarnations.c.number)).all()
         ids = [row.id for row in found]
         _supersede(connection, ids, last_game, last_rounds or {})
+        if known is None:
+            _supersede_by_game(connection, ids, last_game)
+        else:
+            _supersede_unknown(connection, population_id, ids, known)
         number = found[-1].number + 1 if found else 1
         values = {"population_id": population_id, "number": number, "pid": pid, "started_at": time.time(), "first_game": last_game + 1}
         row = connection.execute(insert(incarnations).values(**values, from_checkpoint=from_checkpoint))
@@ -117,13 +138,28 @@ def _supersede(connection: Connection, incarnation_ids: Sequence[int], last_game
     for incarnation_id in incarnation_ids:
         first, end = game_key(incarnation_id, last_game + 1), game_key(incarnation_id + 1, 0)
         connection.execute(update(games).where(games.c.id >= first, games.c.id < end).values(superseded=1))
-        for table in (snapshots, events):
-            later = (table.c.incarnation_id == incarnation_id, table.c.after_game > last_game)
-            connection.execute(update(table).where(*later).values(superseded=1))
         known = connection.execute(select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()).scalars().all()
         for member in known:
             late = (rounds.c.incarnation_id == incarnation_id, rounds.c.member == member, rounds.c.round > last_rounds.get(member, -1))
             connection.execute(update(rounds).where(*late).values(superseded=1))
+
+
+def _supersede_by_game(connection: Connection, incarnation_ids: Sequence[int], last_game: int) -> None:
+    for table in (snapshots, events):
+        later = [table.c.incarnation_id.in_(incarnation_ids), table.c.after_game > last_game]
+        if table is events:
+            later.append(events.c.kind.not_in(LASTING_EVENTS))
+        connection.execute(update(table).where(*later).values(superseded=1))
+
+
+def _supersede_unknown(connection: Connection, population_id: int, incarnation_ids: Sequence[int], known: Known) -> None:
+    cut = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
+    later = (events.c.incarnation_id.in_(incarnation_ids), (events.c.incarnation_id > known.incarnation) | cut)
+    connection.execute(update(events).where(*later, events.c.kind.not_in(LASTING_EVENTS)).values(superseded=1))
+    standing = select(snapshots.c.id, snapshots.c.snapshot_id).where(snapshots.c.population_id == population_id, snapshots.c.superseded == 0)
+    unknown = [row.id for row in connection.execute(standing) if row.snapshot_id not in known.snapshots]
+    for start in range(0, len(unknown), CHUNK):
+        connection.execute(update(snapshots).where(snapshots.c.id.in_(unknown[start : start + CHUNK])).values(superseded=1))
 
 
 def set_state(league: League, population_id: int, state: str) -> None:

@@ -49,7 +49,7 @@ class LeagueWriter:
             raise PbtError(f"league {league.path} is open for reading only")
         self.trouble: str | None = None
         self._league, self._on_trouble = league, on_trouble
-        self._training = isinstance(source, Incarnation)
+        self._training, self._source_id = isinstance(source, Incarnation), source.id
         self._folding = folding or (Folding(source.population_id) if isinstance(source, Incarnation) else None)
         self._store = RowStore(source)
         self._waiting: deque[GameRecord | Entry] = deque()
@@ -87,6 +87,11 @@ class LeagueWriter:
             self._waiting.append(entry(record, self._events))
             self._given += 1
             self._events += isinstance(record, Event)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(incarnation id, events given in it): what a checkpoint keeps of the events it knows."""
+        return self._source_id, self._events
 
     @property
     def backlog(self) -> int:

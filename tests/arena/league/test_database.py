@@ -15,11 +15,21 @@ from alembic.script import ScriptDirectory
 from arena.league.database import League, damage, open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.migrate import SCRIPTS, ensure_schema
-from arena.league.populations import Incarnation, create_population, delete_population, open_incarnation, set_state, stored_config
+from arena.league.populations import (
+    NOTHING_KNOWN,
+    Incarnation,
+    Known,
+    create_population,
+    delete_population,
+    open_incarnation,
+    set_state,
+    stored_config,
+)
 from arena.league.queries import list_events, list_populations, list_rounds, list_snapshots
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.writer import LeagueWriter
 from pbt.errors import PbtError, PlayerError
+from pbt.records import Event
 from tests.arena.league.samples import CONFIG, event, game, new_league, round_record, snapshot
 
 Started = tuple[League, Incarnation]
@@ -176,6 +186,28 @@ def test_a_resume_supersedes_what_the_checkpoint_does_not_know(started: Started)
     third = open_incarnation(league, first.population_id, 3, last_game=4)
     assert [stored.record.number for stored in population_games(league, "demo")] == list(range(5))
     assert (third.number, list_rounds(league, "demo")) == (3, [])
+
+
+def test_a_resume_supersedes_what_came_behind_the_cut_before_another_game_ended(started: Started) -> None:
+    league, first = started
+    with LeagueWriter(league, first) as writer:
+        writer.snapshot(snapshot("a"))
+        writer.event(event("before the cut"))
+        writer.game(game(0))
+        known = Known(*writer.position, frozenset({"a" * 64}))
+        writer.event(Event("checkpoint", None, 10, "saved"))
+        writer.snapshot(snapshot("b", frames=10))
+        writer.event(event("behind the cut"))
+    second = open_incarnation(league, first.population_id, 2, last_game=0, known=known)
+    with LeagueWriter(league, second) as writer:
+        writer.event(Event("resume", None, 10, "resumed"))
+        writer.event(event("lost again"))
+        writer.snapshot(snapshot("c", frames=10))
+    open_incarnation(league, first.population_id, 3, last_game=0, known=known)
+    assert [stored.record.snapshot_id[0] for stored in list_snapshots(league, "demo")] == ["a"]
+    assert [stored.event.text for stored in list_events(league, "demo", superseded=False)] == ["before the cut", "saved", "resumed"]
+    open_incarnation(league, first.population_id, 4, known=NOTHING_KNOWN)
+    assert list_snapshots(league, "demo") == [], "no checkpoint: not even the first snapshots stand"
 
 
 def test_populations_are_listed_and_deleted(started: Started) -> None:
