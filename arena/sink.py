@@ -77,8 +77,9 @@ class TrainingSink:
         return self._writer.trouble
 
     def flush(self) -> None:
-        """Make the curves readable; due every second."""
+        """Make the curves readable; due every second. Raises: PbtError when the league refused a row for good."""
         self._metrics.flush()
+        self._writer.refuse_if_stopped()
 
     def drain(self, timeout_s: float) -> None:
         self._metrics.flush()

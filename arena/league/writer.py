@@ -1,7 +1,8 @@
 """The league's one writer per process: records go in at once, a thread commits them soon after, in the order given.
 
-A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first. A database error stops nothing: the same rows
-are tried again, with a growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows.
+A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first. What can pass (a locked database, a full disk)
+stops nothing: the same rows are tried again, with a growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows.
+A row that can never be stored stops the writer: from then on every call raises and says why.
 """
 
 import threading
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from arena.league.database import League, immediate
 from arena.league.folding import Folding
@@ -26,12 +27,11 @@ COMMIT_EVERY_S = 0.25
 COMMIT_GAMES = 1000
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 
-# What a failing commit may raise: the database, or a record whose numbers SQLite cannot hold. All are tried again: giving up would lose rows.
-_FAILURES = (SQLAlchemyError, PbtError, ValueError, TypeError, OverflowError)
-
 
 class LeagueWriter:
     """Rows of one incarnation, or of one match. Every call but `drain` and `close` returns at once; calls from several threads are allowed.
+
+    Raises: PbtError from every call once a row was refused for good: nothing behind it can be stored in order.
 
     on_trouble  called from the writer's thread with what is wrong when a commit fails, and with None when one succeeds again
     folding     None: a training source folds its population's oldest games at the default limits
@@ -55,6 +55,7 @@ class LeagueWriter:
         self._waiting: deque[GameRecord | Entry] = deque()
         self._given = self._committed = self._given_games = self._committed_games = self._events = 0
         self._closing = False
+        self._refusal: Exception | None = None
         self._changed = threading.Condition()
         self._wake = threading.Event()
         self._stop_retrying = threading.Event()
@@ -63,6 +64,7 @@ class LeagueWriter:
         self._thread.start()
 
     def game(self, record: GameRecord) -> None:
+        self.refuse_if_stopped()
         with self._changed:
             self._waiting.append(record)
             self._given += 1
@@ -83,6 +85,7 @@ class LeagueWriter:
     def _give(self, record: RoundRecord | SnapshotRecord | Event) -> None:
         if not self._training:
             raise EngineError(f"a {type(record).__name__} in a match: only games belong there")
+        self.refuse_if_stopped()
         with self._changed:
             self._waiting.append(entry(record, self._events))
             self._given += 1
@@ -98,22 +101,31 @@ class LeagueWriter:
         """Games given and not yet committed."""
         return self._given_games - self._committed_games
 
+    def refuse_if_stopped(self) -> None:
+        """Raises: PbtError naming the row's fault when one was refused for good."""
+        if self._refusal is not None:
+            raise PbtError(f"league {self._league.path}: {_words(self._refusal)}; nothing more is stored: please report it") from self._refusal
+
     def drain(self, timeout_s: float) -> None:
-        """Return when everything given before this call is committed. Raises: PbtError saying why when that takes longer."""
+        """Return when everything given before this call is committed. Raises: PbtError saying why when that takes longer, or never happens."""
         target = self._given
         self._wake.set()
         with self._changed:
-            done = self._changed.wait_for(lambda: self._committed >= target or not self._thread.is_alive(), timeout_s)
+            done = self._changed.wait_for(self._settled(target), timeout_s)
             if self._committed >= target:
                 return
             missing = target - self._committed
+        self.refuse_if_stopped()
         why = self.trouble or ("it is still writing" if done is False else "its thread ended; see the traceback above")
         raise PbtError(f"league {self._league.path}: {missing} rows were not committed within {timeout_s:g} s: {why}")
+
+    def _settled(self, target: int) -> Callable[[], bool]:
+        return lambda: self._committed >= target or self._refusal is not None or not self._thread.is_alive()
 
     def close(self, timeout_s: float = 30.0) -> None:
         """Drain, then end the thread. Raises: PbtError when rows could not be committed; the thread ends then, too."""
         try:
-            if self._thread.is_alive():
+            if self._thread.is_alive() or self._refusal is not None:
                 self.drain(timeout_s)
         finally:
             self._closing = True
@@ -133,6 +145,11 @@ class LeagueWriter:
                 self._wake.wait(COMMIT_EVERY_S)
                 self._wake.clear()
                 self._commit_waiting()
+        except Exception as error:  # noqa: BLE001  # whoever gives rows next raises it
+            try:
+                self._tell(_words(error))
+            finally:
+                self._refusal = error
         finally:
             self._disconnect()
             with self._changed:
@@ -167,17 +184,17 @@ class LeagueWriter:
         assert self._folding is not None
         try:
             self._folding.step(self._connected())
-        except _FAILURES as error:
+        except SQLAlchemyError as error:
             self._disconnect()
             self._tell(f"folding old games: {_words(error)}")
 
     def _retry(self, action: Callable[[], object]) -> bool:
-        """Do it until it succeeds; False when the writer was closed before that."""
+        """Do it until it succeeds; False when the writer was closed before that. Raises: what no repetition can mend."""
         pause_s = FIRST_PAUSE_S
         while True:
             try:
                 action()
-            except _FAILURES as error:
+            except OperationalError as error:
                 self._disconnect()
                 self._tell(_words(error))
             else:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -115,6 +116,43 @@ def test_a_record_that_is_no_row_is_named(started: Started) -> None:
     with pytest.raises(PbtError):
         writer.close(0.1)
     assert not writer._thread.is_alive()
+
+
+def test_a_refusal_for_good_stops_the_writer_at_once_and_everyone_is_told(started: Started) -> None:
+    league, incarnation = started
+    told: list[str | None] = []
+    writer = LeagueWriter(league, incarnation, on_trouble=told.append)
+    record = snapshot("a")
+    object.__setattr__(record, "role", None)
+    writer.snapshot(record)
+    began = time.monotonic()
+    for _ in range(2):
+        with pytest.raises(PbtError, match="NOT NULL constraint failed: snapshots.role; nothing more is stored"):
+            writer.drain(DEADLINE_S)
+    assert writer.trouble == "NOT NULL constraint failed: snapshots.role"
+    assert told == [writer.trouble]
+    with pytest.raises(PbtError, match="NOT NULL"):
+        writer.game(game(1))
+    with pytest.raises(PbtError, match="NOT NULL"):
+        writer.event(event())
+    with pytest.raises(PbtError, match="NOT NULL"):
+        writer.refuse_if_stopped()
+    with pytest.raises(PbtError, match="NOT NULL"):
+        writer.close()
+    assert time.monotonic() - began < DEADLINE_S / 4
+    assert not writer._thread.is_alive()
+
+
+def test_what_is_no_record_at_all_stops_the_writer_by_name(started: Started) -> None:
+    league, incarnation = started
+    broken = game(0)
+    object.__setattr__(broken, "seed", 1 << 70)
+    writer = LeagueWriter(league, incarnation)
+    writer.game(broken)
+    with pytest.raises(PbtError, match="OverflowError: Python int too large"):
+        writer.drain(DEADLINE_S)
+    with pytest.raises(PbtError, match="OverflowError"):
+        writer.close()
 
 
 def test_a_number_used_for_two_games_is_named(started: Started) -> None:
