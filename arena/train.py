@@ -70,14 +70,13 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
     spec = checked_game(config, f"config of {name!r}")
     with ExitStack() as stack:
         if paths.config.exists():
-            raise PlayerError(
-                f"population {name!r} exists already in {data}; go on with `arena train --resume {name}`, choose another --name, "
-                f"or remove it with `arena delete {name}`"
-            )
+            choices = f"go on with `arena train --resume {name}`, choose another --name, or remove it with `arena delete {name}`"
+            raise PlayerError(f"population {name!r} exists already in {data}; {choices}")
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
-        roles = member_roles(config, [role.name for role in spec.make(**config.env.options).roles])
-        create_population(league, name, config.env.name, config.model_dump(mode="json"), versions(), list(roles.items()))
+        if any(summary.name == name for summary in list_populations(league)):
+            raise PlayerError(f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name")
+        # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
         write_config(paths, config)
         return _run(config, spec, name, paths, league, None, [], observe)
 
@@ -88,18 +87,20 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
     Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
     """
     paths = population_paths(data, name)
-    before = stored_config(paths, name, data)
-    config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
-    if refused := diff_shapes(before, config):
-        raise ConfigError(f"--set for {name!r}", refused)
-    spec = checked_game(config, f"stored config of {name!r}")
+    if not paths.config.exists():
+        there = ", ".join(population_names(data)) or "none yet"
+        raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
-        league = stack.enter_context(open_league(league_path(data)))
         checkpoint, notes = newest_checkpoint(paths)
+        before = config_in_force(paths, name, checkpoint)
+        config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
+        if refused := diff_shapes(before, config):
+            raise ConfigError(f"--set for {name!r}", refused)
+        spec = checked_game(config, f"stored config of {name!r}")
+        league = stack.enter_context(open_league(league_path(data)))
         edited = changes(before, config)
         notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
-        write_config(paths, config)
         return _run(config, spec, name, paths, league, checkpoint, notes, observe, edited={key: new for key, (_, new) in edited.items()})
 
 
@@ -115,6 +116,7 @@ def _run(
     edited: Mapping[str, Any] | None = None,
 ) -> Result:
     """One incarnation, from opening it to its last checkpoint."""
+    _ensure_population(league, name, config, spec)
     incarnation = _open_incarnation(league, name, checkpoint)
     log_to(paths.logs / f"train-{incarnation.number}.log")
     with ExitStack() as stack:
@@ -126,13 +128,16 @@ def _run(
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
         engine = SerialEngine(assemble(config, spec, sink, store), sink, store, control)
         keeper = Housekeeper(name, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
-        if checkpoint is None:
-            engine.population.controller.start()
-            keeper.checkpoint()
-        else:
-            _restore(engine, checkpoint, metrics, sink, notes, edited or {})
         meter = ProgressMeter(engine, sink)
         try:
+            if checkpoint is None:
+                engine.population.controller.start()
+            else:
+                _restore(engine, checkpoint, metrics, sink, notes, edited or {})
+            if checkpoint is None or edited:
+                # An edit holds from this checkpoint on, whatever happens next.
+                keeper.checkpoint()
+            write_config(paths, config)
             finished = _loop(engine, sink, keeper, meter, observe)
         except BaseException as error:
             set_state(league, incarnation.population_id, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -162,6 +167,16 @@ def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: 
     return engine.run(between_turns)
 
 
+def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
+    """The population's row, made at its first start."""
+    if any(summary.name == name for summary in list_populations(league)):
+        return
+    game = spec.make(**config.env.options)
+    roles = member_roles(config, [role.name for role in game.roles])
+    game.close()
+    create_population(league, name, config.env.name, config.model_dump(mode="json"), versions(), list(roles.items()))
+
+
 def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) -> Incarnation:
     population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
     if checkpoint is None:
@@ -182,7 +197,8 @@ def _restore(
     trainees = engine.population.trainees
     clocks = {trainee.name: trainee.learner.frames for trainee in trainees}
     metrics.resume(clocks)
-    values = {key.removeprefix("learning."): float(new) for key, new in edited.items() if key.startswith(HYPERPARAMETERS)}
+    # A shaping weight that was taken out of the config goes back to its default.
+    values = {key.removeprefix("learning."): 1.0 if new is None else float(new) for key, new in edited.items() if key.startswith(HYPERPARAMETERS)}
     if values:
         engine.population.controller.edit_hyperparams(values)
         for trainee in trainees:
@@ -223,15 +239,14 @@ def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[s
     return checkpoint, [f"{text}; went back to the checkpoint before it" for text in damaged]
 
 
-def stored_config(paths: PopulationPaths, name: str, data: Path) -> RunConfig:
-    """The configuration in force. Raises: PlayerError when there is no such population."""
-    if not paths.config.exists():
-        there = ", ".join(population_names(data)) or "none yet"
-        raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
+def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:
+    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else that of a start which never came to a checkpoint."""
+    if checkpoint is not None:
+        return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:
-        raise PbtError(f"{paths.config}: damaged ({error}); the league keeps a copy: `arena populations`") from error
+        raise PbtError(f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`") from error
     return config_from_table(table, f"stored config of {name!r}")
 
 

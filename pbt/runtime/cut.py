@@ -12,6 +12,7 @@ def take_cut(engine: SerialEngine, number: int) -> Checkpoint:
     """The state between two turns of the crank."""
     population = engine.population
     state = {
+        "config": population.config.model_dump(mode="json"),
         "engine": engine.state(),
         "controller": population.controller.state(),
         "planner": population.planner.state(),
