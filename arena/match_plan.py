@@ -46,9 +46,9 @@ def seating_of(game: Game, a: ResolvedPlayer, b: ResolvedPlayer) -> Seating:
 
 
 def opening_plies(a: ResolvedPlayer, b: ResolvedPlayer) -> int:
-    """As the config of the first trained player says."""
-    configs = [player.config for player in (a, b) if player.config is not None]
-    return configs[0].evaluation.opening_plies if configs else EvaluationConfig().opening_plies
+    """The more that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
+    asked = [player.config.evaluation.opening_plies for player in (a, b) if player.config is not None]
+    return max(asked, default=EvaluationConfig().opening_plies)
 
 
 def planned_game(index: int, seed: int, seating: Seating, opening_plies: int, *, greedy: bool) -> PlannedGame:

@@ -13,9 +13,11 @@ from arena.league.database import League, open_league
 from arena.league.game_rows import games_of_match
 from arena.league.matches import find_match
 from arena.match import MatchResult, play_match
+from arena.match_plan import opening_plies
 from arena.match_report import match_json, match_lines, verdict
 from arena.paths import league_path
 from arena.players import ResolvedPlayer, resolve_players
+from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, PlayerError
@@ -60,6 +62,15 @@ def test_one_ply_of_foresight_beats_chance() -> None:
 
 def test_the_score_is_that_of_the_first_player() -> None:
     assert play_match(RANDOM, ONEPLY, games=60).statistics.score < 0.25
+
+
+def test_both_orders_of_two_players_open_alike() -> None:
+    def asking(plies: int) -> ResolvedPlayer:
+        config = RunConfig.model_validate({"env": {"name": "connect_four"}, "evaluation": {"opening_plies": plies}})
+        return replace(RANDOM, config=config)
+
+    assert opening_plies(asking(1), asking(4)) == opening_plies(asking(4), asking(1)) == 4
+    assert opening_plies(asking(0), RANDOM) == opening_plies(RANDOM, asking(0)) == 0
 
 
 def test_seats_are_swapped_in_every_pair() -> None:
