@@ -9,17 +9,17 @@ export VENV
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: ## train a small population on connect four and show what it learned (about six minutes)
+demo: ## train a small population on connect four and show what it learned (about five minutes)
 	@scripts/venv.sh run
 	@$(VENV)/bin/arena demo
 
 test: ## the tests (under five minutes; no GPU, no screen)
 	@scripts/venv.sh test
-	@$(VENV)/bin/python -m pytest -q
+	@$(VENV)/bin/python -m pytest -q -n 2
 
 test-slow: ## the long tests (up to thirty minutes)
 	@scripts/venv.sh test
-	@$(VENV)/bin/python -m pytest -q -m "slow and not gpu" --timeout=1500
+	@$(VENV)/bin/python -m pytest -q -n 2 -m "slow and not gpu" --timeout=1500
 
 check: ## formatting, lint, types
 	@scripts/venv.sh dev
