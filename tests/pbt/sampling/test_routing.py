@@ -141,7 +141,11 @@ class Bench:
     def turn(self) -> None:
         for request in self.worker.requests():
             self.worker.receive(self.server.serve(request))
-        for message in self.worker.advance():
+        messages = self.worker.advance()
+        # A copy may overtake the slots that are on their way to the learner.
+        if self.rng.random() < 0.05:
+            self.copy_over(int(self.rng.choice(list(self.batchers))))
+        for message in messages:
             if isinstance(message, SlotFull):
                 for permit in self.batchers[message.policy].add(message, self.generation[message.policy]):
                     self.worker.permit(permit)
@@ -150,14 +154,13 @@ class Bench:
         for policy, batcher in self.batchers.items():
             while (taken := batcher.take()) is not None:
                 batch, permits = taken
+                assert {permit.generation for permit in permits} == {self.generation[policy]}
                 slots = np.array([permit.slot for permit in permits])
                 check(batch, policy % POLICIES)
                 check_fingerprints(batch, self.slabs[policy // POLICIES], slots, policy)
                 self.trained += int(batch.valid.sum())
                 for permit in permits:
                     self.worker.permit(permit)
-        if self.rng.random() < 0.05:
-            self.copy_over(int(self.rng.choice(list(self.batchers))))
 
     def copy_over(self, policy: int) -> None:
         self.generation[policy] += 1

@@ -1,0 +1,150 @@
+"""An assembled engine whose every batch is held against what really happened: who was asked for which row, when, and under which generation."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.config.schema import RunConfig
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec
+from pbt.learning.batch import Batch
+from pbt.population.memory import MemorySink, MemoryStore, NoControl
+from pbt.runtime.assembly import Trainee, assemble
+from pbt.runtime.serial import SerialEngine
+from pbt.seeding import seat_key
+from pbt.transport.messages import ActionRequest, ActionsReady, GamePlan, RolloutPermit
+
+Origin = tuple[int, int, int, int]
+
+
+@dataclass
+class Asked:
+    """What the server was asked for, by slot and row of one role. generation: the member's then; first: the seat's first decision of its game."""
+
+    key: NDArray[np.uint64]
+    step: NDArray[np.int64]
+    policy: NDArray[np.int64]
+    generation: NDArray[np.int64]
+    first: NDArray[np.bool_]
+
+
+class CheckedEngine:
+    """A serial engine that checks every batch on its way from the batcher to the learner.
+
+    batches          of every member, checked;  trained: origin of every row that reached a learner
+    seated_finished  seats in training games taken by members that were finished already;  free: the fewest free slots seen, by role
+    """
+
+    def __init__(self, config: RunConfig, spec: EnvSpec | None = None) -> None:
+        self.config = config
+        self.sink, self.store = MemorySink(), MemoryStore()
+        self.population = assemble(config, spec or registry.spec(config.env.name), self.sink, self.store)
+        self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
+        self.batches = {trainee.name: 0 for trainee in self.population.trainees}
+        self.trained: set[Origin] = set()
+        self.seated_finished = Counter[str]()
+        self.expected: list[tuple[str, float]] = []
+        self.free = [slab.slots for slab in self.population.slabs]
+        self._asked = [self._nothing_asked((slab.slots, slab.layout.rollout_steps)) for slab in self.population.slabs]
+        self._keys: set[int] = set()
+        self._plans: dict[tuple[int, int], GamePlan] = {}
+        self._watch()
+        self.population.controller.start()
+
+    def finish(self) -> None:
+        assert self.engine.run(self._look)
+        assert not any(trainee.batcher.waiting for trainee in self.population.trainees), "finished members keep no slots"
+
+    def check_batch(self, trainee: Trainee, batch: Batch, permits: list[RolloutPermit]) -> None:
+        """Everything that must be true of a batch."""
+        member = self.population.controller.members[trainee.name]
+        column, asked = self.population.slabs[trainee.role].column, self._asked[trainee.role]
+        slots = np.array([permit.slot for permit in permits])
+        valid: NDArray[np.bool_] = column["valid"][slots]
+        assert not member.finished, "a finished member learns nothing"
+        assert np.array_equal(batch.valid.numpy().T, valid) and valid.any()
+        assert (column["policy"][slots][valid] == member.policy).all() and (asked.policy[slots][valid] == member.policy).all()
+        assert {permit.generation for permit in permits} == {member.generation}
+        assert (asked.generation[slots][valid] == member.generation).all(), "a row of replaced weights"
+        assert (column["version"][slots][valid] <= trainee.learner.version).all() and (column["version"][slots][valid] >= 0).all()
+        assert np.array_equal(column["episode_start"][slots][:, :-1][valid], asked.first[slots][valid]), "an episode starts at its first decision"
+        origins = column["origin"][slots][valid]
+        assert np.array_equal(origins[:, 3], asked.step[slots][valid])
+        for origin, key in zip(origins.tolist(), asked.key[slots][valid].tolist(), strict=True):
+            self._check_origin(tuple(origin), key, member.policy)
+        self.batches[trainee.name] += 1
+
+    def _check_plan(self, plan: GamePlan) -> None:
+        members = self.population.controller.members
+        for seat in plan.seats:
+            if seat.player.kind == "member":
+                member = members[seat.player.name]
+                assert seat.learning != member.finished and seat[1:3] == (member.policy, member.generation)
+                self.seated_finished[member.name] += member.finished
+            else:
+                assert not seat.learning and seat.policy >= len(members)
+        assert any(seat.learning for seat in plan.seats) == (plan.kind == "training")
+
+    def _check_origin(self, origin: Origin, key: int, policy: int) -> None:
+        table, count, seat, _ = origin
+        plan = self._plans[table, count]
+        assert plan.kind == "training" and plan.seats[seat].policy == policy and plan.seats[seat].learning
+        assert seat_key(self.config.seed, *plan.noise, seat) == key
+        assert origin not in self.trained, "a row is trained on once"
+        self.trained.add(origin)
+
+    def _watch(self) -> None:
+        """Put ears between planner and worker, worker and server, batchers and learners."""
+        population = self.population
+        next_game, serve = population.planner.next_game, population.server.serve
+
+        def planned(table: int) -> GamePlan | None:
+            plan = next_game(table)
+            if plan is not None:
+                self._plans[table, plan.game_count] = plan
+                self._check_plan(plan)
+            return plan
+
+        def served(request: ActionRequest) -> ActionsReady:
+            self._note(request)
+            return serve(request)
+
+        population.worker._next_game = planned
+        population.server.serve = served  # type: ignore[method-assign]
+        for trainee in population.trainees:
+            self._watch_batcher(trainee)
+
+    def _watch_batcher(self, trainee: Trainee) -> None:
+        take = trainee.batcher.take
+
+        def taken() -> tuple[Batch, list[RolloutPermit]] | None:
+            found = take()
+            if found is not None:
+                self.check_batch(trainee, *found)
+            return found
+
+        trainee.batcher.take = taken  # type: ignore[method-assign]
+
+    def _note(self, request: ActionRequest) -> None:
+        members = self.population.controller.members
+        generations = {member.policy: member.generation for member in members.values()}
+        asked, at = self._asked[request.role], (request.slots, request.rows)
+        keys = request.keys.tolist()
+        asked.key[at], asked.step[at], asked.policy[at] = request.keys, request.steps, request.policy
+        asked.generation[at] = generations.get(request.policy, -1)
+        asked.first[at] = [key not in self._keys for key in keys]
+        self._keys.update(keys)
+
+    def _look(self) -> None:
+        fillers = self.population.worker.fillers
+        self.free = [min(least, len(filler.pool.free_slots())) for least, filler in zip(self.free, fillers, strict=True)]
+
+    @staticmethod
+    def _nothing_asked(shape: tuple[int, int]) -> Asked:
+        def whole(dtype: Any, fill: int) -> NDArray[Any]:
+            return np.full(shape, fill, dtype)
+
+        return Asked(whole(np.uint64, 0), whole(np.int64, -1), whole(np.int64, -1), whole(np.int64, -1), whole(np.bool_, 0))
