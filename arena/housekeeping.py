@@ -7,7 +7,7 @@ from pathlib import Path
 
 from arena.league.database import League
 from arena.league.retention import anchors, mark_weights_removed
-from arena.ratings import best
+from arena.league.standings import best_standing, standings
 from arena.sink import TrainingSink
 from arena.snapshots import FileSnapshotStore, plan_retention
 from pbt.checkpoints import write_checkpoint
@@ -72,7 +72,7 @@ class Housekeeper:
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))
-        leader = best(list(self._sink.ratings().values()))
+        leader = best_standing(standings(self._league, self._name))
         if leader is not None:
             keep.add(leader.player.name)
         removable = plan_retention(self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep)

@@ -5,6 +5,8 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
+from arena.league.database import League
+from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
 from arena.metrics import MetricsWriter
 from arena.ratings import PairResult, Rating, fit
@@ -13,6 +15,7 @@ from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecor
 from pbt.sampling.matchmaking import RANDOM
 
 RECENT_EVENTS = 50
+REMEMBERED_GAMES = 20_000
 
 
 class TrainingSink:
@@ -40,8 +43,13 @@ class TrainingSink:
             outcome = 1 + (first.place > second.place) - (first.place < second.place)
             self._results[(first.player, second.player)][outcome] += 1
 
+    def remember(self, league: League, population: str) -> None:
+        """Count the newest stored evaluation games as well, so that a resumed training shows ratings at once."""
+        for record in newest_evaluations(league, population, REMEMBERED_GAMES):
+            self.tally(record)
+
     def ratings(self) -> dict[str, Rating[PlayerRef]]:
-        """Snapshot id -> rating, from the evaluation games seen so far."""
+        """Snapshot id -> rating, from the evaluation games seen so far; for the display, the league's standings count them all."""
         results = [PairResult(a, b, wins, draws, losses) for (a, b), (wins, draws, losses) in self._results.items()]
         return {rating.player.name: rating for rating in fit(results, RANDOM) if rating.player.kind == "snapshot"}
 

@@ -126,6 +126,7 @@ def _run(
         sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
         store.remove_leftovers()
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
+        sink.remember(league, name)
         engine = SerialEngine(assemble(config, spec, sink, store), sink, store, control)
         keeper = Housekeeper(name, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
         meter = ProgressMeter(engine, sink)
@@ -139,11 +140,11 @@ def _run(
                 keeper.checkpoint()
             write_config(paths, config)
             finished = _loop(engine, sink, keeper, meter, observe)
+            keeper.checkpoint()
         except BaseException as error:
             set_state(league, incarnation.population_id, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
             log.exception("training ended by %s", type(error).__name__)
             raise
-        keeper.checkpoint()
         set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read())
         return Result(name, finished, progress, engine.stage_s, engine.dropped(), weights_digest(engine.population))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select
+from sqlalchemy import ColumnElement, Connection, exists, func, select, text
 
 from arena.league.database import League
 from arena.league.populations import find_population
@@ -27,6 +27,9 @@ from pbt.population.scores import Objective, score_games
 from pbt.records import GameKind, GameRecord, MemberScore
 
 PAGE_GAMES = 2_000
+# The very words of the index on evaluation games, which SQLite would not use for a parameter.
+_EVALUATIONS = text("kind = 1")
+_COUNTED = (games.c.voided == 0, games.c.superseded == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,27 @@ def population_games(league: League, population: str, wanted: GameFilter = GameF
 def games_of_match(league: League, match_id: int) -> list[GameRecord]:
     """In the order of their numbers."""
     return [game.record for game in _pages(league, match_game_key(match_id, 0), match_game_key(match_id + 1, 0) - 1, [], None)]
+
+
+def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:
+    """The newest evaluation games of a population that stand and were not voided, oldest first. Raises: PlayerError."""
+    with league.read() as connection:
+        population_id = int(find_population(connection, population).id)
+        mine = select(incarnations.c.id).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number.desc())
+        starts = list(connection.execute(mine).scalars())
+    found: list[GameRecord] = []
+    for start in starts:
+        behind = game_key(start + 1, 0)
+        while len(found) < count:
+            with league.read() as connection:
+                older = select(games).where(games.c.id >= game_key(start, 0), games.c.id < behind, _EVALUATIONS, *_COUNTED)
+                rows = connection.execute(older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(found)))).all()
+                seats = read_seats(connection, [row.id for row in rows])
+            if not rows:
+                break
+            found += [to_game(row, seats[row.id]) for row in rows]
+            behind = rows[-1].id
+    return found[::-1]
 
 
 def training_games(league: League, population: str, first: int, last: int, member: str | None = None) -> Iterator[GameRecord]:

@@ -1,16 +1,26 @@
-"""What a checkpoint says of the league's rows."""
+"""Checkpoints, retention, and what a resume takes over from the league."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.housekeeping import Housekeeper
 from arena.league.database import open_league
+from arena.league.game_rows import newest_evaluations
+from arena.league.populations import open_incarnation
 from arena.league.queries import list_events, list_populations, list_snapshots
+from arena.league.writer import LeagueWriter
+from arena.metrics import MetricsWriter
 from arena.paths import league_path, population_paths
+from arena.sink import TrainingSink
 from pbt.checkpoints import read_newest
+from pbt.config.schema import RunConfig
 from pbt.errors import EngineError, PbtError
+from tests.arena.league.samples import RANDOM, game, new_league, snapshot, snapshot_player
 from tests.arena.tiny_populations import UNRATED, train
 
 
@@ -34,3 +44,61 @@ def test_a_checkpoint_knows_the_snapshots_and_events_it_was_taken_behind(tmp_pat
         snapshots, events = list_snapshots(league, "demo"), list_events(league, "demo")
     assert sorted(known["snapshots"]) == sorted(stored.record.snapshot_id for stored in snapshots)
     assert [stored.event.kind for stored in events[known["events"] :]] == ["checkpoint"], "its own row comes behind it"
+
+
+class FakeStore:
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.kept = sizes
+
+    def sizes(self) -> dict[str, int]:
+        return self.kept
+
+    def remove(self, snapshot_ids: Sequence[str]) -> None:
+        for snapshot_id in snapshot_ids:
+            del self.kept[snapshot_id]
+
+
+def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path) -> None:
+    league, first = new_league(tmp_path)
+    leader = snapshot_player("b")
+    with LeagueWriter(league, first) as writer:
+        for frames, letter in enumerate("abcdef"):
+            writer.snapshot(snapshot(letter, frames=frames))
+        for number in range(60):
+            writer.game(game(number, (leader, RANDOM), (0, 1), "evaluation"))
+    resumed = open_incarnation(league, first.population_id, 2, last_game=59)
+    planner = SimpleNamespace(needed=set, remove_snapshots=lambda ids: None)
+    config = RunConfig.model_validate(
+        {"env": {"name": "connect_four"}, "snapshots": {"keep_newest": 1, "thinned_every": 99}, "checkpoints": {"keep": 1}}
+    )
+    engine: Any = SimpleNamespace(population=SimpleNamespace(config=config, planner=planner))
+    store: Any = FakeStore({letter * 64: 1 for letter in "abcdef"})
+    with LeagueWriter(league, resumed) as writer, MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics:
+        sink = TrainingSink(writer, metrics)
+        sink.snapshots.extend(stored.record for stored in list_snapshots(league, "demo"))
+        keeper = Housekeeper("demo", engine, league, sink, store, tmp_path, 1)
+        keeper._needed.append(set())
+        keeper._remove_old_snapshots()
+    assert [name[0] for name in store.kept] == ["a", "b", "f"]
+    league.close()
+
+
+def test_display_ratings_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    league, first = new_league(tmp_path)
+    voided = game(61, (snapshot_player("b"), RANDOM), (0, 1), "evaluation", end_reason="voided: x")
+    with LeagueWriter(league, first) as writer:
+        for number in range(60):
+            writer.game(game(number, (snapshot_player("a" if number < 20 else "b"), RANDOM), (0, 1), "evaluation"))
+        writer.game(game(60))
+        writer.game(voided)
+        writer.game(game(62, (snapshot_player("c"), RANDOM), (0, 1), "evaluation"))
+    resumed = open_incarnation(league, first.population_id, 2, last_game=61)
+    with LeagueWriter(league, resumed) as writer, MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics:
+        writer.game(game(62, (snapshot_player("d"), RANDOM), (0, 1), "evaluation"))
+        writer.drain(60)
+        monkeypatch.setattr("arena.league.game_rows.PAGE_GAMES", 7)
+        assert [record.number for record in newest_evaluations(league, "demo", 25)] == [*range(36, 60), 62]
+        sink = TrainingSink(writer, metrics)
+        sink.remember(league, "demo")
+        assert {name[0]: rating.games for name, rating in sink.ratings().items()} == {"a": 20, "b": 40, "d": 1}
+    league.close()
