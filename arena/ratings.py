@@ -4,7 +4,7 @@ P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -81,17 +81,6 @@ def fit(results: Iterable[PairResult[P]], anchor: P, prior_draws: float = PRIOR_
         elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, int(place[index[anchor]]), len(near))
     ratings = [_rating(player, elo[i], error[i], played[i]) for player, i in index.items()]
     return sorted(ratings, key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)))
-
-
-def best(ratings: Sequence[Rating[P]], min_games: float = BEST_MIN_GAMES) -> Rating[P] | None:
-    """The highest lower bound among those with enough games: who is most surely strong, not who was lucky. None when nobody has enough."""
-    ready = [(rating.low, rating) for rating in ratings if rating.low is not None and rating.games >= min_games]
-    return max(ready, key=lambda item: item[0])[1] if ready else None
-
-
-def expected_score(elo_difference: float) -> float:
-    """Of a player so much above its opponent."""
-    return float(expit(elo_difference / ELO_PER_NAT))
 
 
 def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, float]]:

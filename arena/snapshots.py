@@ -10,13 +10,12 @@ from typing import Protocol
 
 from torch import Tensor
 
-from pbt.errors import PlayerError, SnapshotError
+from pbt.errors import SnapshotError
 from pbt.models.weights import from_bytes, to_bytes
 
 SUFFIX = ".safetensors"
 PART_SUFFIX = ".part"
 _ID = re.compile(r"[0-9a-f]{64}")
-_PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
 class FileSnapshotStore:
@@ -44,11 +43,16 @@ class FileSnapshotStore:
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
         """The tensors by name, on the CPU. Raises: SnapshotError when missing or damaged."""
-        return self._read(snapshot_id)[0]
-
-    def metadata(self, snapshot_id: str) -> dict[str, str]:
-        """What `put` was given beside the weights. Raises: SnapshotError when missing or damaged."""
-        return self._read(snapshot_id)[1]
+        path = self.path(snapshot_id)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
+        found = hashlib.sha256(content).hexdigest()
+        if found != snapshot_id:
+            problem = f"{len(content)} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
+            raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
+        return from_bytes(content, str(path))[0]
 
     def path(self, snapshot_id: str) -> Path:
         """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""
@@ -60,18 +64,6 @@ class FileSnapshotStore:
         """Bytes by id of everything stored, by name."""
         files = sorted(path for path in self.folder.glob(f"*{SUFFIX}") if _ID.fullmatch(path.name.removesuffix(SUFFIX)))
         return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
-
-    def resolve(self, prefix: str) -> str:
-        """The one stored id that starts with prefix. Raises: PlayerError when none or several do."""
-        found = [snapshot_id for snapshot_id in self.sizes() if snapshot_id.startswith(prefix)] if _PREFIX.fullmatch(prefix) else []
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            raise PlayerError(
-                f"snapshot {prefix!r}: no stored weights start with that; its weights may have been removed, `arena league` lists the rest"
-            )
-        shown = ", ".join(snapshot_id[: len(prefix) + 6] for snapshot_id in found[:5])
-        raise PlayerError(f"snapshot {prefix!r}: {len(found)} ids start with that ({shown}); give more digits")
 
     def remove(self, snapshot_ids: Iterable[str]) -> int:
         """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan that was cut short is simply run again."""
@@ -88,18 +80,6 @@ class FileSnapshotStore:
         """Delete what a killed writer left half-written. Only for the holder of the population's lock: another process' file may still be growing."""
         for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
             path.unlink()
-
-    def _read(self, snapshot_id: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-        path = self.path(snapshot_id)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
-        found = hashlib.sha256(content).hexdigest()
-        if found != snapshot_id:
-            problem = f"{len(content)} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
-            raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
-        return from_bytes(content, str(path))
 
     def _sync_folder(self) -> None:
         """A rename or removal survives a power cut only once its folder is synced."""

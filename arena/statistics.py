@@ -15,8 +15,6 @@ from scipy.special import stdtrit
 
 from arena.ratings import ELO_PER_NAT, NORMAL_975
 from pbt.errors import EngineError
-from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import GameRecord, PlayerRef
 
 MIN_PAIRS = 10
 
@@ -90,22 +88,6 @@ class MatchStatistics:
             return f"below {self.elo_high:+.0f}"
         assert self.elo is not None
         return f"{self.elo:+.1f} ± {(self.elo_high - self.elo_low) / 2:.1f}"
-
-
-def match_games(records: Iterable[GameRecord], a: PlayerRef) -> list[MatchGame]:
-    """Games from A's side; voided ones are left out. Raises: EngineError where A or an opponent does not sit."""
-    found = []
-    for record in records:
-        if record.end_reason.startswith(VOIDED_PREFIX):
-            continue
-        own = [(seat.place, index) for index, seat in enumerate(record.seats) if seat.player == a]
-        others = [seat.place for seat in record.seats if seat.player != a]
-        if not own or not others:
-            raise EngineError(f"game {record.number}: expected {a.name} and an opponent; found {[seat.player.name for seat in record.seats]}")
-        place, other = min(own)[0], min(others)
-        points = 0.5 if place == other else float(place < other)
-        found.append(MatchGame(points, own[0][1] == 0, record.pair, record.trajectory_hash))
-    return found
 
 
 def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:

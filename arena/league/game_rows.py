@@ -20,7 +20,6 @@ from arena.league.schema import (
     game_seats,
     games,
     incarnations,
-    match_game_key,
     players,
 )
 from pbt.population.scores import Objective, score_games
@@ -68,11 +67,6 @@ def population_games(league: League, population: str, wanted: GameFilter = GameF
     for start in starts:
         last = game_key(start.id + 1, 0) - 1 if wanted.last is None else game_key(start.id, wanted.last)
         yield from _pages(league, game_key(start.id, wanted.first), last, where, start.number)
-
-
-def games_of_match(league: League, match_id: int) -> list[GameRecord]:
-    """In the order of their numbers."""
-    return [game.record for game in _pages(league, match_game_key(match_id, 0), match_game_key(match_id + 1, 0) - 1, [], None)]
 
 
 def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:

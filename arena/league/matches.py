@@ -1,17 +1,15 @@
 """Matches: planned games between named players, outside any training."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, update
 
 from arena.league.database import League
 from arena.league.rows import to_json
 from arena.league.schema import matches
-from pbt.errors import PbtError
 from pbt.records import PlayerRef
 
 
@@ -63,14 +61,3 @@ def create_match(
 def finish_match(league: League, match_id: int) -> None:
     with league.write() as connection:
         connection.execute(update(matches).where(matches.c.id == match_id).values(finished_at=time.time()))
-
-
-def find_match(league: League, match_id: int) -> Match:
-    """Raises: PbtError when there is none of that id."""
-    with league.read() as connection:
-        row = connection.execute(select(matches).where(matches.c.id == match_id)).first()
-    if row is None:
-        raise PbtError(f"no match {match_id} in this league")
-    players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
-    options, settings = json.loads(row.env_options), json.loads(row.settings)
-    return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)

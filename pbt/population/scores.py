@@ -69,12 +69,6 @@ def generation_of(record: GameRecord, member: str) -> int:
     return next(seat.generation for seat in record.seats if seat.player == player)
 
 
-def recompute_score(stored: MemberScore, records: Iterable[GameRecord], objective: Objective) -> MemberScore:
-    """The score again from game records; those outside the stored range are passed over. Equals `stored` unless a row was altered."""
-    inside = (record for record in records if stored.first_game <= record.number <= stored.last_game)
-    return score_games(stored.member, inside, objective)
-
-
 class ScoreWindow:
     """Per member its newest counted games since its last copy, at most `score_games`.
 

@@ -10,8 +10,6 @@ import pytest
 
 from arena.evaluation import evaluate_player, mean_interval
 from arena.league.database import League, open_league
-from arena.league.game_rows import games_of_match
-from arena.league.matches import find_match
 from arena.match import MatchResult, play_match
 from arena.match_plan import opening_plies
 from arena.match_report import match_json, match_lines, verdict
@@ -23,6 +21,7 @@ from pbt.envs.registry import spec
 from pbt.errors import EnvError, PlayerError
 from pbt.records import GameRecord, PlayerRef
 from pbt.sampling.table import unpack_actions
+from tests.arena.league.samples import find_match, games_of_match
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, train
 
 

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.statistics import MatchGame, MatchStatistics, elo_of_score, match_games, match_statistics, pair_interval, tally, wilson_interval
+from arena.statistics import MatchGame, MatchStatistics, elo_of_score, match_statistics, pair_interval, tally, wilson_interval
 from pbt.errors import EngineError
-from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
-
-A, B = PlayerRef("snapshot", "a"), PlayerRef("scripted", "random")
 
 
 def pairs(*points: tuple[float, float], first: int = 0) -> list[MatchGame]:
@@ -106,30 +103,6 @@ def test_elo_of_score() -> None:
     assert elo_of_score(10 / 11) == pytest.approx(400.0)
     assert elo_of_score(0.0) is None
     assert elo_of_score(1.0) is None
-
-
-def record(number: int, players: tuple[PlayerRef, ...], places: tuple[int, ...], end_reason: str = "won") -> GameRecord:
-    kind: GameKind = "evaluation"
-    seats = tuple(SeatRecord(player, 0, 0, 0, place, 0.0) for player, place in zip(players, places, strict=True))
-    return GameRecord(number, 0, number, kind, 1, seats, 1, 1, end_reason, f"{number:02x}", pair=number // 2)
-
-
-def test_games_are_seen_from_one_side() -> None:
-    records = [
-        record(0, (A, B), (0, 1)),
-        record(1, (B, A), (0, 1)),
-        record(2, (A, B), (0, 0)),
-        record(3, (A, B), (0, 1), "voided: engine died"),
-        record(4, (B, A, B, A), (1, 3, 2, 0)),
-    ]
-    assert match_games(records, A) == [
-        MatchGame(1.0, True, 0, "00"),
-        MatchGame(0.0, False, 0, "01"),
-        MatchGame(0.5, True, 1, "02"),
-        MatchGame(1.0, False, 2, "04"),
-    ]
-    with pytest.raises(EngineError, match="expected a and an opponent"):
-        match_games([record(0, (A, A), (0, 1))], A)
 
 
 def simulated(rng: np.random.Generator, count: int) -> MatchStatistics:

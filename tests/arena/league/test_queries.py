@@ -96,6 +96,25 @@ def test_three_at_a_table_are_compared_pair_by_pair(started: Started) -> None:
     assert asdict(table[B].results[RANDOM]) == {"wins": 0, "draws": 10, "losses": 0}
 
 
+def test_the_best_is_surely_strong_and_has_played_enough(started: Started) -> None:
+    league, source = started
+    lucky = [game(n, (A, RANDOM), (0, 1), "evaluation") for n in range(29)]
+    steady = [game(n, (B, RANDOM), (0, 1) if n % 10 else (1, 0), "evaluation") for n in range(29, 229)]
+    with LeagueWriter(league, source) as writer:
+        for letter in "ab":
+            writer.snapshot(snapshot(letter))
+        for record in lucky:
+            writer.game(record)
+        writer.drain(60)
+        assert best_standing(standings(league, "demo")) is None
+        for record in steady:
+            writer.game(record)
+    table = standings(league, "demo")
+    best = best_standing(table)
+    assert table[0].player == A
+    assert best is not None and best.player == B
+
+
 def test_players_without_a_chain_to_random_have_no_rank(started: Started) -> None:
     league, source = started
     write(league, source, game(0, (A, RANDOM), (0, 1), "evaluation"), game(1, (B, C), (0, 1), "evaluation"))

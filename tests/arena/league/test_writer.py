@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from arena.league.database import League, damage
-from arena.league.game_rows import GameFilter, games_of_match, population_games
-from arena.league.matches import create_match, find_match, finish_match
+from arena.league.game_rows import GameFilter, population_games
+from arena.league.matches import create_match, finish_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.queries import list_events, list_rounds, list_snapshots
 from arena.league.writer import LeagueWriter
 from pbt.errors import EngineError, PbtError
-from tests.arena.league.samples import RANDOM, event, game, new_league, round_record, snapshot, snapshot_player
+from tests.arena.league.samples import RANDOM, event, find_match, game, games_of_match, new_league, round_record, snapshot, snapshot_player
 
 Started = tuple[League, Incarnation]
 DEADLINE_S = 60.0
