@@ -54,6 +54,7 @@ COMMANDS = (
     Command("metrics", "arena.cli.league:metrics", LOOK, "Training curves of a population.", "arena metrics first --csv"),
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
     Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),
+    Command("anchor", "arena.cli.league:anchor", KEEP, "Keep a snapshot's weights for ever.", "arena anchor first/m2@1.2M"),
     Command("delete", "arena.cli.league:delete", KEEP, "Remove a population.", "arena delete first --dry-run"),
     Command("env", "arena.cli.env:app", SET_UP, "Games: list them, or check one of your own.", "arena env check ./my_game.py:make"),
     Command("config", "arena.cli.config:app", SET_UP, "Configs: resolved values, schema.", "arena config show connect_four"),

@@ -17,7 +17,8 @@ import typer
 
 from arena import machine
 from arena.cli.output import DataOption, JsonOption, print_json
-from arena.paths import data_dir
+from arena.paths import data_dir, league_path
+from pbt.errors import PbtError
 
 GIB = 1 << 30
 LOW_DISK_BYTES = 2 * GIB
@@ -127,6 +128,25 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
         yield Finding("data folder", "ok", f"{data} is writable ({kind or 'unknown file system'})")
 
 
+def check_league(data: Path) -> Iterator[Finding]:
+    """The database, if there is one, read from end to end."""
+    from arena.league.database import damage, open_league
+
+    path = league_path(data)
+    if not path.exists():
+        return
+    try:
+        with open_league(path, read_only=True) as league:
+            found = damage(league)
+    except PbtError as error:
+        yield Finding("league", "broken", str(error))
+        return
+    if found:
+        yield Finding("league", "broken", f"{path} is damaged ({found[0].splitlines()[0]}); stop what writes to it and restore it from a backup")
+    else:
+        yield Finding("league", "ok", f"{path} is sound ({path.stat().st_size / (1 << 20):.1f} MiB)")
+
+
 def check_sqlite(data: Path) -> Iterator[Finding]:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
@@ -166,5 +186,6 @@ CHECKS: tuple[Callable[[Path], Iterator[Finding]], ...] = (
     check_memory,
     check_data_folder,
     check_sqlite,
+    check_league,
     check_processes,
 )

@@ -1,4 +1,4 @@
-"""`arena league`, `populations`, `metrics`, `games`, `delete`: what the data directory holds. None of it needs torch."""
+"""`arena league`, `populations`, `metrics`, `games`, `anchor`, `delete`: what the data directory holds. None of it needs torch."""
 
 import sys
 import time
@@ -15,6 +15,8 @@ from arena.deletion import delete as delete_from
 from arena.league.database import League, open_league
 from arena.league.populations import stored_config
 from arena.league.queries import PopulationSummary, list_populations
+from arena.league.retention import mark_anchor
+from arena.league.snapshot_names import find_snapshot
 from arena.league.standings import best_standing, frames_text, standings
 from arena.lock import holder
 from arena.metrics import MetricsRow, metrics_csv, read_metrics
@@ -22,7 +24,7 @@ from arena.paths import data_dir, league_path, population_paths
 from pbt.errors import ConfigError
 from pbt.records import GameKind
 
-__all__ = ["delete", "games", "league", "metrics", "populations", "print_league"]
+__all__ = ["anchor", "delete", "games", "league", "metrics", "populations", "print_league"]
 
 TABLE_GAMES = 20
 NOTHING = "no population in {}; train one: arena demo, or arena train connect_four"
@@ -211,6 +213,24 @@ def _game_kind(word: str | None) -> GameKind | None:
         case None | "training" | "evaluation":
             return word
     raise ConfigError("arena games", [f"--kind {word}: expected training or evaluation"])
+
+
+def anchor(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="A snapshot, such as demo/m2@1.2M or demo@best.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Let it be thinned out again.")] = False,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Mark a snapshot as an anchor: however long training goes on, its weights stay and it can be played."""
+    path = league_path(data_dir(data))
+    with open_league(path, read_only=not path.exists()) as opened:
+        found = find_snapshot(opened, player)
+        mark_anchor(opened, found.record.snapshot_id, not remove)
+    label = f"{found.population}/{found.record.member}@{frames_text(found.record.frames)}"
+    if as_json:
+        print_json({"player": label, "id": found.record.snapshot_id, "anchor": not remove})
+    else:
+        print(f"{label} ({found.record.snapshot_id[:8]}) is {'no anchor any more' if remove else 'an anchor: its weights stay'}")
 
 
 def delete(

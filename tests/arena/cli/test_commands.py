@@ -8,8 +8,10 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.env import report_lines
+from arena.league.writer import LeagueWriter
 from pbt.config.load import load_config
 from pbt.envs.check import CheckReport
+from tests.arena.league.samples import game, new_league
 
 CONFIG = 'seed = 4\n[env]\nname = "connect_four"\n'
 Output = pytest.CaptureFixture[str]
@@ -63,6 +65,21 @@ def test_doctor_finds_this_machine_fit_and_leaves_nothing(capsys: Output, tmp_pa
         check["check"] for check in report["checks"]
     }
     assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_reads_the_league(capsys: Output, tmp_path: Path) -> None:
+    league, incarnation = new_league(tmp_path)
+    with LeagueWriter(league, incarnation) as writer:
+        for number in range(2000):
+            writer.game(game(number))
+    league.close()
+    assert run(["doctor", "--data", str(tmp_path)]) == 0
+    assert f"ok      league          {league.path} is sound" in capsys.readouterr().out
+    content = bytearray(league.path.read_bytes())
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    league.path.write_bytes(content)
+    assert run(["doctor", "--data", str(tmp_path)]) == 1
+    assert "BROKEN  league" in capsys.readouterr().out
 
 
 def test_doctor_exits_1_where_data_cannot_be_written(capsys: Output, tmp_path: Path) -> None:
