@@ -38,7 +38,7 @@ class SeatRecord:
 class GameRecord:
     """One finished game. (environment, count) is unique within an incarnation; `number` is the population's own running number.
 
-    steps            decisions of all seats;  frames: tics covered by the learning seats' steps (all seats in evaluation)
+    steps            decisions of all seats;  frames: tics covered by them, summed over all seats, learning or not, opening plies included
     trajectory_hash  of every (seat, action) in order, so equal games can be counted once
     actions          evaluation games only: packed by `pack_actions`, enough to replay the game from seed and seats
     opening_plies    how many of the first actions were drawn from the game's seed instead of from the players

@@ -46,7 +46,7 @@ class MemberLearner(Protocol):
 
     @property
     def version(self) -> int:
-        """Updates done."""
+        """Optimiser steps taken."""
 
     @property
     def frames(self) -> int:

@@ -133,7 +133,7 @@ def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]
 
 
 def _predecessor(snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str) -> SnapshotEntry | None:
-    """The member's snapshot before `focus` with other weights, None where the seat is of another role."""
+    """The member's snapshot before `focus` with another id, None where the seat is of another role."""
     if role != focus.role:
         return None
     older = [entry for entry in snapshots if entry.member == focus.member and entry.snapshot_id != focus.snapshot_id]
