@@ -83,16 +83,19 @@ def train_to_end(config: RunConfig, data: Path, paths: PopulationPaths, say: Say
 
 def league_state(data: Path) -> str:
     with open_league(league_path(data)) as league:
-        return next(summary.state for summary in list_populations(league) if summary.name == NAME)
+        return next((summary.state for summary in list_populations(league) if summary.name == NAME), "unknown")
 
 
 def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
-    """The three matches, those already played read back."""
+    """The three matches; read back if they were played for a training of this length."""
     stored = paths.root / VERDICTS_FILE
+    stop_at_frames = json.loads(paths.config.read_bytes())["stop_at_frames"]
     if stored.exists():
-        return [Verdict(entry["opponent"], entry["question"], tuple(entry["lines"])) for entry in json.loads(stored.read_bytes())]
+        kept = json.loads(stored.read_bytes())
+        if kept["stop_at_frames"] == stop_at_frames:
+            return [Verdict(entry["opponent"], entry["question"], tuple(entry["lines"])) for entry in kept["verdicts"]]
     _, (best,) = resolve_players([f"{NAME}@best"], data)
-    third = json.loads(paths.config.read_bytes())["stop_at_frames"] // 3
+    third = stop_at_frames // 3
     questions = {
         "random": "Does it beat random play?",
         "oneply": "Does it beat a player that wins or blocks whenever it can, and plays at random otherwise?",
@@ -100,7 +103,7 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
     }
     played = [Verdict(opponent, question, play(best.label, opponent, data, say)) for opponent, question in questions.items()]
     aside = stored.with_suffix(".part")
-    aside.write_text(json.dumps([vars(verdict) for verdict in played], indent=1), encoding="utf-8")
+    aside.write_text(json.dumps({"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]}, indent=1), encoding="utf-8")
     aside.replace(stored)
     return played
 

@@ -49,7 +49,7 @@ class Display:
         bar = ProgressBar(total=1.0, completed=progress.share, width=60)
         lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
         if progress.trouble:
-            lines.append(Text(f"league: {progress.trouble}; games wait in memory and are committed when it answers", style="bold red"))
+            lines.append(Text(f"{progress.trouble}; what was played waits in memory meanwhile", style="bold red"))
         # A bar ends no line: whatever stood behind it would be cut off.
         return [*lines, bar]
 
@@ -58,6 +58,8 @@ class Display:
         games = f"{progress.training_games} training games, {progress.evaluation_games} evaluation games"
         if progress.closing:
             return f"{done}  {games}  closing evaluation"
+        if progress.trouble and self._live is None:
+            games += f"  TROUBLE: {progress.trouble}"
         left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
 

@@ -51,13 +51,14 @@ class Evaluation:
 
     @property
     def return_interval(self) -> tuple[float, float] | None:
-        """95 %, Student's t over episodes; None for a single one."""
+        """95 %, Student's t over episodes; None for a single one, or when all are equal."""
         return mean_interval(self.returns)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two values."""
-    if len(values) < 2:
+    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two different values."""
+    # Equal returns say nothing of how much they vary.
+    if len(set(values)) < 2:
         return None
     half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
     return float(np.mean(values)) - half, float(np.mean(values)) + half

@@ -16,7 +16,8 @@ from pbt.records import Event
 from pbt.runtime.cut import take_cut
 from pbt.runtime.serial import SerialEngine
 
-DRAIN_TIMEOUT_S = 30.0
+# A checkpoint on the way is rather put off than waited for; the last one is worth waiting for.
+DRAIN_TIMEOUT_S, LAST_DRAIN_TIMEOUT_S = 2.0, 30.0
 
 log = logging.getLogger("arena.housekeeping")
 
@@ -36,34 +37,35 @@ class Housekeeper:
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
-        """Save when it is time. A league that does not answer puts it off: training goes on, and pauses by itself when too many games wait."""
+        """Save when it is time. A league or a disk that refuses puts it off, and the display says why; training goes on meanwhile."""
         if now_s - self._saved_s < self._engine.population.config.checkpoints.every_s:
             return
         try:
-            self.checkpoint()
+            self.checkpoint(DRAIN_TIMEOUT_S)
         except PbtError as error:
             self._saved_s = now_s
+            self._sink.warning = f"no checkpoint: {error}"
             log.warning("no checkpoint this time: %s", error)
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, drain_timeout_s: float = LAST_DRAIN_TIMEOUT_S) -> None:
         """Save one cut: the league's rows first, so that the checkpoint never names a game the league does not have; its own row last.
 
-        A disk that refuses is an event, not an end. Raises: PbtError when the league does not take the rows within DRAIN_TIMEOUT_S.
+        Raises: CheckpointError when the disk refuses; PbtError when the league does not take the rows in time.
         """
-        config = self._engine.population.config
-        self._sink.drain(DRAIN_TIMEOUT_S)
+        self._sink.drain(drain_timeout_s)
         self._number += 1
         frames = max(trainee.learner.frames for trainee in self._engine.population.trainees)
         cut = take_cut(self._engine, self._number)
         cut.state["league"] = self._sink.known()
         try:
-            path = write_checkpoint(self._folder, cut, config.checkpoints.keep)
+            path = write_checkpoint(self._folder, cut, self._engine.population.config.checkpoints.keep)
         except CheckpointError as error:
             self._sink.event(Event("warning", None, frames, str(error)))
-        else:
-            self._sink.event(Event("checkpoint", None, frames, f"saved {path.name}"))
-            self._needed.append(self._engine.population.planner.needed())
-            self._remove_old_snapshots()
+            raise
+        self._sink.event(Event("checkpoint", None, frames, f"saved {path.name}"))
+        self._sink.warning = None
+        self._needed.append(self._engine.population.planner.needed())
+        self._remove_old_snapshots()
         self._saved_s = time.monotonic()
 
     def _remove_old_snapshots(self) -> None:

@@ -91,7 +91,7 @@ class FrozenTables:
             for role, layout in enumerate(self._layouts):
                 if player.plays(layout.role.name):
                     self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
-        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed, MAX_EQUAL_ERRORS)
+        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed, equal_errors=MAX_EQUAL_ERRORS)
 
     def _next_plan(self, table: int) -> GamePlan | None:
         planned = self._next_game()

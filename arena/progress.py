@@ -58,14 +58,14 @@ class ProgressMeter:
         self._ratings: Mapping[str, tuple[float, float, float]] = {}
         self._rated = -RATINGS_EVERY_S
 
-    def read(self) -> Progress:
-        """Take a look."""
+    def read(self, *, refit: bool = False) -> Progress:
+        """Take a look. refit: rate from all games seen so far, however short ago that was done."""
         now, engine = time.monotonic(), self._engine
         frames = {trainee.name: trainee.learner.frames for trainee in engine.population.trainees}
         self._marks.append((now, frames))
         while len(self._marks) > 2 and now - self._marks[1][0] > RATE_WINDOW_S:
             self._marks.popleft()
-        if now - self._rated >= RATINGS_EVERY_S:
+        if refit or now - self._rated >= RATINGS_EVERY_S:
             self._rated = now
             self._ratings = self._rate()
         since, earlier = self._marks[0]

@@ -26,6 +26,7 @@ class TrainingSink:
         self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
         # member -> (frames, when) of its newest point
         self._clocks: dict[str, tuple[int, float]] = {}
+        self.warning: str | None = None
         self.snapshots: list[SnapshotRecord] = []
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
 
@@ -81,8 +82,8 @@ class TrainingSink:
 
     @property
     def trouble(self) -> str | None:
-        """What keeps the league from committing, in words; None when nothing does."""
-        return self._writer.trouble
+        """What keeps results from being kept, in words; None when nothing does."""
+        return self._writer.trouble or self.warning
 
     def flush(self) -> None:
         """Make the curves readable; due every second. Raises: PbtError when the league refused a row for good."""

@@ -81,8 +81,8 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
         return _run(config, spec, name, paths, league, None, [], observe)
 
 
-def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer) -> Result:
-    """Go on with a population from its newest intact checkpoint.
+def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Callable[[str], None] = lambda text: None) -> Result:
+    """Go on with a population from its newest intact checkpoint. say: told from which one, and what was unusual.
 
     Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
     """
@@ -93,6 +93,7 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         checkpoint, notes = newest_checkpoint(paths)
+        say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         before = config_in_force(paths, name, checkpoint)
         config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
         if refused := diff_shapes(before, config):
@@ -101,6 +102,9 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         league = stack.enter_context(open_league(league_path(data)))
         edited = changes(before, config)
         notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+        for note in notes:
+            say(note)
+        _refuse_lost_history(league, name, paths, checkpoint)
         return _run(config, spec, name, paths, league, checkpoint, notes, observe, edited={key: new for key, (_, new) in edited.items()})
 
 
@@ -146,7 +150,7 @@ def _run(
             log.exception("training ended by %s", type(error).__name__)
             raise
         set_state(league, incarnation.population_id, "finished" if finished else "stopped")
-        observe(progress := meter.read())
+        observe(progress := meter.read(refit=True))
         return Result(name, finished, progress, engine.stage_s, engine.dropped(), weights_digest(engine.population))
 
 
@@ -166,6 +170,16 @@ def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: 
         keeper.checkpoint_if_due(now)
 
     return engine.run(between_turns)
+
+
+def _refuse_lost_history(league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None) -> None:
+    """Raise when league and checkpoints do not belong together: going on would take games back that nobody meant to lose."""
+    summary = next((summary for summary in list_populations(league) if summary.name == name), None)
+    if checkpoint is not None and summary is None:
+        raise PbtError(f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it")
+    if checkpoint is None and summary is not None and summary.games:
+        lost = f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league holds {summary.games} of its games"
+        raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
 
 
 def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
@@ -284,3 +298,5 @@ def log_to(path: Path) -> None:
     root.handlers = [handler]
     root.setLevel(logging.INFO)
     root.propagate = False
+    # A full disk must not spill the logger's own tracebacks over the display.
+    logging.raiseExceptions = False

@@ -36,7 +36,7 @@ def train(
     result: Result
     if resume is not None:
         with Display(resume, quiet=as_json) as display:
-            result = resume_training(check_population_name(resume), folder, overrides or (), display)
+            result = resume_training(check_population_name(resume), folder, overrides or (), display, say)
     else:
         assert config is not None
         loaded, chosen = load_named(config, name, overrides or ())

@@ -59,6 +59,13 @@ def _of_member(league: League, text: str, population: str, member: str, frames: 
         raise PlayerError(
             f"player {text!r}: {member} has no snapshot at or below {frames} frames; its first with weights is {population}/{member}@{first}"
         )
+    meant = [snapshot for snapshot in made if snapshot.record.frames <= wanted][-1]
+    if meant.weights_removed:
+        gone, left = frames_text(meant.record.frames), frames_text(below[-1].record.frames)
+        raise PlayerError(
+            f"player {text!r}: that is {population}/{member}@{gone}, whose weights were removed; the nearest before it that still plays is "
+            f"{population}/{member}@{left}"
+        )
     return below[-1]
 
 

@@ -18,6 +18,7 @@ from pbt.records import PlayerRef
 
 ANCHOR = PlayerRef("scripted", "random")
 
+# A match played again with the same seed gives the same games: the longest of such matches counts, the others are no new evidence.
 # Every two players of a game are compared by their best seats; with k players each comparison weighs 1 / (k - 1), so that a game counts as much for a
 # player whatever the table's size.
 _PAIRS = text("""
@@ -25,6 +26,11 @@ WITH chosen AS MATERIALIZED (
     SELECT g.id FROM games g INDEXED BY ix_games_evaluation
     LEFT JOIN incarnations i ON i.id = g.incarnation_id LEFT JOIN populations p ON p.id = i.population_id LEFT JOIN matches m ON m.id = g.match_id
     WHERE g.kind = 1 AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
+      AND NOT EXISTS (
+          SELECT 1 FROM matches o
+          WHERE o.id <> m.id AND o.players = m.players AND o.seed = m.seed AND o.settings = m.settings AND o.env_name = m.env_name
+            AND o.env_options = m.env_options AND o.finished_at IS NOT NULL
+            AND (m.finished_at IS NULL OR o.games > m.games OR (o.games = m.games AND o.id < m.id)))
       AND COALESCE(p.env_name, m.env_name) = :env_name AND COALESCE(p.env_options, m.env_options) = :env_options
       AND (:everyone OR p.id = :population_id OR (g.match_id IS NOT NULL AND NOT EXISTS (
           SELECT 1 FROM game_seats s JOIN players y ON y.id = s.player_id

@@ -15,6 +15,7 @@ _EDITABLE_LEARNING = (
 EDITABLE = (
     "description",
     "stop_at_frames",
+    "env.max_decisions",
     "pbt",
     "matchmaking.past_share",
     "evaluation",

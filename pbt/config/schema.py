@@ -17,10 +17,14 @@ class Section(BaseModel):
 
 
 class EnvConfig(Section):
-    """The game: a registered name, or (command line only) "./file.py:function" returning a PettingZoo or Gymnasium environment."""
+    """The game: a registered name, or (command line only) "./file.py:function" returning a PettingZoo or Gymnasium environment.
+
+    max_decisions: of all seats in one game; a longer one is taken for endless and voided.
+    """
 
     name: str = Field(min_length=1)
     options: dict[str, Any] = {}
+    max_decisions: PositiveInt = 100_000
 
 
 class PopulationConfig(Section):

@@ -116,7 +116,7 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
         tuple(roles[r] for r in game.seat_roles), {name: i for i, name in enumerate(roles)}, spec.chance, tuple(spec.scripted)
     )  # fmt: skip
     planner = TrainingPlanner(config, facts, entrants, frozen)
-    worker = RolloutWorker(make_game, config.sampling.environments, slabs, planner.next_game, config.seed)
+    worker = RolloutWorker(make_game, config.sampling.environments, slabs, planner.next_game, config.seed, max_decisions=config.env.max_decisions)
     rules = PbtRules.from_config(config.pbt, "wins" if len(game.seat_names) > 1 else "return")
     members = [
         Member(t.name, roles[t.role], policy, initial_hyperparams(config, t.name, game.reward_terms).flat()) for policy, t in enumerate(trainees)

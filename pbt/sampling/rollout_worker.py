@@ -34,9 +34,22 @@ class RolloutWorker:
     """Plays planned games at its tables and fills slots with what the learning seats live through."""
 
     def __init__(
-        self, make_game: Callable[[], Game], tables: int, slabs: Sequence[Slab], next_game: NextGame, seed: int, equal_errors: int = 2
+        self,
+        make_game: Callable[[], Game],
+        tables: int,
+        slabs: Sequence[Slab],
+        next_game: NextGame,
+        seed: int,
+        *,
+        equal_errors: int = 2,
+        max_decisions: int = 100_000,
     ) -> None:
-        """seed: of the action noise;  equal_errors: so many errors from the same line of a game's code end the run, fewer only void their games."""
+        """seed: of the action noise.
+
+        equal_errors   so many errors from the same line of a game's code end the run, fewer only void their games
+        max_decisions  of all seats in one game; a longer one counts as an error of the game
+        """
+        self._max_decisions = max_decisions
         self._make_game, self._next_game, self._seed = make_game, next_game, seed
         self.tables = [Table(index, make_game()) for index in range(tables)]
         self.fillers = [SlotFiller(slab, self._send) for slab in slabs]
@@ -136,6 +149,9 @@ class RolloutWorker:
         self._play(table, lambda: table.game.reset(plan.seed), "reset")
 
     def _step(self, table: Table) -> None:
+        if table.steps >= self._max_decisions:
+            self._spoil(table, EnvError(f"{table.where} did not end within {self._max_decisions} decisions; end it, or raise env.max_decisions"))
+            return
         actions, table.actions = table.actions, {}
         table.moves += 1
         self._play(table, lambda: table.game.step(actions), "step")
@@ -154,11 +170,15 @@ class RolloutWorker:
             if not acting:
                 self._finish(table)
         except EnvError as error:
-            place = raising_line(error)
-            self._errors[place] += 1
-            if self._errors[place] >= self._equal_errors:
-                raise EnvError(f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()) from error
-            self.void(table, f"voided: {error}")
+            self._spoil(table, error)
+
+    def _spoil(self, table: Table, error: EnvError) -> None:
+        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often."""
+        place = raising_line(error)
+        self._errors[place] += 1
+        if self._errors[place] >= self._equal_errors:
+            raise EnvError(f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()) from error
+        self.void(table, f"voided: {error}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
         plan = table.plan
@@ -180,6 +200,8 @@ class RolloutWorker:
             self._ready.append(table)
 
     def _finish(self, table: Table) -> None:
+        if table.steps == 0:
+            raise EnvError(f"{table.where} was over before anybody could decide anything; a game needs at least one decision")
         outcome = guarded(table.game.outcome, table, "outcome")
         if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(table.seats):
             raise EnvError(f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none")
@@ -222,15 +244,14 @@ def guarded(ask: Callable[[], T], table: Table, call: str) -> T:
     except EnvError:
         raise
     except Exception as error:
-        where = f"{call}() at table {table.index}, game {table.plan.game_count}, seed {table.plan.seed}, step {table.steps}"
-        raise EnvError(f"the game raised {type(error).__name__} in {where}: {error}") from error
+        raise EnvError(f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}") from error
 
 
 def raising_line(error: EnvError) -> str:
     """Where an error came from: its type and the innermost line of its traceback. Messages may differ from game to game."""
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
-    return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else repr(cause)
+    return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(cause).__name__
 
 
 def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -76,6 +76,11 @@ class Table:
         self.plan, self.due, self.steps, self.moves = plan, 0, 0, 0
         self.seats, self.actions, self.history = [], {}, []
 
+    @property
+    def where(self) -> str:
+        """The running game, in words."""
+        return f"game {self.plan.game_count} at table {self.index} (seed {self.plan.seed})"
+
     def packed_history(self) -> bytes:
         """The history as little-endian uint16."""
         return np.asarray(self.history, dtype="<u2").tobytes()

@@ -1,0 +1,103 @@
+"""Games that break their promises are voided and named; the same fault again ends the run with its place."""
+
+from collections.abc import Callable, Mapping
+
+import gymnasium
+import numpy as np
+import pytest
+
+from pbt.envs.contract import Outcome, Role, SeatTurn
+from pbt.errors import EnvError
+from pbt.records import PlayerRef
+from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
+from pbt.transport.slab import Slab, role_layout
+
+ROLE = Role("player", gymnasium.spaces.Box(0, 9, (2,), np.float32), gymnasium.spaces.Discrete(2))
+
+
+class Faulty:
+    """One seat, games of three decisions; `fault` may change a turn, or raise."""
+
+    roles, reward_terms, seat_names, seat_roles = (ROLE,), ("reward",), ("a",), (0,)
+
+    def __init__(self, fault: Callable[["Faulty"], SeatTurn | None], length: int = 3) -> None:
+        self._fault, self._length, self.games = fault, length, 0
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        self.decisions, self.games = 0, self.games + 1
+        return [self._turn()]
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        self.decisions += 1
+        return [self._turn()]
+
+    def _turn(self) -> SeatTurn:
+        return self._fault(self) or SeatTurn(0, np.zeros(2), None, (0.0,), terminated=self.decisions == self._length)
+
+    def outcome(self) -> Outcome:
+        return Outcome((0,))
+
+    def close(self) -> None:
+        pass
+
+
+def play(fault: Callable[[Faulty], SeatTurn | None], *, length: int = 3, max_decisions: int = 50, turns: int = 400) -> list[GameEnd]:
+    slab = Slab(role_layout(ROLE, ("reward",), 2, 0), 8)
+    server = PolicyServer([slab], 1)
+    server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+    counts = [0]
+
+    def next_game(table: int) -> GamePlan:
+        counts[0] += 1
+        return GamePlan(counts[0], "training", counts[0], (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),), ("n", counts[0]))
+
+    worker = RolloutWorker(lambda: Faulty(fault, length), 1, [slab], next_game, 1, max_decisions=max_decisions)
+    ends: list[GameEnd] = []
+    for _ in range(turns):
+        for request in worker.requests():
+            worker.receive(server.serve(request))
+        ends += [message for message in worker.advance() if isinstance(message, GameEnd)]
+    return ends
+
+
+def raising(at: int) -> Callable[[Faulty], None]:
+    total = [0]
+
+    def fault(game: Faulty) -> None:
+        total[0] += 1
+        if total[0] >= at and game.decisions == 1:
+            raise ValueError(f"port {total[0]} is taken")
+
+    return fault
+
+
+def test_an_error_with_ever_new_words_from_the_same_line_ends_the_run_with_its_traceback() -> None:
+    with pytest.raises(EnvError, match=r"(?s)ValueError in step\(\).*port \d+ is taken.*Traceback.*in fault"):
+        play(raising(at=10))
+
+
+def test_one_error_voids_its_game_and_training_goes_on() -> None:
+    once = iter([1])
+
+    def fault(game: Faulty) -> None:
+        if game.decisions == 2 and next(once, 0):
+            raise ValueError("once")
+
+    ends = play(fault)
+    assert sum(end.reason.startswith("voided") for end in ends) == 1 and len(ends) > 50
+
+
+@pytest.mark.parametrize(
+    ("fault", "length", "words"),
+    [
+        (lambda game: SeatTurn(0, np.zeros(2), None, (float("nan"),)), 3, "rewards of seat 0 are"),
+        (lambda game: SeatTurn(0, np.zeros(1), None, (0.0,)), 3, r"has shape \[1\]; its space says \[2\]"),
+        (lambda game: None, 10**9, "did not end within 50 decisions"),
+        (lambda game: None, 0, "over before anybody could decide"),
+    ],
+)
+def test_what_would_train_on_nonsense_or_for_ever_is_named(fault: Callable[[Faulty], SeatTurn | None], length: int, words: str) -> None:
+    with pytest.raises(EnvError, match=words):
+        play(fault, length=length)
