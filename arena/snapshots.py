@@ -25,20 +25,26 @@ class FileSnapshotStore:
         self.folder = folder
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
-        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut. Equal weights and metadata give the same id."""
+        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut. Equal weights and metadata give the same id.
+
+        Raises: SnapshotError when the disk refuses.
+        """
         content = to_bytes(weights, metadata)
         snapshot_id = hashlib.sha256(content).hexdigest()
         path = self.path(snapshot_id)
         if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
             return snapshot_id, len(content)
-        self.folder.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-        self._sync_folder()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+            self._sync_folder()
+        except OSError as error:
+            raise SnapshotError(f"{path}: could not be written: {error}; free space or make the folder writable, then resume") from error
         return snapshot_id, len(content)
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
