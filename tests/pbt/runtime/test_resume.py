@@ -62,7 +62,8 @@ class Cut:
     """A run as it stood after some turns: what is saved, what was told so far, the snapshots stored by then."""
 
     def __init__(self, run: Run) -> None:
-        self.checkpoint = take_cut(run.engine, 1)
+        # A cut names live state until it is written.
+        self.checkpoint = copy.deepcopy(take_cut(run.engine, 1))
         self.told = {name: list(rows) for name, rows in run.told().items()}
         self.store = copy.deepcopy(run.store)
 
