@@ -38,7 +38,8 @@ class Display:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or progress.share >= 1.0):
             self._lined = time.monotonic()
-            self._console.print(self._line(progress), highlight=False, soft_wrap=True)
+            trouble = f"  TROUBLE: {progress.trouble}" if progress.trouble else ""
+            self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
         table = Table(title=f"population {self._name}", title_justify="left", box=None, header_style="bold", pad_edge=False)
@@ -58,8 +59,6 @@ class Display:
         games = f"{progress.training_games} training games, {progress.evaluation_games} evaluation games"
         if progress.closing:
             return f"{done}  {games}  closing evaluation"
-        if progress.trouble and self._live is None:
-            games += f"  TROUBLE: {progress.trouble}"
         left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
 

@@ -295,6 +295,8 @@ def log_to(path: Path) -> None:
     handler = logging.FileHandler(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("arena")
+    for earlier in root.handlers:
+        earlier.close()
     root.handlers = [handler]
     root.setLevel(logging.INFO)
     root.propagate = False
