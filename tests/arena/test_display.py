@@ -15,4 +15,4 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
     Console(file=out, width=80, force_terminal=False).print(Group(*Display("demo", quiet=True)._picture(progress)))
     words = " ".join(out.getvalue().split())
     assert "31000 training games, 1650 evaluation games about 3:29 left" in words
-    assert "league: disk full" in words and "mutated learning_rate" in words
+    assert "disk full" in words and "mutated learning_rate" in words

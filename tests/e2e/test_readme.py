@@ -68,7 +68,7 @@ def test_the_daily_commands_are_all_there() -> None:
 
 def test_the_python_example_runs(data: Path, tmp_path: Path) -> None:
     (example,) = (block for block in blocks(README, "python") if "load_player" in block)
-    assert len(example.splitlines()) == 5
+    assert len([line for line in example.splitlines() if line]) == 5
     environment = {**os.environ, "ARENA_DATA": str(data), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "ignore", "-c", example]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
