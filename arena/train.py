@@ -93,7 +93,6 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         checkpoint, notes = newest_checkpoint(paths)
-        say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         before = config_in_force(paths, name, checkpoint)
         config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
         if refused := diff_shapes(before, config):
@@ -102,6 +101,7 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         league = stack.enter_context(open_league(league_path(data)))
         edited = changes(before, config)
         notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+        say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         for note in notes:
             say(note)
         _refuse_lost_history(league, name, paths, checkpoint)
