@@ -1,4 +1,4 @@
-"""The traps of acting that DESIGN names, one test each, on games written out move by move."""
+"""The traps of acting, one test each, on games written out move by move."""
 
 from collections.abc import Mapping, Sequence
 
