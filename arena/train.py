@@ -101,10 +101,10 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         league = stack.enter_context(open_league(league_path(data)))
         edited = changes(before, config)
         notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+        _refuse_lost_history(league, name, paths, checkpoint)
         say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         for note in notes:
             say(note)
-        _refuse_lost_history(league, name, paths, checkpoint)
         return _run(config, spec, name, paths, league, checkpoint, notes, observe, edited={key: new for key, (_, new) in edited.items()})
 
 

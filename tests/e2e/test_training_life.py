@@ -128,3 +128,13 @@ def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None
     assert result["finished"] and all(member["frames"] >= 1000 for member in result["members"])
     code, _, errors = finished(arena(tmp_path, "rounds", "verify", "a"))
     assert code == 0, errors
+
+
+def test_checkpoints_that_are_gone_are_not_taken_for_a_fresh_start(tmp_path: Path) -> None:
+    assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
+    checkpoints = population_paths(tmp_path, "a").checkpoints
+    checkpoints.rename(tmp_path / "elsewhere")
+    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))
+    assert code == 1 and "the checkpoints of 'a' are gone" in errors and "resuming" not in errors
+    (tmp_path / "elsewhere").rename(checkpoints)
+    assert finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))[0] == 0
