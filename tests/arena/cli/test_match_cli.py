@@ -123,3 +123,21 @@ def test_ctrl_c_reports_and_exits_130(data: str, capsys: Output, monkeypatch: py
     monkeypatch.setattr(cli, "progress_bar", Interrupting)
     assert run(["match", "oneply", "random", "--env", "connect_four", "--data", data]) == 130
     assert capsys.readouterr().out.splitlines()[-1].startswith("Interim")
+
+
+def rated_games_of_random(data: str, capsys: Output) -> int:
+    capsys.readouterr()
+    assert run(["league", "demo", "--data", data, "--json"]) == 0
+    players = json.loads(capsys.readouterr().out)["players"]
+    games: int = next(player["games"] for player in players if player["player"] == "random")
+    return games
+
+
+def test_a_match_played_again_with_the_same_seed_is_no_new_evidence(data: str, capsys: Output) -> None:
+    again = ["match", "demo/m0", "random", "--games", "20", "--data", data]
+    before = rated_games_of_random(data, capsys)
+    counts = []
+    for seed, games in (("31", "20"), ("31", "20"), ("31", "40"), ("32", "20")):
+        assert run([*again, "--seed", seed, "--games", games]) == 0
+        counts.append(rated_games_of_random(data, capsys) - before)
+    assert counts == [20, 20, 40, 60], "the longest of equal matches counts once, another seed counts anew"
