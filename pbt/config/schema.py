@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0.0)]
+Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
 
 
 class Section(BaseModel):
@@ -20,11 +21,14 @@ class EnvConfig(Section):
     """The game: a registered name, or (command line only) "./file.py:function" returning a PettingZoo or Gymnasium environment.
 
     max_decisions: of all seats in one game; a longer one is taken for endless and voided.
+    timeout_s: for one call of the game's own code (reset, step, outcome); a longer one is taken for hung and its process is restarted. Only where
+    games run in processes of their own, so not in the placement "serial".
     """
 
     name: str = Field(min_length=1)
     options: dict[str, Any] = {}
     max_decisions: PositiveInt = 100_000
+    timeout_s: PositiveFloat = 8.0
 
 
 class PopulationConfig(Section):
@@ -56,12 +60,15 @@ class ModelConfig(Section):
 class SamplingConfig(Section):
     """environments: tables played at the same time; rollout_steps: T, the rows of a slot.
 
+    environments "auto": 128 for every rollout worker. Written into the stored config when a population starts, since seeds belong to tables.
     opening_plies: a training game begins with 0 to this many uniformly random decisions, how many is drawn for each game; nobody learns from them.
+    seat_block: so many neighbouring tables draw the same players for games of the same count, which makes the batches of inference larger.
     """
 
-    environments: PositiveInt = 64
+    environments: PositiveInt | Literal["auto"] = 64
     rollout_steps: Annotated[int, Field(ge=2)] = 16
     opening_plies: Annotated[int, Field(ge=0)] = 0
+    seat_block: PositiveInt = 1
 
 
 class LearningConfig(Section):
@@ -71,6 +78,8 @@ class LearningConfig(Section):
     shaping: weight per reward term of the game, 1 where not named; mutable by PBT.
     anneal_to: learning rate and entropy coefficient shrink linearly, from full at frame 0 to this share of it at stop_at_frames; 1: constant
     PBT mutates the full values.
+    max_lag: slots with a row acted by weights more than so many optimiser steps old are dropped; None: V-trace corrects whatever comes.
+    timeout_s: for one update; a longer one is taken for hung and its process is restarted. Not in the placement "serial".
     """
 
     batch_steps: PositiveInt = 2048
@@ -93,6 +102,8 @@ class LearningConfig(Section):
     reward_scale: PositiveFloat = 1.0
     anneal_to: Probability = 1.0
     normalize_advantages: bool = True
+    max_lag: PositiveInt | None = None
+    timeout_s: PositiveFloat = 300.0
     shaping: dict[str, float] = {}
 
 
@@ -160,8 +171,34 @@ class CheckpointConfig(Section):
 
 
 class RuntimeConfig(Section):
-    placement: Literal["serial"] = "serial"
+    """Which process does what, on which device, and what is done about a process that dies. Nothing here changes what is learned from which game.
+
+    placement   "serial": one process, reproducible bit for bit; "inline": workers that act and learn themselves; "central": workers, policy
+                servers and learners apart. "auto": central where there is a CUDA device, else inline
+    workers     processes that play games; "auto": one per usable core (affinity and cgroup quota)
+    servers     (central) processes that act;  learners: (central) processes that train, 0: the servers' processes do
+    groups      (central) sets of tables per worker: while one waits for its actions the next is stepped
+    inference_device, learner_device  "auto" (CUDA where there is one, else the CPU), "cpu", "cuda:N"
+    queues      between workers and servers: "auto" (faster-fifo where it is installed), "faster_fifo", "sockets"
+    torch_threads  per process; more than one makes processes fight for the same cores
+    waiting_batches  workers hold while any member has so many batches waiting for its learner
+    silent_after_s  a process that shows no sign of life for so long is killed and restarted
+    max_restarts within restart_window_s  more deaths of a learner make its members fail, more deaths of the sampling plane end the run
+    """
+
+    placement: Literal["auto", "serial", "inline", "central"] = "auto"
+    workers: PositiveInt | Literal["auto"] = "auto"
+    servers: PositiveInt = 1
+    learners: Annotated[int, Field(ge=0)] = 1
+    groups: PositiveInt = 2
+    inference_device: Device = "auto"
+    learner_device: Device = "auto"
+    queues: Literal["auto", "faster_fifo", "sockets"] = "auto"
     torch_threads: PositiveInt = 1
+    waiting_batches: PositiveInt = 2
+    silent_after_s: PositiveFloat = 5.0
+    max_restarts: Annotated[int, Field(ge=0)] = 10
+    restart_window_s: PositiveFloat = 600.0
 
 
 class RunConfig(Section):
