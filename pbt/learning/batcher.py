@@ -1,6 +1,7 @@
 """Full slots of one role -> batches of one policy. Refuses rows whose generation is over."""
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
 
 class Batcher:
-    """The queue of one learner: owns FULL slots until their batch is taken or refused."""
+    """The queue of one learner: owns FULL slots until they are taken or refused."""
 
     def __init__(self, slab: Slab, role: int, batch_slots: int) -> None:
         self._slab, self._role, self._batch_slots = slab, role, batch_slots
@@ -29,26 +30,48 @@ class Batcher:
     def add(self, full: SlotFull, generation: int, refuse: str = "") -> list[RolloutPermit]:
         """Queue a slot; one of an old generation, or with a reason to `refuse` it, goes straight back and its rows are counted."""
         if full.generation != generation or refuse:
-            return [self._refuse(full, refuse or "generation")]
+            return self._refuse([full], refuse or "generation")
         self._queue.append(full)
         return []
+
+    def take(self) -> list[SlotFull] | None:
+        """The slots of the next batch, oldest first, or None while there are too few. They are the caller's until permitted or requeued."""
+        if len(self._queue) < self._batch_slots:
+            return None
+        return [self._queue.popleft() for _ in range(self._batch_slots)]
+
+    def requeue(self, fulls: Sequence[SlotFull]) -> None:
+        """Put slots of `take` that were not trained on back in front, in their order."""
+        self._queue.extendleft(reversed(fulls))
+
+    def permits(self, fulls: Sequence[SlotFull]) -> list[RolloutPermit]:
+        """What gives these slots back to their workers."""
+        return [RolloutPermit(self._role, full.slot, full.generation, 0) for full in fulls]
+
+    def rows(self, fulls: Sequence[SlotFull]) -> int:
+        """Valid rows of these slots."""
+        return int(self._slab.column["valid"][[full.slot for full in fulls]].sum())
 
     def discard(self, reason: str) -> list[RolloutPermit]:
         """Give every waiting slot back untrained."""
         queue, self._queue = self._queue, deque()
-        return [self._refuse(full, reason) for full in queue]
+        return self._refuse(queue, reason)
 
-    def take(self) -> tuple[Batch, list[RolloutPermit]] | None:
-        """The next batch (copied out of the slab) and the slots it frees, or None while there are too few."""
-        if len(self._queue) < self._batch_slots:
-            return None
-        taken = [self._queue.popleft() for _ in range(self._batch_slots)]
-        batch = gather(self._slab, np.array([full.slot for full in taken]))
-        return batch, [RolloutPermit(self._role, full.slot, full.generation, 0) for full in taken]
+    def drop_stale(self, version: int, max_lag: int) -> list[RolloutPermit]:
+        """Give back waiting slots whose oldest valid row was acted more than max_lag optimiser steps before `version`, the learner's."""
+        if not self._queue:
+            return []
+        slots = list(self.waiting)
+        column = self._slab.column
+        oldest = column["version"][slots].min(axis=1, where=column["valid"][slots], initial=version)
+        stale = [full for full, acted in zip(self._queue, oldest, strict=True) if version - acted > max_lag]
+        self._queue = deque(full for full, acted in zip(self._queue, oldest, strict=True) if version - acted <= max_lag)
+        return self._refuse(stale, "stale")
 
-    def _refuse(self, full: SlotFull, reason: str) -> RolloutPermit:
-        self.dropped[reason] += int(self._slab.column["valid"][full.slot].sum())
-        return RolloutPermit(self._role, full.slot, full.generation, 0)
+    def _refuse(self, fulls: Sequence[SlotFull], reason: str) -> list[RolloutPermit]:
+        if fulls:
+            self.dropped[reason] += self.rows(fulls)
+        return self.permits(fulls)
 
     def state(self) -> JsonState:
         return {"queue": [list(full) for full in self._queue], "dropped": dict(self.dropped)}
