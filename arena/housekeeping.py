@@ -9,12 +9,13 @@ from arena.league.database import League
 from arena.league.retention import anchors, mark_weights_removed
 from arena.league.standings import best_standing, standings
 from arena.sink import TrainingSink
-from arena.snapshots import FileSnapshotStore, plan_retention
+from arena.snapshots import plan_retention
 from pbt.checkpoints import write_checkpoint
 from pbt.errors import CheckpointError, PbtError
 from pbt.records import Event
 from pbt.runtime.cut import take_cut
 from pbt.runtime.serial import SerialEngine
+from pbt.snapshots import FileSnapshotStore
 
 # A checkpoint on the way is rather put off than waited for; the last one is worth waiting for.
 DRAIN_TIMEOUT_S, LAST_DRAIN_TIMEOUT_S = 2.0, 30.0

@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from arena.players import ResolvedPlayer
-from arena.snapshots import FileSnapshotStore
 from pbt.config.schema import ModelConfig
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.scripted import random_act
@@ -17,6 +16,7 @@ from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import load_model_weights
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import RoleLayout, Slab, role_layout
 

@@ -23,7 +23,6 @@ from arena.metrics import MetricsWriter
 from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
-from arena.snapshots import FileSnapshotStore
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import HYPERPARAMETERS, changes, diff_shapes
@@ -36,6 +35,7 @@ from pbt.records import Event
 from pbt.runtime.assembly import assemble
 from pbt.runtime.cut import restore_cut, weights_digest
 from pbt.runtime.serial import SerialEngine
+from pbt.snapshots import FileSnapshotStore
 
 LOOK_EVERY_S = 0.25
 FLUSH_EVERY_S = 1.0

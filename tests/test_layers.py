@@ -35,7 +35,8 @@ PARTS = {
     "sampling": WIRES,
     "learning": WIRES,
     "population": WIRES | {"learning", "sampling"},
-    "runtime": WIRES | {"learning", "sampling", "population", "checkpoints", "telemetry"},
+    "snapshots": {"errors", "models"},
+    "runtime": WIRES | {"learning", "sampling", "population", "checkpoints", "snapshots", "telemetry"},
 }
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.

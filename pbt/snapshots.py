@@ -1,0 +1,94 @@
+"""Frozen weights on disk, named by the SHA-256 of their file."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from torch import Tensor
+
+from pbt.errors import SnapshotError
+from pbt.models.weights import from_bytes, to_bytes
+
+SUFFIX = ".safetensors"
+PART_SUFFIX = ".part"
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class FileSnapshotStore:
+    """One file per snapshot in one folder; a file is whole or absent. Many processes may read; one writes (the holder of the population's lock)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
+        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut. Equal weights and metadata give the same id.
+
+        Raises: SnapshotError when the disk refuses.
+        """
+        content = to_bytes(weights, metadata)
+        snapshot_id = hashlib.sha256(content).hexdigest()
+        path = self.path(snapshot_id)
+        if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
+            return snapshot_id, len(content)
+        aside = path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+            self._sync_folder()
+        except OSError as error:
+            raise SnapshotError(f"{path}: could not be written: {error}; free space or make the folder writable, then resume") from error
+        return snapshot_id, len(content)
+
+    def load(self, snapshot_id: str) -> dict[str, Tensor]:
+        """The tensors by name, on the CPU. Raises: SnapshotError when missing or damaged."""
+        path = self.path(snapshot_id)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
+        found = hashlib.sha256(content).hexdigest()
+        if found != snapshot_id:
+            problem = f"{len(content)} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
+            raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
+        return from_bytes(content, str(path))[0]
+
+    def path(self, snapshot_id: str) -> Path:
+        """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""
+        if not _ID.fullmatch(snapshot_id):
+            raise SnapshotError(f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; `arena league` lists ids")
+        return self.folder / f"{snapshot_id}{SUFFIX}"
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes by id of everything stored, by name."""
+        files = sorted(path for path in self.folder.glob(f"*{SUFFIX}") if _ID.fullmatch(path.name.removesuffix(SUFFIX)))
+        return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
+
+    def remove(self, snapshot_ids: Iterable[str]) -> int:
+        """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan that was cut short is simply run again."""
+        freed = 0
+        for path in {self.path(snapshot_id) for snapshot_id in snapshot_ids}:
+            if path.exists():
+                freed += path.stat().st_size
+                path.unlink()
+        if freed:
+            self._sync_folder()
+        return freed
+
+    def remove_leftovers(self) -> None:
+        """Delete what a killed writer left half-written. Only for the holder of the population's lock: another process' file may still be growing."""
+        for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
+            path.unlink()
+
+    def _sync_folder(self) -> None:
+        """A rename or removal survives a power cut only once its folder is synced."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
