@@ -183,7 +183,7 @@ class RuntimeConfig(Section):
     torch_threads  per process; more than one makes processes fight for the same cores
     waiting_batches  workers hold while any member has so many batches waiting for its learner
     silent_after_s  a process that shows no sign of life for so long is killed and restarted
-    max_restarts within restart_window_s  more deaths of a learner make its members fail, more deaths of the sampling plane end the run
+    max_restarts    in a row without an update in between; then the members of a learner fail, and a sampling plane ends the run
     """
 
     placement: Literal["auto", "serial", "inline", "central"] = "auto"
@@ -197,8 +197,7 @@ class RuntimeConfig(Section):
     torch_threads: PositiveInt = 1
     waiting_batches: PositiveInt = 2
     silent_after_s: PositiveFloat = 5.0
-    max_restarts: Annotated[int, Field(ge=0)] = 10
-    restart_window_s: PositiveFloat = 600.0
+    max_restarts: Annotated[int, Field(ge=0)] = 5
 
 
 class RunConfig(Section):

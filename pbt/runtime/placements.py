@@ -1,0 +1,116 @@
+"""The placements, as tables: which process hosts which components."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pbt.config.schema import RunConfig
+
+TABLES_PER_WORKER = 128
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A member's learner, or its `index`-th part of `shards` where several processes share one member. Shard 0 publishes."""
+
+    member: str
+    index: int = 0
+    shards: int = 1
+
+
+@dataclass(frozen=True)
+class ProcessPlan:
+    """One process and what it hosts.
+
+    groups  global table numbers, a tuple per group that is stepped at a time
+    local   its tables are acted for in the process itself, else by the servers
+    serves  it is server number so much: it acts for the policies p with p % servers == serves; None: it is none
+    trains  the learners it hosts
+    """
+
+    name: str
+    groups: tuple[tuple[int, ...], ...] = ()
+    local: bool = False
+    serves: int | None = None
+    trains: tuple[Shard, ...] = ()
+
+    @property
+    def in_plane(self) -> bool:
+        """Part of the sampling plane, which dies and is started again as a whole; else a fault domain of its own."""
+        return bool(self.groups) or self.serves is not None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """For people."""
+        learner = ("learner " + " ".join(shard.member for shard in self.trains),) if self.trains else ()
+        return ("worker",) * bool(self.groups) + ("server",) * (self.serves is not None) + learner
+
+
+def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
+    """Every "auto" that decides what is built, decided. cores: usable ones; cuda: a device is there.
+
+    Of the result only `sampling.environments` belongs into a stored configuration: processes are chosen anew at every start.
+    """
+    runtime, sampling = config.runtime, config.sampling
+    placement = ("central" if cuda else "inline") if runtime.placement == "auto" else runtime.placement
+    # The servers of "central" need a core as well.
+    workers = max(1, cores - (placement == "central")) if runtime.workers == "auto" else runtime.workers
+    if placement == "serial":
+        workers = 1
+    environments = TABLES_PER_WORKER * workers if sampling.environments == "auto" else sampling.environments
+    resolved = runtime.model_copy(update={"placement": placement, "workers": min(workers, environments)})
+    return config.model_copy(update={"runtime": resolved, "sampling": sampling.model_copy(update={"environments": environments})})
+
+
+def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
+    """The processes of a resolved configuration besides the main one; none for "serial"."""
+    return {"serial": _serial, "inline": _inline, "central": _central}[config.runtime.placement](config, tuple(members))
+
+
+def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+    return ()
+
+
+def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+    """One process per core that acts and learns; every member has one owner, or one shard in each of several where members are fewer than workers."""
+    workers = worker_count(config)
+    tables = split(range(table_count(config)), workers)
+    return tuple(ProcessPlan(f"worker-{w}", (tables[w],), local=True, trains=_owned(members, w, workers)) for w in range(workers))
+
+
+def _owned(members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
+    if len(members) >= workers:
+        return tuple(Shard(member) for member in members[worker::workers])
+    place = worker % len(members)
+    return (Shard(members[place], worker // len(members), len(range(place, workers, len(members)))),)
+
+
+def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
+    """Workers, servers and learners apart; without processes for learners the servers' host them."""
+    runtime = config.runtime
+    workers, servers, learners = worker_count(config), min(runtime.servers, len(members)), min(runtime.learners, len(members))
+    groups = [tuple(part for part in split(tables, runtime.groups) if part) for tables in split(range(table_count(config)), workers)]
+    trained = [tuple(Shard(member) for member in members[i :: learners or servers]) for i in range(learners or servers)]
+    return (
+        *(ProcessPlan(f"worker-{w}", groups[w]) for w in range(workers)),
+        *(ProcessPlan(f"server-{s}", serves=s, trains=() if learners else trained[s]) for s in range(servers)),
+        *(ProcessPlan(f"learner-{i}", trains=trained[i]) for i in range(learners)),
+    )
+
+
+def split(tables: Sequence[int], parts: int) -> list[tuple[int, ...]]:
+    """Into even parts; neighbours stay together, since those of a seat block should share a batch."""
+    edges = [len(tables) * part // parts for part in range(parts + 1)]
+    return [tuple(tables[start:stop]) for start, stop in itertools.pairwise(edges)]
+
+
+def worker_count(config: RunConfig) -> int:
+    workers = config.runtime.workers
+    assert workers != "auto", "resolve() comes first"
+    return workers
+
+
+def table_count(config: RunConfig) -> int:
+    environments = config.sampling.environments
+    assert environments != "auto", "resolve() comes first"
+    return environments
