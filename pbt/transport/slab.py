@@ -1,9 +1,11 @@
 """THE table of every shared tensor: name, shape, dtype, who writes it, and its poison.
 
 One slab per role. A slot is one index of the first axis: T rows of one agent's experience and a bootstrap row (DECISIONS 1). Observations never
-travel in a message; slot numbers do. Poison stands wherever nothing was written, so a row read too early shows.
+travel in a message; slot numbers do. Poison stands wherever nothing was written since the slot was opened, so a row read
+too early shows.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from pbt.envs.contract import Role
 from pbt.envs.spaces import ActionCodec, Leaf, ObservationCodec
+from pbt.transport.memory import Region, aligned
 
 Rows = Literal["T", "T+1", "slot"]
 
@@ -84,18 +87,43 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
     )
 
 
-class Slab:
-    """The tensors of one role. `column[name]` is a numpy array over memory that may be shared."""
+def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, ...]:
+    """Shape of one column of a slab with so many slots."""
+    rows = {"T": (layout.rollout_steps,), "T+1": (layout.rollout_steps + 1,), "slot": ()}[column.rows]
+    return (slots, *rows, *column.shape)
 
-    def __init__(self, layout: RoleLayout, slots: int) -> None:
+
+def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]:
+    """(byte offset of every column in shared memory, bytes of the whole slab); columns start at cache lines."""
+    offsets, end = {}, 0
+    for column in slab_table(layout):
+        offsets[column.name] = aligned(end)
+        end = offsets[column.name] + math.prod(column_shape(layout, column, slots)) * column.dtype.itemsize
+    return offsets, aligned(end)
+
+
+def slab_bytes(layout: RoleLayout, slots: int) -> int:
+    """How large a region a slab needs."""
+    return column_offsets(layout, slots)[1]
+
+
+class Slab:
+    """The tensors of one role. `column[name]` is a numpy array over private or shared memory.
+
+    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses cost nothing and an attaching process destroys
+    nothing: whoever opens a slot poisons it first (`RowWriter.open`).
+    """
+
+    def __init__(self, layout: RoleLayout, slots: int, region: Region | None = None) -> None:
         self.layout = layout
         self.slots = slots
         self.table = slab_table(layout)
-        self.column: dict[str, NDArray[Any]] = {c.name: np.full(self._shape(c), c.poison, dtype=c.dtype) for c in self.table}
-
-    def _shape(self, column: Column) -> tuple[int, ...]:
-        rows = {"T": (self.layout.rollout_steps,), "T+1": (self.layout.rollout_steps + 1,), "slot": ()}[column.rows]
-        return (self.slots, *rows, *column.shape)
+        self.region = region
+        if region is None:
+            self.column: dict[str, NDArray[Any]] = {c.name: np.full(column_shape(layout, c, slots), c.poison, dtype=c.dtype) for c in self.table}
+        else:
+            offsets, _ = column_offsets(layout, slots)
+            self.column = {c.name: region.array(c.dtype, column_shape(layout, c, slots), offsets[c.name]) for c in self.table}
 
     @property
     def nbytes(self) -> int:

@@ -1,0 +1,172 @@
+"""Messages over one socket between two processes. The end of the stream is how a process learns that the other one is gone."""
+
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pbt.errors import EngineError
+
+_LENGTH = struct.Struct("<I")
+# Nothing that travels comes near it: a longer frame is a damaged stream.
+_LONGEST_FRAME_BYTES = 1 << 30
+_READ_BYTES = 1 << 18
+# So much is taken in one `receive`, so that one busy peer cannot keep its reader from the others.
+_MOST_READS = 64
+
+
+class PeerGone(EngineError):
+    """The process at the other end has closed its socket, as every process does that ends."""
+
+
+class MessageCodec(Protocol):
+    """One direction: `pbt.transport.wire.Wire`."""
+
+    def encode(self, message: Any) -> bytes: ...
+
+    def decode(self, payload: memoryview) -> Any: ...
+
+
+def channel_pair() -> tuple[socket.socket, socket.socket]:
+    """The two ends of a stream; close-on-exec. Close one's own copy of an end that was handed to a child, else its death is never seen."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+
+
+class Channel:
+    """One end. `send` may be called from any thread, everything else from one thread.
+
+    blocking_send=True   a child: `send` returns when the system has taken the message, and raises after `deadline_s` without that
+    blocking_send=False  the main process: `send` never waits and never fails; what the peer does not take stays in the outbox (`pending` bytes)
+                         until `flush`. To a dead peer it sends nothing, and `receive` tells.
+    """
+
+    def __init__(
+        self, sock: socket.socket, outgoing: MessageCodec, incoming: MessageCodec, *, blocking_send: bool = True, deadline_s: float = 30.0
+    ) -> None:
+        # Games' own subprocesses must not keep the stream open after this process.
+        sock.set_inheritable(False)
+        sock.setblocking(False)
+        self._socket = sock
+        self._outgoing, self._incoming = outgoing, incoming
+        self._blocking, self._deadline_s = blocking_send, deadline_s
+        self._lock = threading.Lock()
+        self._outbox = bytearray()
+        self._inbox = bytearray()
+        self._unsendable: str | None = None
+        self._ended = False
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Close this end; the peer sees the end of the stream."""
+        self._socket.close()
+
+    @property
+    def pending(self) -> int:
+        """Bytes that wait for `flush`."""
+        return len(self._outbox)
+
+    def send(self, message: Any) -> None:
+        self.send_many((message,))
+
+    def send_many(self, messages: Sequence[Any]) -> None:
+        """Send in one system call, if the peer takes it at once.
+
+        Raises EngineError when a message cannot travel (then none of them is sent) and, if blocking, PeerGone or EngineError past the deadline.
+        """
+        frames = bytearray()
+        for message in messages:
+            payload = self._outgoing.encode(message)
+            if len(payload) > _LONGEST_FRAME_BYTES:
+                raise EngineError(f"message {type(message).__name__} of {len(payload)} bytes; expected at most {_LONGEST_FRAME_BYTES}")
+            frames += _LENGTH.pack(len(payload)) + payload
+        with self._lock:
+            if self._unsendable is None:
+                self._outbox += frames
+                self._drain()
+            if self._blocking:
+                self._drain_until(time.monotonic() + self._deadline_s)
+
+    def flush(self) -> bool:
+        """Send what can be sent without waiting. True: nothing is pending (or the peer is gone, and nothing ever will be)."""
+        with self._lock:
+            self._drain()
+            return not self._outbox
+
+    def _drain(self) -> None:
+        """Give the system what it takes; a peer that is gone empties the outbox."""
+        try:
+            while self._outbox:
+                sent = self._socket.send(self._outbox)
+                del self._outbox[:sent]
+        except BlockingIOError:
+            return
+        except (BrokenPipeError, ConnectionResetError):
+            self._unsendable = "the process at the other end is gone"
+            self._outbox.clear()
+
+    def _drain_until(self, deadline_s: float) -> None:
+        poll = select.poll()
+        poll.register(self._socket, select.POLLOUT)
+        while self._outbox and self._unsendable is None:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                # A part of a frame may be under way, so nothing can follow it.
+                self._unsendable = f"the process at the other end took nothing for {self._deadline_s:g} s"
+                self._outbox.clear()
+                raise EngineError(f"channel: {self._unsendable}; it is blocked or stopped")
+            poll.poll(left_s * 1000)
+            self._drain()
+        if self._unsendable is not None:
+            raise PeerGone(f"channel: {self._unsendable}")
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether there is something to receive, an end included, within so many seconds."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(max(timeout_s, 0.0) * 1000))
+
+    def receive(self) -> list[Any]:
+        """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and everything it had sent was returned before."""
+        if not self._ended:
+            self._read()
+        messages = self._parse()
+        if self._ended and not messages:
+            cut = f", in the middle of a message ({len(self._inbox)} bytes of it came)" if self._inbox else ""
+            raise PeerGone(f"channel: the process at the other end is gone{cut}")
+        return messages
+
+    def _read(self) -> None:
+        try:
+            for _ in range(_MOST_READS):
+                part = self._socket.recv(_READ_BYTES)
+                if not part:
+                    self._ended = True
+                    return
+                self._inbox += part
+                if len(part) < _READ_BYTES:
+                    return
+        except BlockingIOError:
+            return
+        except ConnectionResetError:  # it died with messages of ours unread
+            self._ended = True
+
+    def _parse(self) -> list[Any]:
+        messages, start = [], 0
+        with memoryview(self._inbox) as view:
+            while len(view) - start >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(view, start)
+                if length > _LONGEST_FRAME_BYTES:
+                    raise EngineError(f"channel: a frame of {length} bytes; expected at most {_LONGEST_FRAME_BYTES}: the stream is damaged")
+                stop = start + _LENGTH.size + length
+                if len(view) < stop:
+                    break
+                with view[start + _LENGTH.size : stop] as payload:
+                    messages.append(self._incoming.decode(payload))
+                start = stop
+        del self._inbox[:start]
+        return messages

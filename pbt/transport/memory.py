@@ -1,0 +1,96 @@
+"""Anonymous shared memory: a memfd, so nothing has a name in the file system and nothing is left behind by a killed process."""
+
+import fcntl
+import mmap
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pbt.errors import EngineError
+
+# Parts of a region start at cache lines, so that two writers never share one, and every dtype is aligned.
+ALIGNMENT_BYTES = 64
+
+
+def aligned(offset: int) -> int:
+    """The first multiple of ALIGNMENT_BYTES that is not below `offset`."""
+    return -(-offset // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+
+
+_order = threading.Lock()
+
+
+def fence() -> None:
+    """No store or load moves from one side of this call to the other, as other processes see it.
+
+    One acquire-release pair lets its neighbours meet inside; between two of them nothing passes. x86 keeps stores in order anyway, ARM does not.
+    """
+    for _ in range(2):
+        with _order:
+            pass
+
+
+class Region:
+    """Memory that other processes attach to by descriptor. Pages are zero, and cost nothing until they are touched.
+
+    fd      close-on-exec here; name it in `pass_fds` of a child, which attaches by the same number
+    size    in bytes, sealed: no process can shrink it under another
+    buffer  the mapping; it lives as long as an array over it does, whatever became of the region
+    """
+
+    def __init__(self, fd: int, size: int) -> None:
+        self.fd = fd
+        self.size = size
+        self.buffer = mmap.mmap(fd, size)
+
+    @classmethod
+    def create(cls, name: str, size: int) -> Self:
+        """name: for people who read /proc/PID/maps. Raises EngineError when size is not positive or the system gives none."""
+        if size <= 0:
+            raise EngineError(f"shared memory {name!r}: found a size of {size} bytes; expected at least one")
+        try:
+            fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        except OSError as error:
+            raise EngineError(f"shared memory {name!r}: no descriptor ({error.strerror}); raise the limit of open files") from error
+        try:
+            os.ftruncate(fd, size)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+            return cls(fd, size)
+        except OSError as error:
+            os.close(fd)
+            raise EngineError(f"shared memory {name!r}: no {size} bytes ({error.strerror}); use fewer environments or members") from error
+
+    @classmethod
+    def attach(cls, fd: int, size: int) -> Self:
+        """Use the region that came as descriptor `fd` and own that descriptor. Raises EngineError when it is not of this size."""
+        try:
+            found = os.fstat(fd).st_size
+        except OSError as error:
+            raise EngineError(f"shared memory at descriptor {fd}: {error.strerror}; expected a region of {size} bytes") from error
+        if found != size:
+            raise EngineError(f"shared memory at descriptor {fd}: found {found} bytes; expected {size}")
+        os.set_inheritable(fd, False)
+        return cls(fd, size)
+
+    def array(self, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
+        """A view of the memory from byte `offset` on. Raises EngineError when it does not fit."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        end = offset + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        if offset < 0 or end > self.size:
+            raise EngineError(f"bytes {offset} to {end} were asked of shared memory of {self.size} bytes")
+        return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
+
+    def close(self) -> None:
+        """Close the descriptor. The memory goes when the last array over it does, here and in other processes."""
+        if self.fd < 0:
+            return
+        os.close(self.fd)
+        self.fd = -1
+        try:
+            self.buffer.close()
+        except BufferError:  # arrays still look at it; the mapping goes with them
+            return
