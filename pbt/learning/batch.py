@@ -1,9 +1,15 @@
 """What a learner trains on: [T, B] tensors of one policy, time first."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
+
+from pbt.transport.slab import OBSERVATION_PREFIX
+
+# The one tensor without a time axis.
+_INITIAL_STATE = "initial_state"
 
 
 @dataclass(frozen=True)
@@ -49,18 +55,20 @@ class Batch:
 
     def select(self, slots: Tensor) -> "Batch":
         """The sub-batch of these slots ([b] int64)."""
-        return Batch(
-            observations={name: leaf[:, slots] for name, leaf in self.observations.items()},
-            mask=self.mask[:, slots],
-            episode_start=self.episode_start[:, slots],
-            valid=self.valid[:, slots],
-            rewards=self.rewards[:, slots],
-            terminated=self.terminated[:, slots],
-            truncated=self.truncated[:, slots],
-            tics=self.tics[:, slots],
-            actions=self.actions[:, slots],
-            log_prob=self.log_prob[:, slots],
-            value=self.value[:, slots],
-            version=self.version[:, slots],
-            initial_state=self.initial_state[slots],
-        )
+        tensors = {name: tensor[:, slots] for name, tensor in self.tensors().items() if name != _INITIAL_STATE}
+        return Batch.of(tensors | {_INITIAL_STATE: self.initial_state[slots]})
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device. Batches out of a slab are gathered for their device at once, by `BatchGatherer`."""
+        return Batch.of({name: tensor.to(device) for name, tensor in self.tensors().items()})
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every tensor under the name of its slab column."""
+        leaves = {OBSERVATION_PREFIX + name: leaf for name, leaf in self.observations.items()}
+        return leaves | {field.name: getattr(self, field.name) for field in fields(self) if field.name != "observations"}
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> "Batch":
+        """From `tensors()`."""
+        observations = {name.removeprefix(OBSERVATION_PREFIX): leaf for name, leaf in tensors.items() if name.startswith(OBSERVATION_PREFIX)}
+        return cls(observations, **{field.name: tensors[field.name] for field in fields(cls) if field.name != "observations"})

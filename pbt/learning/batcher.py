@@ -1,17 +1,20 @@
 """Full slots of one role -> batches of one policy. Refuses rows whose generation is over."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from pbt.learning.batch import Batch
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+from pbt.transport.staging import Form
+
+# Columns of the slab that say whose rows these are, or belong to acting.
+_NOT_TRAINED_ON = ("origin", "policy", "live_state")
 
 
 class Batcher:
@@ -82,33 +85,33 @@ class Batcher:
 
 
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
-    """Copy slots into a time-major batch. Poison is replaced by zero where nothing may be read: row T behind an ended episode."""
-    column = slab.column
+    """Copy slots into a time-major batch on the CPU. Poison is replaced where nothing may be read: row T behind an ended episode."""
+    arrays = {name: np.empty(form.shape, form.dtype) for name, form in batch_forms(slab, len(slots)).items()}
+    gather_into(arrays, slab, slots)
+    return Batch.of({name: torch.from_numpy(array) for name, array in arrays.items()})
 
-    def time_major(name: str) -> Tensor:
-        array: NDArray[Any] = column[name][slots]
-        return torch.from_numpy(np.ascontiguousarray(array.swapaxes(0, 1)))
 
-    observations = {leaf.name: time_major(OBSERVATION_PREFIX + leaf.name) for leaf in slab.layout.leaves}
-    valid, terminated = time_major("valid"), time_major("terminated")
-    unread = ~(valid[-1] & ~terminated[-1])
-    for leaf in observations.values():
-        leaf[-1, unread] = 0
-    mask, episode_start = time_major("mask"), time_major("episode_start")
-    mask[-1, unread] = True
-    episode_start[-1, unread] = True
-    return Batch(
-        observations=observations,
-        mask=mask,
-        episode_start=episode_start,
-        valid=valid,
-        rewards=time_major("rewards"),
-        terminated=terminated,
-        truncated=time_major("truncated"),
-        tics=time_major("tics"),
-        actions=time_major("actions"),
-        log_prob=time_major("log_prob"),
-        value=time_major("value"),
-        version=time_major("version"),
-        initial_state=torch.from_numpy(column["initial_state"][slots]),
-    )
+def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
+    """The arrays of a batch of so many slots, by column: time first."""
+    columns = (column for column in slab.table if column.name not in _NOT_TRAINED_ON)
+    rows = {column.name: () if column.rows == "slot" else (slab.column[column.name].shape[1],) for column in columns}
+    return {name: Form((*lead, slots, *slab.column[name].shape[1 + len(lead) :]), slab.column[name].dtype) for name, lead in rows.items()}
+
+
+def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
+    """Fill the arrays of `batch_forms`."""
+    for name, array in arrays.items():
+        column = slab.column[name]
+        if name == "initial_state":
+            array[...] = column[slots]
+            continue
+        rows = column.shape[1]
+        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise".
+        places = slots * rows + np.arange(rows)[:, None]
+        np.take(column.reshape(-1, *column.shape[2:]), places, axis=0, out=array, mode="clip")
+    unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
+    for name, array in arrays.items():
+        if name.startswith(OBSERVATION_PREFIX):
+            array[-1, unread] = 0
+    arrays["mask"][-1, unread] = True
+    arrays["episode_start"][-1, unread] = True

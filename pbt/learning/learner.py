@@ -23,6 +23,7 @@ from pbt.models.distributions import joint_entropy, joint_log_prob, log_probabil
 from pbt.models.policy_model import PolicyModel
 from pbt.models.weights import check_shapes
 from pbt.seeding import Key, generator
+from pbt.transport.staging import to_host
 
 MAX_SKIPS_IN_A_ROW = 10
 _MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
@@ -46,8 +47,9 @@ class Learner:
         key: tuple[Key, ...],
         stop_at_frames: int | None = None,
     ) -> None:
-        """reward_terms: the last axis of Batch.rewards. key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors.
+        """model: on the device to train on. reward_terms: the last axis of Batch.rewards.
 
+        key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors.
         stop_at_frames: where `config.anneal_to` is reached; None: nothing is annealed.
         """
         if not key or not isinstance(key[0], int):
@@ -62,6 +64,11 @@ class Learner:
         self.set_hyperparams(hyperparams)
 
     @property
+    def device(self) -> torch.device:
+        """Where the model is, and where batches must be."""
+        return self.model.heads.weight.device
+
+    @property
     def member(self) -> str:
         return "/".join(str(part) for part in self._key[1])
 
@@ -73,7 +80,7 @@ class Learner:
             raise EngineError(f"{found}; expected a weight for {', '.join(missing)} as well")
         self.hyperparams = hyperparams
         weights = [hyperparams.shaping[term] * self.config.reward_scale for term in self._terms]
-        self._shaping = torch.tensor(weights, device=self.model.heads.weight.device)
+        self._shaping = torch.tensor(weights, device=self.device)
 
     def annealed(self, full: float) -> float:
         """What is in force now of a value that shrinks with the member's clock."""
@@ -115,7 +122,7 @@ class Learner:
                 yield batch
                 continue
             order = torch.from_numpy(generator(self._key[0], *self._key[1], "shuffle", begun, epoch).permutation(batch.slots))
-            yield from (batch.select(slots) for slots in order.tensor_split(parts))
+            yield from (batch.select(slots) for slots in order.to(batch.valid.device).tensor_split(parts))
 
     def gradients(self, batch: Batch, reducer: Reducer | None = None) -> tuple[Tensor, float]:
         """(gradient, weight) of this shard: [parameters] float32, the gradient of the loss SUMMED over its valid steps, and their number.
@@ -197,10 +204,14 @@ class Learner:
             statistics.merge(reducer.sum(statistics.sums(part.numbers(seen))))
 
     def state(self) -> dict[str, Tensor]:
-        """A copy of everything but config and hyperparameters: weights, normaliser, moments, clocks. Loaded, it continues bit for bit."""
-        clocks = torch.tensor([self.version, self.frames, self.skipped, self._skips_in_a_row])
-        model = {_MODEL + name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        return {**model, **{_ADAM + name: tensor for name, tensor in self._adam.state().items()}, _CLOCKS: clocks}
+        """Everything but config and hyperparameters, copied to the CPU: weights, normaliser, moments, clocks. Loaded, it continues bit for bit."""
+        return to_host(self.tensors())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What `state` copies, on the learner's device: the next update changes it. For a reader that copies at once, as publishing does."""
+        clocks = torch.tensor([self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device)
+        model = {_MODEL + name: tensor for name, tensor in self.model.state_dict().items()}
+        return {**model, **{_ADAM + name: tensor for name, tensor in self._adam.tensors().items()}, _CLOCKS: clocks}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Continue from `state()`. Raises SnapshotError naming what does not fit."""
@@ -209,7 +220,7 @@ class Learner:
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
         """PBT's copy: weights, normaliser statistics and optimiser moments of another member's `state()`; the clocks stay one's own."""
-        check_shapes(self.state(), state, f"state for the learner of {self.member}")
+        check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
         self.model.load_state_dict({name.removeprefix(_MODEL): tensor for name, tensor in state.items() if name.startswith(_MODEL)})
         self._adam.load_state({name.removeprefix(_ADAM): tensor for name, tensor in state.items() if name.startswith(_ADAM)})
         self._skips_in_a_row = 0

@@ -36,11 +36,11 @@ class FlatAdam:
         self._flat.grad = gradient
         self._adam.step()
 
-    def state(self) -> dict[str, Tensor]:
-        """A copy of the moments and the step count."""
-        return {name: value.detach().clone() for name, value in self._adam.state[self._flat].items()}
+    def tensors(self) -> dict[str, Tensor]:
+        """The moments and the step count; the next step changes them."""
+        return dict(self._adam.state[self._flat])
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Take over `state()` of an optimiser over the same parameters."""
+        """Take over a copy of `tensors()` of an optimiser over the same parameters."""
         for name, value in self._adam.state[self._flat].items():
             value.copy_(state[name])

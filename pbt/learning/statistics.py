@@ -49,8 +49,9 @@ class LagSums(NamedTuple):
 def lag_sums(batch: Batch, version: int) -> LagSums:
     """Frames, rows and policy lag of one shard at learner version `version`."""
     lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
-    vector = torch.tensor([batch.frames, int(batch.valid.sum()), int(lags.sum())], dtype=torch.float64)
-    return LagSums(vector, int(lags.max()))
+    # One copy from the device for all of them.
+    frames, rows, lag, largest = torch.stack([torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]).tolist()
+    return LagSums(torch.tensor([frames, rows, lag], dtype=torch.float64), largest)
 
 
 @dataclass(frozen=True)

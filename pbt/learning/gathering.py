@@ -1,0 +1,127 @@
+"""Full slots -> batches on the learner's device, while the learner is busy with the batch before."""
+
+import queue
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from pbt.errors import EngineError
+from pbt.learning.batch import Batch
+from pbt.learning.batcher import batch_forms, gather, gather_into
+from pbt.transport.slab import Slab
+from pbt.transport.staging import CPU, staging_for
+
+
+class _Work(NamedTuple):
+    member: str
+    role: int
+    slots: tuple[int, ...]
+
+
+class _Gathered(NamedTuple):
+    """batch: or what went wrong; arrived: on CUDA, when the copy to the device is complete."""
+
+    batch: Batch | Exception
+    arrived: torch.cuda.Event | None
+
+
+class BatchGatherer:
+    """Copies slots into batches, in the order asked; `on_gathered(member)` is called as soon as the slots may be filled again.
+
+    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to the device runs on a stream of its own, beside the learner's.
+    """
+
+    def __init__(
+        self,
+        slabs: Sequence[Slab],
+        device: torch.device = CPU,
+        *,
+        background: bool = True,
+        on_gathered: Callable[[str], None] = lambda member: None,
+    ) -> None:
+        """slabs: by role."""
+        self._slabs, self._device, self._on_gathered = tuple(slabs), device, on_gathered
+        self._staging = staging_for(device)
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._ready: defaultdict[str, deque[_Gathered]] = defaultdict(deque)
+        self._asked: defaultdict[str, int] = defaultdict(int)
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._copy_all, name="gatherer", daemon=True) if background else None
+        if self._thread is not None:
+            self._thread.start()
+
+    def gather(self, member: str, role: int, slots: Sequence[int]) -> None:
+        """Copy these slots of the role into the member's next batch."""
+        self._asked[member] += 1
+        work = _Work(member, role, tuple(slots))
+        if self._thread is None:
+            self._copy(work)
+        else:
+            self._work.put(work)
+
+    def take(self, member: str, timeout_s: float = 30.0) -> Batch:
+        """The member's oldest batch, on the device, for work on the current stream. Waits until it is there.
+
+        Raises EngineError when none was asked for, when it could not be copied, or after timeout_s.
+        """
+        batch, arrived = self._next(member, timeout_s)
+        if isinstance(batch, Exception):
+            found = f"{type(batch).__name__}: {batch}"
+            raise EngineError(f"batch of {member} could not be copied: {found}; restart the learner") from batch
+        if arrived is not None:
+            stream = torch.cuda.current_stream(self._device)
+            stream.wait_event(arrived)
+            # Made on the copying stream: its memory may not be used again before this stream is done with it. One tensor stands for all.
+            batch.valid.record_stream(stream)
+        return batch
+
+    def discard(self, member: str, timeout_s: float = 30.0) -> None:
+        """Forget every batch of the member asked for so far. Raises EngineError when one is not copied after timeout_s."""
+        while self._asked[member]:
+            self._next(member, timeout_s)
+
+    def _next(self, member: str, timeout_s: float) -> _Gathered:
+        if self._asked[member] == 0:
+            raise EngineError(f"batch of {member}: found no slots given to gather; expected them before training; a bug worth reporting")
+        with self._changed:
+            ready = self._ready[member]
+            if not self._changed.wait_for(lambda: bool(ready), timeout_s):
+                raise EngineError(f"batch of {member}: found it not copied after {timeout_s:g} s; expected milliseconds; restart the learner")
+            self._asked[member] -= 1
+            return ready.popleft()
+
+    def close(self) -> None:
+        """End the thread, after what was asked before."""
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join()
+
+    def _copy_all(self) -> None:
+        while (work := self._work.get()) is not None:
+            self._copy(work)
+
+    def _copy(self, work: _Work) -> None:
+        try:
+            gathered = self._gathered(work)
+        except Exception as error:  # noqa: BLE001 - raised again by take, in the thread that can report it
+            gathered = _Gathered(error, None)
+        with self._changed:
+            self._ready[work.member].append(gathered)
+            self._changed.notify_all()
+        self._on_gathered(work.member)
+
+    def _gathered(self, work: _Work) -> _Gathered:
+        slab, slots = self._slabs[work.role], np.array(work.slots, np.int64)
+        if self._staging is None:
+            return _Gathered(gather(slab, slots), None)
+        gather_into(self._staging.stage(batch_forms(slab, len(slots))), slab, slots)
+        # On its own stream; the event says when the copy is complete.
+        with torch.cuda.stream(self._stream) if self._stream is not None else nullcontext():
+            batch = Batch.of(self._staging.send())
+            return _Gathered(batch, None if self._stream is None else self._stream.record_event())

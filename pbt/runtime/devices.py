@@ -1,0 +1,24 @@
+"""Which device a word in the configuration means on this machine."""
+
+import torch
+
+from pbt.errors import ConfigError
+from pbt.transport.staging import CPU
+
+
+def choose_device(word: str, setting: str = "runtime") -> torch.device:
+    """word: "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:N". setting: where the word stands, for the error.
+
+    Raises ConfigError when that CUDA device is not there.
+    """
+    devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if word == "cpu" or (word == "auto" and devices == 0):
+        return CPU
+    if word in ("auto", "cuda"):
+        word = "cuda:0"
+    kind, _, number = word.partition(":")
+    if kind == "cuda" and number.isdecimal() and int(number) < devices:
+        return torch.device("cuda", int(number))
+    here = "no CUDA device" if devices == 0 else ", ".join(f"cuda:{index}" for index in range(devices))
+    found = f'{setting} = "{word}": this machine has {here}'
+    raise ConfigError("the configuration", [f'{found}; expected a device of this machine; use "auto" or "cpu"'])
