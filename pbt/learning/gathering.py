@@ -33,7 +33,7 @@ class _Gathered(NamedTuple):
 class BatchGatherer:
     """Copies slots into batches, in the order asked; `on_gathered(member)` is called as soon as the slots may be filled again.
 
-    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to the device runs on a stream of its own, beside the learner's.
+    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to the device runs beside the learner's stream.
     """
 
     def __init__(

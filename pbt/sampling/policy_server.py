@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from pbt.envs.contract import ScriptedAct
 from pbt.errors import EngineError
 from pbt.models.policy_model import PolicyModel
+from pbt.models.weights import MODEL_PREFIX
 from pbt.seeding import action_uniforms
 from pbt.transport.messages import ActionRequest, ActionsReady
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+from pbt.transport.staging import CPU, Form, Staging, staging_for
 from pbt.transport.weights import PublishedWeights
 
 
@@ -22,13 +23,15 @@ class NetworkPolicy:
     """A policy with weights of its own; `published` keeps a live one fresh, None means frozen."""
 
     def __init__(self, model: PolicyModel, published: PublishedWeights | None = None) -> None:
+        """published: the learner's whole state, of which the model's part is read."""
         self.model, self.version = model, 0
         self._published, self._publications = published, -1
 
     def refresh(self) -> None:
         """Take newer weights, if there are any."""
         if self._published is not None and self._published.publications != self._publications:
-            self._publications, self.version = self._published.copy_into(self.model.state_dict())
+            weights = {MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()}
+            self._publications, self.version = self._published.copy_into(weights)
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,22 @@ HostedPolicy = NetworkPolicy | ScriptedPolicy
 
 
 class PolicyServer:
-    """Hosts a table of policies, a slot of which may be attached or detached at any time between two requests."""
+    """Hosts a table of policies, a slot of which may be attached or detached at any time between two requests.
 
-    def __init__(self, slabs: Sequence[Slab], policy_slots: int) -> None:
+    rows_served, forwards  rows acted for, by any policy, and calls of a network
+    """
+
+    def __init__(self, slabs: Sequence[Slab], policy_slots: int, device: torch.device = CPU) -> None:
         self._slabs = tuple(slabs)
         self._policies: list[HostedPolicy | None] = [None] * policy_slots
         self._leaves = tuple(tuple(leaf.name for leaf in slab.layout.leaves) for slab in self._slabs)
-        self.rows_served = 0
+        self._device, self._staging = device, staging_for(device)
+        self.rows_served = self.forwards = 0
 
     def attach(self, policy: int, hosted: HostedPolicy) -> None:
+        """Host a policy; a network moves to the server's device."""
+        if isinstance(hosted, NetworkPolicy):
+            hosted.model.to(self._device)
         self._policies[policy] = hosted
 
     def detach(self, policy: int) -> None:
@@ -81,10 +91,24 @@ class PolicyServer:
         return ActionsReady(request.policy, request.role, request.slots, request.rows, 0)
 
     def _serve_network(self, hosted: NetworkPolicy, request: ActionRequest) -> ActionsReady:
+        self.forwards += 1
+        column, at = self._slabs[request.role].column, (request.slots, request.rows)
+        acted = self._act(hosted.model, request) if self._staging is None else self._act_on_device(hosted.model, request, self._staging)
+        column["actions"][at] = acted["actions"]
+        column["log_prob"][at] = acted["log_prob"]
+        column["value"][at] = acted["value"]
+        column["version"][at] = hosted.version
+        column["policy"][at] = request.policy
+        if hosted.model.state_size:
+            column["live_state"][request.slots] = acted["state"]
+        return ActionsReady(request.policy, request.role, request.slots, request.rows, hosted.version)
+
+    def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
+        """The fields of ActOutput."""
         observations, mask, uniforms = self._gather(request)
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
         with torch.inference_mode():
-            acted = hosted.model.act(
+            acted = model.act(
                 {name: torch.from_numpy(leaf) for name, leaf in observations.items()},
                 torch.from_numpy(mask),
                 torch.from_numpy(column["episode_start"][at]),
@@ -92,16 +116,29 @@ class PolicyServer:
                 torch.from_numpy(uniforms),
                 greedy=request.greedy,
             )
-        column["actions"][at] = _numpy(acted.actions)
-        column["log_prob"][at] = _numpy(acted.log_prob)
-        column["value"][at] = _numpy(acted.value)
-        column["version"][at] = hosted.version
-        column["policy"][at] = request.policy
-        if hosted.model.state_size:
-            column["live_state"][request.slots] = _numpy(acted.state)
-        return ActionsReady(request.policy, request.role, request.slots, request.rows, hosted.version)
+        return {name: tensor.numpy() for name, tensor in acted._asdict().items()}
 
-
-def _numpy(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.numpy()
-    return array
+    def _act_on_device(self, model: PolicyModel, request: ActionRequest, staging: Staging) -> dict[str, NDArray[Any]]:
+        """The same by one copy to the device and one back. The arrays are valid until the next request."""
+        layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
+        leaves = self._leaves[request.role]
+        by_row, count = (*(OBSERVATION_PREFIX + name for name in leaves), "mask", "episode_start"), len(request.slots)
+        forms = {name: Form((count, *column[name].shape[2:]), column[name].dtype) for name in by_row}
+        forms["live_state"] = Form((count, layout.state_size), column["live_state"].dtype)
+        forms["uniforms"] = Form((count, len(layout.head_sizes)), np.dtype(np.float64))
+        host = staging.stage(forms)
+        places = request.slots * column["mask"].shape[1] + request.rows
+        for name in by_row:
+            # "clip" spares numpy the buffer it needs to take back a failed "raise".
+            np.take(column[name].reshape(-1, *column[name].shape[2:]), places, axis=0, out=host[name], mode="clip")
+        host["live_state"][...] = column["live_state"][request.slots]
+        host["uniforms"][...] = action_uniforms(request.keys, request.steps, len(layout.head_sizes))
+        sent = staging.send()
+        with torch.inference_mode():
+            observations = {name: sent[OBSERVATION_PREFIX + name] for name in leaves}
+            acted = model.act(
+                observations, sent["mask"], sent["episode_start"], sent["live_state"], sent["uniforms"], greedy=request.greedy
+            )._asdict()
+        if not model.state_size:
+            del acted["state"]
+        return staging.download(acted)
