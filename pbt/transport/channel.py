@@ -132,28 +132,32 @@ class Channel:
 
     def receive(self) -> list[Any]:
         """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and everything it had sent was returned before."""
-        if not self._ended:
-            self._read()
+        more = not self._ended and self._read()
         messages = self._parse()
+        while more and not messages:  # one message that is longer than a turn of reading
+            more = self._read()
+            messages = self._parse()
         if self._ended and not messages:
             cut = f", in the middle of a message ({len(self._inbox)} bytes of it came)" if self._inbox else ""
             raise PeerGone(f"channel: the process at the other end is gone{cut}")
         return messages
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Take what is there, within bounds. True: there may be more."""
         try:
             for _ in range(_MOST_READS):
                 part = self._socket.recv(_READ_BYTES)
+                self._inbox += part
                 if not part:
                     self._ended = True
-                    return
-                self._inbox += part
                 if len(part) < _READ_BYTES:
-                    return
+                    return False
         except BlockingIOError:
-            return
+            return False
         except ConnectionResetError:  # it died with messages of ours unread
             self._ended = True
+            return False
+        return True
 
     def _parse(self) -> list[Any]:
         messages, start = [], 0

@@ -1,0 +1,221 @@
+"""Queues of small byte strings, many writers to one reader, for processes that die together.
+
+Two kinds with one contract: `faster_fifo` (a ring in shared memory, no system call while it is neither empty nor full) and `sockets` (standard
+library only). A process that is killed while it writes may leave a faster_fifo locked for ever, so neither is used across fault domains, and a death
+is not noticed here: that is what `pbt.transport.channel` is for.
+"""
+
+import ctypes
+import select
+import socket
+import time
+from collections.abc import Mapping
+from queue import Empty, Full
+from typing import Any, Literal, Protocol, cast
+
+from pbt.errors import EngineError
+from pbt.transport.memory import ALIGNMENT_BYTES, Region, aligned
+
+FifoKind = Literal["faster_fifo", "sockets"]
+
+# The largest message of either kind.
+LARGEST_MESSAGE_BYTES = 65536
+
+# faster_fifo puts its own length in front of every message.
+_LENGTH_BYTES = 8
+
+# faster_fifo wakes one writer per read, whatever was freed: the others look again this often.
+_PUT_SLICE_S = 0.01
+
+# A socket is drained up to so many messages at a time, so that busy writers cannot keep the reader reading.
+_MOST_READS = 1024
+
+
+class FifoFull(EngineError):
+    """There was no room for a message in time: the reader is busy, or gone."""
+
+
+class Fifo(Protocol):
+    """Messages of one writer arrive in its order and whole. Any process may write, one reads."""
+
+    def put(self, message: bytes, timeout_s: float) -> None:
+        """Raises FifoFull after so many seconds without room, EngineError for a message that is empty or too large."""
+        ...
+
+    def get_many(self, timeout_s: float) -> list[bytes]:
+        """Everything that is there; if nothing is, what comes first within so many seconds, or nothing."""
+        ...
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """For `pass_fds` of the processes that attach."""
+        ...
+
+    def handle(self) -> dict[str, Any]:
+        """What `attach_fifo` needs in another process, as JSON."""
+        ...
+
+    def close(self) -> None:
+        """Close the descriptors here; other processes keep theirs."""
+        ...
+
+
+def fifo_kinds() -> tuple[FifoKind, ...]:
+    """The kinds this machine has, the faster one first."""
+    try:
+        _faster_fifo()
+    except ImportError:
+        return ("sockets",)
+    return ("faster_fifo", "sockets")
+
+
+def make_fifo(kind: str, size_bytes: int) -> Fifo:
+    """An empty fifo. size_bytes: about how much may wait in it; at least one message of LARGEST_MESSAGE_BYTES must fit."""
+    least = LARGEST_MESSAGE_BYTES + _LENGTH_BYTES
+    if size_bytes < least:
+        raise EngineError(f"a fifo of {size_bytes} bytes; expected at least {least}, which is its largest message")
+    if kind not in fifo_kinds():
+        raise EngineError(f"no fifos of kind {kind!r} here; expected one of {', '.join(fifo_kinds())}")
+    if kind == "sockets":
+        return SocketFifo(*_socket_pair(size_bytes))
+    return FasterFifo.create(size_bytes)
+
+
+def attach_fifo(handle: Mapping[str, Any]) -> Fifo:
+    """The fifo of `handle()`, in a process that was started with its descriptors; they are owned from now on."""
+    if handle["kind"] == "sockets":
+        return SocketFifo(*(socket.socket(fileno=descriptor) for descriptor in (handle["writer"], handle["reader"])))
+    return FasterFifo(Region.attach(handle["descriptor"], handle["bytes"]), handle["size_bytes"])
+
+
+def _check(message: bytes) -> None:
+    if not 0 < len(message) <= LARGEST_MESSAGE_BYTES:
+        raise EngineError(f"a message of {len(message)} bytes; expected 1 to {LARGEST_MESSAGE_BYTES}: send it in parts")
+
+
+def _full(message: bytes, timeout_s: float) -> FifoFull:
+    return FifoFull(f"no room for a message of {len(message)} bytes within {timeout_s:g} s; its reader is busy or gone")
+
+
+class FasterFifo:
+    """faster_fifo.Queue whose lock and ring stand in a region, so that processes that were not forked from its maker can use it.
+
+    Region: the queue object (mutex, conditions, positions; process-shared), then the ring.
+    """
+
+    def __init__(self, region: Region, size_bytes: int) -> None:
+        queue = _new_queue(1)
+        object_bytes = ctypes.sizeof(queue.queue_obj_buffer)
+        queue.queue_obj_buffer = (ctypes.c_ubyte * object_bytes).from_buffer(region.buffer, 0)
+        queue.shared_memory = (ctypes.c_ubyte * size_bytes).from_buffer(region.buffer, aligned(object_bytes))
+        queue.max_size_bytes = queue.max_bytes_to_read = size_bytes
+        self._queue, self._region, self._size_bytes = queue, region, size_bytes
+
+    @classmethod
+    def create(cls, size_bytes: int) -> "FasterFifo":
+        # A mutex nobody has locked yet is plain data, so a queue may move until it is used.
+        fresh = bytes(_new_queue(size_bytes).queue_obj_buffer)
+        region = Region.create("fifo", aligned(len(fresh)) + size_bytes + ALIGNMENT_BYTES)
+        region.buffer[: len(fresh)] = fresh
+        return cls(region, size_bytes)
+
+    def put(self, message: bytes, timeout_s: float) -> None:
+        _check(message)
+        deadline_s = time.monotonic() + timeout_s
+        while True:
+            left_s = deadline_s - time.monotonic()
+            try:
+                self._queue.put(message, block=left_s > 0, timeout=min(max(left_s, 0.0), _PUT_SLICE_S))
+                return
+            except Full:
+                if left_s <= 0:
+                    raise _full(message, timeout_s) from None
+
+    def get_many(self, timeout_s: float) -> list[bytes]:
+        if self._queue.message_buffer is None:  # room for a full ring, only in the process that reads
+            self._queue.reallocate_msg_buffer(self._size_bytes)
+        try:
+            return cast("list[bytes]", self._queue.get_many(block=timeout_s > 0, timeout=max(timeout_s, 0.0)))
+        except Empty:
+            return []
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return (self._region.fd,)
+
+    def handle(self) -> dict[str, Any]:
+        return {"kind": "faster_fifo", "descriptor": self._region.fd, "bytes": self._region.size, "size_bytes": self._size_bytes}
+
+    def close(self) -> None:
+        self._region.close()
+
+
+def _faster_fifo() -> Any:
+    """The package, which not every machine has. Raises ImportError."""
+    import faster_fifo  # type: ignore[import-not-found]
+
+    return faster_fifo
+
+
+def _new_queue(size_bytes: int) -> Any:
+    # `loads` gets a view of a buffer that the next read overwrites.
+    return _faster_fifo().Queue(size_bytes, loads=bytes, dumps=bytes)
+
+
+def _socket_pair(size_bytes: int) -> tuple[socket.socket, socket.socket]:
+    writer, reader = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    # The system doubles it for its own bookkeeping, and may allow less (net.core.wmem_max): then writers wait earlier.
+    writer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
+    return writer, reader
+
+
+class SocketFifo:
+    """A pair of sockets that keeps messages apart. Every process holds both ends, so no end of the stream is ever seen."""
+
+    def __init__(self, writer: socket.socket, reader: socket.socket) -> None:
+        self._writer, self._reader = writer, reader
+        for end in (writer, reader):
+            end.set_inheritable(False)
+            end.setblocking(False)
+        self._room, self._arrival = select.poll(), select.poll()
+        self._room.register(writer, select.POLLOUT)
+        self._arrival.register(reader, select.POLLIN)
+
+    def put(self, message: bytes, timeout_s: float) -> None:
+        _check(message)
+        deadline_s = time.monotonic() + timeout_s
+        while True:
+            left_s = deadline_s - time.monotonic()
+            try:
+                self._writer.send(message)
+                return
+            except BlockingIOError:
+                if left_s <= 0:
+                    raise _full(message, timeout_s) from None
+            self._room.poll(left_s * 1000)
+
+    def get_many(self, timeout_s: float) -> list[bytes]:
+        messages = self._arrived()
+        if not messages and timeout_s > 0 and self._arrival.poll(timeout_s * 1000):
+            messages = self._arrived()
+        return messages
+
+    def _arrived(self) -> list[bytes]:
+        messages: list[bytes] = []
+        try:
+            for _ in range(_MOST_READS):
+                messages.append(self._reader.recv(LARGEST_MESSAGE_BYTES))
+        except BlockingIOError:
+            return messages
+        return messages
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return (self._writer.fileno(), self._reader.fileno())
+
+    def handle(self) -> dict[str, Any]:
+        return {"kind": "sockets", "writer": self._writer.fileno(), "reader": self._reader.fileno()}
+
+    def close(self) -> None:
+        self._writer.close()
+        self._reader.close()
