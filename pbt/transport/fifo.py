@@ -110,6 +110,7 @@ class FasterFifo:
         queue.shared_memory = (ctypes.c_ubyte * size_bytes).from_buffer(region.buffer, aligned(object_bytes))
         queue.max_size_bytes = queue.max_bytes_to_read = size_bytes
         self._queue, self._region, self._size_bytes = queue, region, size_bytes
+        self._reads = False
 
     @classmethod
     def create(cls, size_bytes: int) -> "FasterFifo":
@@ -132,8 +133,9 @@ class FasterFifo:
                     raise _full(message, timeout_s) from None
 
     def get_many(self, timeout_s: float) -> list[bytes]:
-        if self._queue.message_buffer is None:  # room for a full ring, only in the process that reads
+        if not self._reads:  # room for a full ring, only in the process that reads
             self._queue.reallocate_msg_buffer(self._size_bytes)
+            self._reads = True
         try:
             return cast("list[bytes]", self._queue.get_many(block=timeout_s > 0, timeout=max(timeout_s, 0.0)))
         except Empty:
@@ -203,7 +205,7 @@ class SocketFifo:
     def _arrived(self) -> list[bytes]:
         messages: list[bytes] = []
         try:
-            for _ in range(_MOST_READS):
+            while len(messages) < _MOST_READS:
                 messages.append(self._reader.recv(LARGEST_MESSAGE_BYTES))
         except BlockingIOError:
             return messages
