@@ -1,0 +1,42 @@
+"""Connect four that misbehaves when it is told to, by files in the folder `flags` beside this file.
+
+"raise-once", "hang-once", "exit-once": whoever manages to remove the file misbehaves, and nobody else. "raise-always", "hang-always": everybody does.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from pettingzoo.classic.connect_four.connect_four import raw_env
+
+FLAGS = Path(__file__).with_name("flags")
+
+
+class FaultyConnectFour(raw_env):  # type: ignore[misc]  # PettingZoo has no types
+    def step(self, action: Any) -> None:
+        if FLAGS.exists():
+            for fault in ("raise", "hang", "exit"):
+                if told(fault):
+                    misbehave(fault)
+        super().step(action)
+
+
+def told(fault: str) -> bool:
+    try:
+        (FLAGS / f"{fault}-once").unlink()
+    except FileNotFoundError:
+        return (FLAGS / f"{fault}-always").exists()
+    return True
+
+
+def misbehave(fault: str) -> None:
+    if fault == "raise":
+        raise RuntimeError("the board caught fire")
+    if fault == "exit":
+        os._exit(3)
+    time.sleep(86_400)
+
+
+def make() -> FaultyConnectFour:
+    return FaultyConnectFour()

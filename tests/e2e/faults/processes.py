@@ -1,0 +1,102 @@
+"""The processes of one run: found by a mark in their environment as well as by descent, so that orphans are found and nobody else's are touched."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+MARK = "ARENA_TEST_RUN"
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def marked(mark: str) -> list[int]:
+    """Pids of the living processes that were started with the mark, or by one that was."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue  # gone meanwhile, or another user's
+            if wanted in variables:
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def descendants(pid: int) -> list[int]:
+    """Children of a process, theirs, and so on; dead ones that nobody has waited for included."""
+    try:
+        return sorted(child.pid for child in psutil.Process(pid).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return []
+
+
+def of_run(mark: str, main: int | None) -> list[int]:
+    """Every process of a run, its main process included, as long as it lives."""
+    return sorted({*marked(mark), *(descendants(main) if main is not None else [])})
+
+
+def alive(pid: int) -> bool:
+    """A zombie is not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def words(pid: int) -> str:
+    """What a process is, for a message."""
+    try:
+        process = psutil.Process(pid)
+        return f"{pid} ({process.status()}): {' '.join(process.cmdline())[:120]}"
+    except psutil.NoSuchProcess:
+        return f"{pid} (gone)"
+
+
+def survivors(mark: str, main: int | None, limit_s: float) -> list[str]:
+    """Wait until no process of the run is left; after limit_s, in words, those that are."""
+    deadline = time.monotonic() + limit_s
+    while left := [pid for pid in of_run(mark, main) if alive(pid)]:
+        if time.monotonic() > deadline:
+            return [words(pid) for pid in left]
+        time.sleep(0.05)  # polling the process table, with a deadline
+    return []
+
+
+def pss_bytes(pid: int) -> int:
+    """Proportional set size: what is shared counts in parts. 0 for a process that is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def descriptors(pid: int) -> int:
+    """How many files a process has open; 0 for one that is gone."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def shared_memory_files() -> set[str]:
+    return {path.name for path in SHARED_MEMORY.iterdir()} if SHARED_MEMORY.is_dir() else set()
+
+
+def left_in_shared_memory(before: set[str]) -> list[str]:
+    """New files in /dev/shm that no living process maps: those of others who work on this machine are in use."""
+    new = shared_memory_files() - before
+    if not new:
+        return []
+    in_use: set[str] = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "maps").read_text(errors="replace")
+            except OSError:
+                continue
+            in_use |= {name for name in new if f"/dev/shm/{name}" in text}
+    return sorted((new & shared_memory_files()) - in_use)

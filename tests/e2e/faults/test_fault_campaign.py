@@ -1,0 +1,130 @@
+"""The faults of a long training at reduced counts, and what happens when one of them does not stop."""
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.league.database import open_league
+from arena.league.queries import list_events
+from arena.paths import league_path
+from tests.e2e.faults.campaign import campaign, ended_well, schedule, small_run, voided
+from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing
+from tests.e2e.faults.running import NAME, Run
+from tests.e2e.faults.strikes import arm, choose, current, kill, signal_to
+
+pytestmark = pytest.mark.slow
+
+KILLS, OTHERS, SECONDS, FREEZE_S = 6, 1, 180.0, 20.0
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+    """The parameter is the placement."""
+    made = small_run(tmp_path / "run", request.param, members=4)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def assert_ended_well(run: Run) -> None:
+    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
+    assert not wrong, wrong
+
+
+def failed(run: Run) -> set[str]:
+    return {member.name for member in current(run).members if member.state == "failed"}
+
+
+def restarts(run: Run, name: str) -> int:
+    return next((process.restarts for process in current(run).processes if process.name == name), 0)
+
+
+def kill_named(run: Run, name: str) -> None:
+    signal_to(next(process.pid for process in current(run).processes if process.name == name), signal.SIGKILL)
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+def test_a_training_survives_many_faults_at_random_moments(run: Run, request: pytest.FixtureRequest) -> None:
+    rng = random.Random(request.node.callspec.params["run"])
+    run.start()
+    faults = schedule(current(run).placement, KILLS, OTHERS, rng)
+    strikes = campaign(run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S)
+    assert sorted(strike.fault for strike in strikes) == sorted(faults)
+    assert run.stop() == 0, run.errors()
+    assert voided(run) > 0, "a game that raised is stored as voided"
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["central"], indirect=True)
+def test_members_of_a_learner_that_dies_too_often_fail_and_the_others_go_on(run: Run) -> None:
+    run.start("runtime.learners=2", "runtime.max_restarts=1")
+    start_growing(run)
+    name, _ = choose(current(run), "learner", random.Random(0))
+    roles = next(process.roles for process in current(run).processes if process.name == name)
+    members = {word for role in roles for word in role.split()[1:]}
+    assert members and len(members) < 4, roles
+    kill_named(run, name)
+    run.until(lambda: True if restarts(run, name) else None, RECOVERED_WITHIN_S, f"{name} to be started again")
+    start_growing(run)
+    kill_named(run, name)
+    run.until(lambda: True if failed(run) else None, RECOVERED_WITHIN_S, f"{members} to fail")
+    start_growing(run)
+    assert failed(run) == members
+    assert run.stop() == 0
+    with open_league(league_path(run.data), read_only=True) as league:
+        assert {stored.event.member for stored in list_events(league, NAME) if stored.event.kind == "failed"} == members
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: Run) -> None:
+    run.start("runtime.max_restarts=1")
+    current(run)
+    kill(run, "worker", random.Random(0))
+    _, pid = choose(current(run), "worker", random.Random(1))
+    signal_to(pid, signal.SIGKILL)
+    assert run.wait() == 1
+    assert "max_restarts" in run.errors()
+    assert_ended_well(run)
+    run.resume()
+    start_growing(run)
+    assert run.stop() == 0
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("fault", ["raise", "hang", "exit"])
+def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fault: str) -> None:
+    run.start("runtime.max_restarts=2", "env.timeout_s=2.0", "runtime.silent_after_s=3.0")
+    start_growing(run)
+    arm(run, fault, "always")
+    assert run.wait() == 1
+    expected = {"raise": "the board caught fire", "hang": "timeout_s", "exit": "max_restarts"}[fault]
+    assert expected in run.errors(), run.errors()
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
+    moments = random.Random(0)
+    for _ in range(6):
+        if run.paths.config.exists():
+            run.resume()
+        else:
+            run.start()
+        time.sleep(moments.uniform(0.1, 8.0))  # the moment of the kill is the test's input
+        assert run.main is not None and run.main.poll() is None, run.report()
+        run.main.kill()
+        run.main.wait()
+        left = run.left_behind()
+        assert not left, left
+    run.resume()
+    start_growing(run)
+    assert run.stop() == 0
+    assert_ended_well(run)
