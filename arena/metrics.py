@@ -8,20 +8,19 @@ caller's choice; with 15 values, one takes about 430 bytes here and 280 there.
 import csv
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO
+from typing import Protocol, Self, TextIO
 
+from arena.json_lines import cut_torn_tail, read_lines
 from pbt.errors import PbtError
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
 RESERVED_NAMES = frozenset({"incarnation", "member", "frames", "t", "resume"})
-TAIL_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class MetricsWriter:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / METRICS_FILE
         if path.exists():
-            _cut_torn_tail(path)
+            cut_torn_tail(path)
         self._incarnation = incarnation
         self._clock = clock
         self._file = path.open("ab")
@@ -97,9 +96,9 @@ def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterat
     path = folder / METRICS_FILE
     if not path.exists():
         return
-    resumes = [(int(line["incarnation"]), line["resume"]) for line in _lines(path, b'"resume":') if "resume" in line]
+    resumes = [(int(line["incarnation"]), line["resume"]) for line in read_lines(path, b'"resume":') if "resume" in line]
     limits: dict[tuple[int, str], float] = {}
-    for line in _lines(path, b'"member":'):
+    for line in read_lines(path, b'"member":'):
         if "resume" in line or (members is not None and line["member"] not in members):
             continue
         key = (int(line.pop("incarnation")), str(line.pop("member")))
@@ -119,45 +118,6 @@ def metrics_csv(folder: Path, out: TextIO) -> int:
         writer.writerow([row.incarnation, row.member, row.frames, row.t, *(row.values.get(name) for name in names)])
         count += 1
     return count
-
-
-def _lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
-    """Whole lines with these bytes in them, parsed."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            if containing not in line:
-                continue
-            parsed = _parsed(line)
-            if parsed is None:
-                raise PbtError(f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; delete that line")
-            yield parsed
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        parsed = json.loads(line)
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
-
-
-def _cut_torn_tail(path: Path) -> None:
-    """Truncate behind the last whole line: a killed process, or a power cut, may have left part of one."""
-    with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        window = TAIL_BYTES
-        while True:
-            start = max(0, size - window)
-            file.seek(start)
-            lines = file.read(size - start).splitlines(keepends=True)
-            while lines and not (lines[-1].endswith(b"\n") and _parsed(lines[-1]) is not None):
-                lines.pop()
-            if lines or start == 0:
-                file.truncate(start + sum(map(len, lines)))
-                return
-            window *= 4
 
 
 class _Record(Protocol):

@@ -6,6 +6,7 @@ arena-data/
     populations/NAME/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
+        status.json               what its processes do, written every second
         lock                      held by the trainer
 """
 
@@ -59,6 +60,10 @@ class PopulationPaths:
     @property
     def logs(self) -> Path:
         return self.root / "logs"
+
+    @property
+    def status(self) -> Path:
+        return self.root / "status.json"
 
     @property
     def lock(self) -> Path:

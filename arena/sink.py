@@ -19,13 +19,18 @@ REMEMBERED_GAMES = 20_000
 
 
 class TrainingSink:
-    """The RunSink of `arena train`. `snapshots`: every one of the population, oldest first; `recent_events`: the newest, for people."""
+    """The RunSink of `arena train`.
+
+    snapshots  every one of the population, oldest first;  recent_events: the newest, for people
+    lags       mean policy lag of each member's newest update, in optimiser steps
+    """
 
     def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:
         self._writer, self._metrics = writer, metrics
         self._results: dict[tuple[PlayerRef, PlayerRef], list[int]] = defaultdict(lambda: [0, 0, 0])
         # member -> (frames, when) of its newest point
         self._clocks: dict[str, tuple[int, float]] = {}
+        self.lags: dict[str, float] = {}
         self.warning: str | None = None
         self.snapshots: list[SnapshotRecord] = []
         self.recent_events: deque[Event] = deque(maxlen=RECENT_EVENTS)
@@ -68,6 +73,8 @@ class TrainingSink:
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
         now, (earlier, then) = time.monotonic(), self._clocks.get(member, (frames, 0.0))
         self._clocks[member] = (frames, now)
+        if "lag_mean" in values:
+            self.lags[member] = values["lag_mean"]
         speed = {"frames_per_s": (frames - earlier) / (now - then)} if frames > earlier else {}
         self._metrics.series(member, frames, {**values, **speed})
 

@@ -1,5 +1,7 @@
 """`arena doctor`: is this machine fit for training? Each check is a function that returns findings; nothing is changed."""
 
+import importlib
+import importlib.metadata
 import platform
 import shutil
 import sqlite3
@@ -57,7 +59,7 @@ def check_python(data: Path) -> Iterator[Finding]:
 
 
 def check_torch(data: Path) -> Iterator[Finding]:
-    """PyTorch, its threads, and a GPU if there is one."""
+    """PyTorch, its threads, and a GPU if there is one: it decides the default placement."""
     try:
         import torch
     except (ImportError, OSError) as error:
@@ -67,16 +69,30 @@ def check_torch(data: Path) -> Iterator[Finding]:
     if torch.cuda.is_available():
         for index in range(torch.cuda.device_count()):
             properties = torch.cuda.get_device_properties(index)
-            yield Finding("GPU", "ok", f"{properties.name}, {properties.total_memory / GIB:.0f} GiB, CUDA {torch.version.cuda}")
+            size = f"{properties.total_memory / GIB:.0f} GiB"
+            yield Finding("GPU", "ok", f"{properties.name}, {size}, CUDA {torch.version.cuda}; the default placement is central")
     elif Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi"):
         build = (
             "this build of PyTorch is for CPU only"
             if torch.version.cuda is None
             else f"PyTorch is built for CUDA {torch.version.cuda}, the driver is too old"
         )
-        yield Finding("GPU", "note", f"an NVIDIA driver is here, but PyTorch cannot use it: {build}; training runs on the CPU")
+        yield Finding("GPU", "note", f"an NVIDIA driver is here, but PyTorch cannot use it: {build}; training runs on the CPU, placement inline")
     else:
-        yield Finding("GPU", "ok", "none; training runs on the CPU")
+        yield Finding("GPU", "ok", "none; training runs on the CPU, the default placement is inline")
+
+
+def check_queues(data: Path) -> Iterator[Finding]:
+    """What workers and servers of the placement "central" talk through."""
+    try:
+        found = importlib.metadata.version("faster-fifo")
+        importlib.import_module("faster_fifo")
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("queues", "ok", "faster-fifo is not installed (it has no wheel for some systems); the placement central uses sockets")
+    except (ImportError, OSError) as error:
+        yield Finding("queues", "note", f"faster-fifo cannot be imported ({error}); the placement central uses sockets")
+    else:
+        yield Finding("queues", "ok", f"faster-fifo {found}")
 
 
 def check_cores(data: Path) -> Iterator[Finding]:
@@ -84,7 +100,8 @@ def check_cores(data: Path) -> Iterator[Finding]:
     share = f", the container grants {quota:.1f}" if quota is not None else ""
     load = psutil.getloadavg()[0]
     cores = machine.usable_cores()
-    text = f"{cores} usable of {psutil.cpu_count() or cores}{share}; load {load:.1f}"
+    used = f"a training uses {cores}" if cores > 1 else "a training uses it"
+    text = f"{cores} usable of {psutil.cpu_count() or cores}{share}; {used}; load {load:.1f}"
     busy = load > cores + 0.5
     yield Finding("cores", "note" if busy else "ok", f"{text}: other work will slow training down" if busy else text)
 
@@ -159,18 +176,20 @@ def check_processes(data: Path) -> Iterator[Finding]:
     """Trainings that run, and children whose training is gone."""
     mine = psutil.Process().pid
     running: list[int] = []
+    children: list[int] = []
     stray: list[int] = []
     for process in psutil.process_iter(["pid", "ppid", "cmdline"]):
         words = process.info["cmdline"] or []
         if process.info["pid"] == mine or not _is_ours(words):
             continue
         child = any(word.startswith("pbt.") for word in words)
-        (stray if child and process.info["ppid"] == 1 else running).append(process.info["pid"])
+        (running if not child else stray if process.info["ppid"] == 1 else children).append(process.info["pid"])
     if stray:
         yield Finding(
             "processes", "broken", f"children without their training: pid {', '.join(map(str, stray))}; end them: kill {' '.join(map(str, stray))}"
         )
-    yield Finding("processes", "ok", f"running now: pid {', '.join(map(str, running))}" if running else "no other arena process")
+    with_children = f", with {len(children)} processes of their own" if children else ""
+    yield Finding("processes", "ok", f"running now: pid {', '.join(map(str, running))}{with_children}" if running else "no other arena process")
 
 
 def _is_ours(words: list[str]) -> bool:
@@ -182,6 +201,7 @@ def _is_ours(words: list[str]) -> bool:
 CHECKS: tuple[Callable[[Path], Iterator[Finding]], ...] = (
     check_python,
     check_torch,
+    check_queues,
     check_cores,
     check_memory,
     check_data_folder,

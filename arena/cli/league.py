@@ -2,9 +2,11 @@
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -21,6 +23,7 @@ from arena.league.standings import best_standing, frames_text, standings
 from arena.lock import holder
 from arena.metrics import MetricsRow, metrics_csv, read_metrics
 from arena.paths import data_dir, league_path, population_paths
+from arena.telemetry import telemetry_csv
 from pbt.errors import ConfigError
 from pbt.records import GameKind
 
@@ -130,21 +133,22 @@ def bytes_text(count: float) -> str:
 def metrics(
     name: NameArgument,
     as_csv: Annotated[bool, typer.Option("--csv", help="Every point of every curve as CSV.")] = False,
+    telemetry: Annotated[bool, typer.Option("--telemetry", help="Instead: where the time of its processes went, as CSV.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the CSV there instead of to stdout.", show_default=False)] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Training curves: the newest values per member, or all of them as CSV. Works while training runs."""
-    if as_csv and as_json:
-        raise ConfigError("arena metrics", ["--csv and --json: choose one"])
-    if out is not None and not as_csv:
+    if (as_csv or telemetry) and as_json:
+        raise ConfigError("arena metrics", [f"{'--csv' if as_csv else '--telemetry'} and --json: choose one"])
+    if out is not None and not (as_csv or telemetry):
         raise ConfigError("arena metrics", [f"--out {out}: only the CSV goes to a file; add --csv"])
     folder = data_dir(data)
     with open_league(league_path(folder), read_only=True) as opened:
         stored_config(opened, name)
     curves = population_paths(folder, name).metrics
-    if as_csv:
-        _write_csv(curves, out)
+    if as_csv or telemetry:
+        _write_csv(partial(telemetry_csv if telemetry else metrics_csv, curves), out)
         return
     newest: dict[str, MetricsRow] = {row.member: row for row in read_metrics(curves)}
     if as_json:
@@ -155,13 +159,13 @@ def metrics(
         _print_newest(newest)
 
 
-def _write_csv(curves: Path, out: Path | None) -> None:
+def _write_csv(write: Callable[[TextIO], int], out: Path | None) -> None:
     if out is None:
-        metrics_csv(curves, sys.stdout)
+        write(sys.stdout)
         return
     try:
         with out.open("w", encoding="utf-8", newline="") as file:
-            rows = metrics_csv(curves, file)
+            rows = write(file)
     except OSError as error:
         raise ConfigError("arena metrics", [f"--out {out}: {error.strerror}; name a file in a folder you can write"]) from error
     say(f"{rows} rows in {out}")

@@ -115,7 +115,7 @@ def _missing_hint(loc: Loc) -> str:
 
 def _advice(found: Any, schema: Schema, loc: Loc) -> str:
     kinds = {branch.get("type") for branch in _branches(schema)}
-    choices = [str(choice) for branch in _branches(schema) for choice in branch.get("enum", ())]
+    choices = [str(choice) for branch in _branches(schema) for choice in _choices(branch)]
     if choices and (guess := did_you_mean(str(found), choices)):
         return f'did you mean "{guess}"?'
     if "integer" in kinds and isinstance(found, float) and found.is_integer() and abs(found) < 1e18:
@@ -211,12 +211,25 @@ def _expected(schema: Schema) -> str:
     return " or ".join(dict.fromkeys(_expected_one(branch) for branch in _branches(schema) if branch.get("type") != "null")) or "something else"
 
 
+def _choices(schema: Schema) -> Sequence[Any]:
+    """The only values it takes, where they can be counted."""
+    return [schema["const"]] if "const" in schema else schema.get("enum", ()) or _patterns(schema)
+
+
+def _patterns(schema: Schema) -> list[str]:
+    r"""The alternatives of a pattern such as ^(auto|cuda:\d+)$, with N for a number."""
+    pattern = str(schema.get("pattern", ""))
+    return pattern.removeprefix("^(").removesuffix(")$").replace(r"\d+", "N").split("|") if pattern else []
+
+
 def _expected_one(schema: Schema) -> str:
     if "const" in schema:
         return _shown(schema["const"])
     if "enum" in schema:
         return "one of " + ", ".join(_shown(choice) for choice in schema["enum"])
     kind = schema.get("type")
+    if "pattern" in schema:
+        return "one of " + ", ".join(_shown(choice) for choice in _patterns(schema))
     if kind in {"integer", "number"}:
         return ("a whole number" if kind == "integer" else "a number") + _range(schema)
     if kind == "array":

@@ -10,12 +10,13 @@ HYPERPARAMETERS = ("learning.learning_rate", "learning.entropy_coef", "learning.
 
 _EDITABLE_LEARNING = (
     "minibatches", "epochs", "adam_beta2", "adam_eps", "gamma", "gae_lambda", "vtrace", "vtrace_rho", "vtrace_c", "ppo_clip", "ratio_clip",
-    "value_coef", "max_grad_norm", "reward_scale", "anneal_to", "normalize_advantages",
+    "value_coef", "max_grad_norm", "reward_scale", "anneal_to", "normalize_advantages", "max_lag", "timeout_s",
 )  # fmt: skip
 EDITABLE = (
     "description",
     "stop_at_frames",
     "env.max_decisions",
+    "env.timeout_s",
     "pbt",
     "matchmaking.past_share",
     "evaluation",
