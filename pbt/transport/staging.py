@@ -122,7 +122,7 @@ def _pack(tensors: Mapping[str, Tensor]) -> tuple[Tensor, list[_Part]]:
     """All bytes in one vector on the tensors' device, the widest types first: every part stands on a multiple of its element size."""
     parts, bytes_of, end = [], [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: -item[1].element_size()):
-        flat = tensor.detach().reshape(-1).view(torch.uint8)
+        flat = tensor.detach().contiguous().view(-1).view(torch.uint8)
         parts.append(_Part(name, tuple(tensor.shape), tensor.dtype, end, end + flat.numel()))
         bytes_of.append(flat)
         end += flat.numel()
