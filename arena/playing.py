@@ -15,7 +15,8 @@ from pbt.errors import EngineError
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.weights import load_model_weights
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import RoleLayout, Slab, role_layout
@@ -91,7 +92,8 @@ class FrozenTables:
             for role, layout in enumerate(self._layouts):
                 if player.plays(layout.role.name):
                     self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
-        self._worker = RolloutWorker(lambda: spec.make(**options), tables, slabs, self._next_plan, seed, equal_errors=MAX_EQUAL_ERRORS)
+        share, games = Share.whole(tables, [slab.slots for slab in slabs]), GamesFrom(self._next_plan)
+        self._worker = RolloutWorker(lambda: spec.make(**options), share, slabs, games, seed, equal_errors=MAX_EQUAL_ERRORS)
 
     def _next_plan(self, table: int) -> GamePlan | None:
         planned = self._next_game()

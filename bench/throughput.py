@@ -34,7 +34,8 @@ from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -89,7 +90,7 @@ def simulation_speed(tables: int) -> Timed:
             counts[table] += 1
             return GamePlan(counts[table], "evaluation", 0, (seat, seat), ("bench", table, counts[table]))
 
-        worker = RolloutWorker(spec.make, tables, [slab], next_game, 1)
+        worker = RolloutWorker(spec.make, Share.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1)
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
             for request in worker.requests():
@@ -144,7 +145,7 @@ def main() -> None:
         "raw_env": pettingzoo_speed(connect_four_v3.raw_env),
         "env": pettingzoo_speed(connect_four_v3.env),
         "adapter": adapter_speed,
-        "simulation": simulation_speed(training.population.config.sampling.environments),
+        "simulation": simulation_speed(training.population.blueprint.tables),
         "training": training,
     }
     speeds: dict[str, list[float]] = {name: [] for name in layers}

@@ -16,11 +16,10 @@ from pbt.learning.statistics import UpdateStats
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.decide import Decision, PbtRules, decide, next_due
 from pbt.population.members import Member
-from pbt.population.ports import MemberLearner, RunSink, SnapshotStore
+from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.scores import VOIDED_PREFIX, ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord
 from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.planner import TrainingPlanner
 from pbt.transport.messages import GameEnd, JsonState
 
 
@@ -33,12 +32,12 @@ class Controller:
         rules: PbtRules,
         members: Sequence[Member],
         learners: Mapping[str, MemberLearner],
-        planner: TrainingPlanner,
+        matchmaker: Matchmaker,
         sink: RunSink,
         store: SnapshotStore,
     ) -> None:
         self._config, self._rules = config, rules
-        self._learners, self._planner, self._sink, self._store = learners, planner, sink, store
+        self._learners, self._matchmaker, self._sink, self._store = learners, matchmaker, sink, store
         self.members = {member.name: member for member in members}
         self.window = ScoreWindow(rules.objective, config.pbt.score_games)
         self.games = 0
@@ -57,7 +56,6 @@ class Controller:
         """A game ended: number it, score it, record it."""
         record = end.record(self.games)
         self.games += 1
-        self._planner.game_over(end.plan)
         self.window.add(record)
         if record.kind == "training":
             for seat in record.seats:
@@ -70,6 +68,8 @@ class Controller:
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
         member, learner = self.members[name], self._learners[name]
+        if member.failed:
+            return None
         self._sink.series(name, learner.frames, self._curves(member, stats))
         if learner.frames >= self._next_snapshot[name]:
             self._next_snapshot[name] = next_due(learner.frames, self._config.snapshots.every_frames)
@@ -113,22 +113,33 @@ class Controller:
             member.copies += 1
             member.newest_snapshot = directive.copy_snapshot
             self.window.restart(member.name, member.generation)
-            self._planner.set_generation(member.name, member.generation)
+            self._matchmaker.set_generation(member.name, member.generation)
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """A person sets values for every member; PBT goes on from there."""
         for member in self.members.values():
             member.hyperparams = {**member.hyperparams, **{name: value for name, value in values.items() if name in member.hyperparams}}
 
+    def fail(self, name: str, text: str) -> None:
+        """The member's learner is lost for good: it sits as a frozen opponent, is ranked no more, and the others go on. text: why."""
+        member = self.members[name]
+        if not member.learning:
+            return
+        member.failed = True
+        member.last_event = "failed"
+        self._matchmaker.set_learning(name, False)
+        self._sink.event(Event("failed", name, self._learners[name].frames, f"{text}; sits as a frozen opponent from now on"))
+
     @property
     def finished(self) -> bool:
-        return all(member.finished for member in self.members.values())
+        """Nobody learns any more."""
+        return not any(member.learning for member in self.members.values())
 
     # --- rounds and snapshots --------------------------------------------------------------------------------------------------------------
 
     def _round(self, member: Member) -> Directive | None:
         """Decide one round and record it with everything it was decided from. Returns what is to be applied, if anything changes."""
-        peers = [peer for peer in self.members.values() if peer.role == member.role]
+        peers = [peer for peer in self.members.values() if peer.role == member.role and not peer.failed]
         scores = tuple(self.window.score(peer.name) for peer in peers)
         hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
         frames, number = self._learners[member.name].frames, member.round + 1
@@ -158,7 +169,7 @@ class Controller:
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
             self._sink.snapshot(record)
-            self._planner.add_snapshot(SnapshotEntry(record.snapshot_id, member.name, member.role))
+            self._matchmaker.add_snapshot(SnapshotEntry(record.snapshot_id, member.name, member.role))
 
     def _donor_snapshot(self, donor: Member) -> str:
         """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its weights alone play under their own id."""
@@ -176,7 +187,7 @@ class Controller:
     def _finish(self, member: Member) -> None:
         member.finished = True
         self._snapshot(member, "final")
-        self._planner.set_learning(member.name, False)
+        self._matchmaker.set_learning(member.name, False)
         frames = self._learners[member.name].frames
         self._sink.event(Event("finish", member.name, frames, f"reached {frames} frames; sits as a frozen opponent from now on"))
 
@@ -187,7 +198,7 @@ class Controller:
         return {"games": self.games, "members": members, "window": self.window.state(), "returns": dict(self._returns)}
 
     def load(self, state: JsonState) -> None:
-        """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved."""
+        """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved, one that had failed tries again."""
         self.games = state["games"]
         self.window.load(state["window"])
         self._returns = defaultdict(list, {member: list(returns) for member, returns in state["returns"].items()})
@@ -197,6 +208,15 @@ class Controller:
             raise EngineError(f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}")
         self.members = stored
         for member in self.members.values():
-            if member.finished and self._learners[member.name].frames < self._config.stop_at_frames:
-                member.finished = False
-                self._planner.set_learning(member.name, True)
+            self._resume(member)
+
+    def _resume(self, member: Member) -> None:
+        frames = self._learners[member.name].frames
+        if member.failed:
+            member.failed, member.last_event = False, ""
+            self._sink.event(Event("resume", member.name, frames, "had failed; tries again"))
+        elif not member.finished:
+            return
+        member.finished = member.finished and frames >= self._config.stop_at_frames
+        if not member.finished:
+            self._matchmaker.set_learning(member.name, True)

@@ -11,6 +11,7 @@ class Member:
     """One policy of the population. policy: its index in the policy table.
 
     generation   raised by every copy;  round: rounds decided so far
+    failed  it cannot learn any more in this start of the run
     newest_snapshot  id of its newest playable one, or of the one it copied since
     last_event   the newest PBT event in words, for people
     """
@@ -25,6 +26,16 @@ class Member:
     finished: bool = False
     copies: int = 0
     last_event: str = ""
+    failed: bool = False
+
+    @property
+    def learning(self) -> bool:
+        return not (self.finished or self.failed)
+
+    @property
+    def refused(self) -> str:
+        """Why its rows are not trained on, empty while they are."""
+        return "failed" if self.failed else "finished" if self.finished else ""
 
     @property
     def typed_hyperparams(self) -> Hyperparams:
@@ -35,4 +46,5 @@ class Member:
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Self:
-        return cls(**{f.name: state[f.name] for f in fields(cls)})
+        """Older checkpoints know of no failing."""
+        return cls(**{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name != "failed"})

@@ -1,4 +1,4 @@
-"""What the engine needs from the outside, as protocols; `arena` fills them, tests use dictionaries."""
+"""What the controller and the engine speak to, as protocols. Results go outside: `arena` takes them, tests use dictionaries."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pbt.hyperparams import Hyperparams
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
+from pbt.sampling.matchmaking import SnapshotEntry
 
 
 class RunSink(Protocol):
@@ -59,6 +60,19 @@ class MemberLearner(Protocol):
         """Take over weights, normaliser and moments of another member's `state()`; the clocks stay."""
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None: ...
+
+
+class Matchmaker(Protocol):
+    """Who seats the games, wherever that happens."""
+
+    def add_snapshot(self, entry: SnapshotEntry) -> None:
+        """There is a new opponent."""
+
+    def set_generation(self, member: str, generation: int) -> None:
+        """The member's weights were replaced."""
+
+    def set_learning(self, member: str, learning: bool) -> None:
+        """The member learns (again), or sits as a frozen opponent from now on."""
 
 
 class ControlSource(Protocol):

@@ -1,58 +1,101 @@
-"""From a configuration to the components of one population, connected but placed nowhere yet."""
+"""From a configuration to the components of one population, connected but placed nowhere yet. Every placement builds its own with the same pieces."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.scripted import random_act
+from pbt.errors import EngineError
 from pbt.hyperparams import initial_hyperparams
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel, build_model
-from pbt.models.weights import load_model_weights
+from pbt.models.weights import MODEL_PREFIX, load_model_weights
 from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
 from pbt.population.members import Member
-from pbt.population.ports import RunSink, SnapshotStore
+from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.records import PlayerRef
-from pbt.sampling.frozen import FrozenPool
+from pbt.sampling.frozen import FrozenPool, LoadPolicy, LocalHost
 from pbt.sampling.matchmaking import MemberEntry
 from pbt.sampling.planner import Entrant, GameFacts, TrainingPlanner
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.seeding import integer
 from pbt.transport.slab import RoleLayout, Slab, role_layout
 from pbt.transport.weights import PublishedWeights
 
 
-@dataclass
-class Trainee:
-    """A member's learning side: its learner, the queue before it, the weights it publishes."""
+class MemberPlace(NamedTuple):
+    """role: index of its role;  policy: its place in the policy table."""
 
     name: str
     role: int
-    learner: Learner
-    batcher: Batcher
-    published: PublishedWeights
+    policy: int
 
 
-@dataclass
-class Population:
-    """Every component of one population."""
+@dataclass(frozen=True)
+class Blueprint:
+    """Everything about a population that follows from its configuration and its game: equal in every process of the run.
+
+    roles         their names;  layouts: of their slabs;  seats_per_role: of one game
+    tables        games played at the same time, in the whole run
+    members       in the order of their places in the policy table, 0 upwards;  behind them stand `frozen_slots` places for frozen players
+    batch_slots   slots of one batch
+    reward_terms  the game's
+    """
 
     config: RunConfig
     spec: EnvSpec
+    roles: tuple[str, ...]
     layouts: tuple[RoleLayout, ...]
-    slabs: tuple[Slab, ...]
-    server: PolicyServer
-    planner: TrainingPlanner
-    worker: RolloutWorker
-    controller: Controller
-    trainees: list[Trainee]
+    seats_per_role: tuple[int, ...]
+    tables: int
+    members: tuple[MemberPlace, ...]
+    frozen_slots: int
+    batch_slots: int
+    reward_terms: tuple[str, ...]
+    facts: GameFacts
+
+    @property
+    def policy_slots(self) -> int:
+        return len(self.members) + self.frozen_slots
+
+    def role_members(self, role: int) -> int:
+        """How many members play it."""
+        return sum(member.role == role for member in self.members)
+
+
+def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
+    """Makes one game to look at. Raises: EngineError when sampling.environments is still to be chosen."""
+    tables = config.sampling.environments
+    if not isinstance(tables, int):
+        raise EngineError(f'sampling.environments = "{tables}" must be resolved to a number before anything is built')
+    game = game_maker(config, spec)()
+    layouts = game_layouts(game, config)
+    roles = tuple(role.name for role in game.roles)
+    named = enumerate(member_roles(config, list(roles)).items())
+    members = tuple(MemberPlace(name, roles.index(role), policy) for policy, (name, role) in named)
+    # Resident at the same time at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
+    frozen_slots = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
+    seat_roles = tuple(roles[role] for role in game.seat_roles)
+    facts = GameFacts(seat_roles, {name: index for index, name in enumerate(roles)}, spec.chance, tuple(spec.scripted))
+    seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
+    batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
+    terms = game.reward_terms
+    game.close()
+    return Blueprint(config, spec, roles, layouts, seats, tables, members, frozen_slots, batch_slots, terms, facts)
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
@@ -66,9 +109,51 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     return tuple(role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size) for role in game.roles)
 
 
-def policy_loader(
-    spec: EnvSpec, layouts: tuple[RoleLayout, ...], config: RunConfig, store: SnapshotStore
-) -> Callable[[PlayerRef, int], HostedPolicy]:
+# --- slots -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def slots_needed(seats: int, members: int, batch_slots: int) -> int:
+    """Of a role whose batches are taken as soon as they are complete, between two turns.
+
+    Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per member and one wave of full slots.
+    """
+    return seats * (members + 2) + members * batch_slots
+
+
+def shared_slots(seats: int, members: int, batch_slots: int, waiting_batches: int, shares: int) -> int:
+    """Of a role in one of several shares, each of which stands still by itself while it cannot turn (`RolloutWorker.can_turn`).
+
+    Enough that not all shares can stand still while no batch is complete: then members * (batch_slots - 1) slots are FULL at most, so some share
+    holds no more than its part of them; its OPEN and PARKED slots, one more per member where a checkpoint was spread unevenly, leave it its two
+    waves. waiting_batches: room for so many per member, so that workers need not wait for a learner that is busy.
+    """
+    return seats * (members + 3) + members * (ceil(batch_slots * waiting_batches / shares) + 1)
+
+
+def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
+    """Neighbouring tables and their slots in so many shares of nearly equal size; tables that draw their players together stay together."""
+    block = blueprint.config.sampling.seat_block
+    blocks = [range(start, min(start + block, blueprint.tables)) for start in range(0, blueprint.tables, block)]
+    edges = [len(blocks) * share // shares for share in range(shares + 1)]
+    tables = [tuple(table for part in blocks[start:stop] for table in part) for start, stop in pairwise(edges)]
+    if not all(tables):
+        raise EngineError(f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would be empty; raise sampling.environments")
+    waiting = blueprint.config.runtime.waiting_batches
+    starts, parts = [0] * len(blueprint.roles), []
+    for own in tables:
+        slots = []
+        for role, seats in enumerate(blueprint.seats_per_role):
+            count = shared_slots(len(own) * seats, blueprint.role_members(role), blueprint.batch_slots, waiting, shares)
+            slots.append(range(starts[role], starts[role] + count))
+            starts[role] += count
+        parts.append(Share(own, tuple(slots)))
+    return parts
+
+
+# --- policies --------------------------------------------------------------------------------------------------------------------------------
+
+
+def policy_loader(spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfig, store: SnapshotStore) -> LoadPolicy:
     """Frozen players by reference: scripted ones from the game, snapshots from the store."""
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:
@@ -86,48 +171,107 @@ def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, sn
     return model
 
 
-def slots_needed(seats: int, members: int, batch_slots: int) -> int:
-    """Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per member and one wave of full slots."""
-    return seats * (members + 2) + members * batch_slots
+def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
+    """A live member's model on the acting side; its weights come from where they are published."""
+    return build_model(blueprint.layouts[member.role], blueprint.config.model, seed=0)
+
+
+def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
+    """What acts of a learner's state, under the names it has there."""
+    return {MODEL_PREFIX + name: tensor for name, tensor in model.state_dict().items()}
+
+
+# --- components ------------------------------------------------------------------------------------------------------------------------------
+
+
+def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None) -> Learner:
+    """A member's learner at frame 0. device: where it computes, the CPU unless given."""
+    config = blueprint.config
+    model = build_model(blueprint.layouts[member.role], config.model, seed=integer(config.seed, "init", member.name, bits=31))
+    hyperparams = initial_hyperparams(config, member.name, blueprint.reward_terms)
+    key = (config.seed, "minibatch", member.name)
+    model = model if device is None else model.to(device)
+    return Learner(model, config.learning, hyperparams, blueprint.reward_terms, key=key, stop_at_frames=config.stop_at_frames)
+
+
+def new_planner(
+    blueprint: Blueprint, frozen: FrozenPool, tables: Sequence[int], counts: NDArray[np.int64], closing_games: int = 0
+) -> TrainingPlanner:
+    """A planner for some tables, at frame 0: everybody learns."""
+    entrants = [Entrant(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy) for member in blueprint.members]
+    return TrainingPlanner(blueprint.config, blueprint.facts, entrants, frozen, tables, counts, closing_games)
+
+
+def new_controller(
+    blueprint: Blueprint, learners: Mapping[str, MemberLearner], matchmaker: Matchmaker, sink: RunSink, store: SnapshotStore
+) -> Controller:
+    """The controller at frame 0."""
+    config = blueprint.config
+    rules = PbtRules.from_config(config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return")
+    members = [
+        Member(name, blueprint.roles[role], policy, initial_hyperparams(config, name, blueprint.reward_terms).flat())
+        for name, role, policy in blueprint.members
+    ]
+    return Controller(config, rules, members, learners, matchmaker, sink, store)
+
+
+# --- one process -----------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trainee:
+    """A member's learning side: its learner, the queue before it, the weights it publishes."""
+
+    name: str
+    role: int
+    learner: Learner
+    batcher: Batcher
+    published: PublishedWeights
+
+    def publish(self) -> None:
+        """From now on it acts as it has learned."""
+        self.published.publish(acting_weights(self.learner.model), self.learner.version)
+
+
+@dataclass
+class Population:
+    """Every component of one population in one process."""
+
+    blueprint: Blueprint
+    config: RunConfig
+    spec: EnvSpec
+    layouts: tuple[RoleLayout, ...]
+    slabs: tuple[Slab, ...]
+    server: PolicyServer
+    planner: TrainingPlanner
+    worker: RolloutWorker
+    controller: Controller
+    trainees: list[Trainee]
 
 
 def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotStore) -> Population:
-    """Build a population at frame 0. Nothing is written or played yet."""
+    """Build a population at frame 0 in this process. Nothing is written or played yet."""
     torch.set_num_threads(config.runtime.torch_threads)
-    make_game = game_maker(config, spec)
-    game = make_game()
-    layouts = game_layouts(game, config)
-    roles = [role.name for role in game.roles]
-    named = [(name, roles.index(role)) for name, role in member_roles(config, roles).items()]
-    batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
+    blueprint = facts_of(config, spec)
+    tables, members, layouts = blueprint.tables, blueprint.members, blueprint.layouts
     slabs = tuple(
-        Slab(layout, slots_needed(config.sampling.environments * game.seat_roles.count(r), sum(role == r for _, role in named), batch_slots))
-        for r, layout in enumerate(layouts)
+        Slab(layout, slots_needed(tables * blueprint.seats_per_role[role], blueprint.role_members(role), blueprint.batch_slots))
+        for role, layout in enumerate(layouts)
     )
-    # Resident at the same time at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
-    frozen_slots = 2 * len(named) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
-    server = PolicyServer(slabs, len(named) + frozen_slots)
-    frozen = FrozenPool(server, len(named), frozen_slots, policy_loader(spec, layouts, config, store))
-    trainees = [_trainee(config, slabs[role], name, role, game.reward_terms, batch_slots) for name, role in named]
-    for policy, trainee in enumerate(trainees):
-        server.attach(policy, NetworkPolicy(build_model(layouts[trainee.role], config.model, seed=0), trainee.published))
-    entrants = [Entrant(MemberEntry(t.name, roles[t.role], True), policy) for policy, t in enumerate(trainees)]
-    facts = GameFacts(
-        tuple(roles[r] for r in game.seat_roles), {name: i for i, name in enumerate(roles)}, spec.chance, tuple(spec.scripted)
-    )  # fmt: skip
-    planner = TrainingPlanner(config, facts, entrants, frozen)
-    worker = RolloutWorker(make_game, config.sampling.environments, slabs, planner.next_game, config.seed, max_decisions=config.env.max_decisions)
-    rules = PbtRules.from_config(config.pbt, "wins" if len(game.seat_names) > 1 else "return")
-    members = [
-        Member(t.name, roles[t.role], policy, initial_hyperparams(config, t.name, game.reward_terms).flat()) for policy, t in enumerate(trainees)
-    ]
-    controller = Controller(config, rules, members, {t.name: t.learner for t in trainees}, planner, sink, store)
-    game.close()
-    return Population(config, spec, layouts, slabs, server, planner, worker, controller, trainees)
+    server = PolicyServer(slabs, blueprint.policy_slots)
+    frozen = FrozenPool(LocalHost(server, policy_loader(spec, layouts, config, store)), len(members), blueprint.frozen_slots)
+    trainees = [_trainee(blueprint, member, slabs[member.role]) for member in members]
+    for member, trainee in zip(members, trainees, strict=True):
+        server.attach(member.policy, NetworkPolicy(acting_model(blueprint, member), trainee.published))
+    closing_games = config.evaluation.final_games * len(members)
+    planner = new_planner(blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games)
+    share = Share.whole(tables, [slab.slots for slab in slabs])
+    worker = RolloutWorker(game_maker(config, spec), share, slabs, planner, config.seed, max_decisions=config.env.max_decisions)
+    controller = new_controller(blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store)
+    return Population(blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees)
 
 
-def _trainee(config: RunConfig, slab: Slab, name: str, role: int, reward_terms: tuple[str, ...], batch_slots: int) -> Trainee:
-    model = build_model(slab.layout, config.model, seed=integer(config.seed, "init", name, bits=31))
-    hyperparams = initial_hyperparams(config, name, reward_terms)
-    learner = Learner(model, config.learning, hyperparams, reward_terms, key=(config.seed, "minibatch", name), stop_at_frames=config.stop_at_frames)
-    return Trainee(name, role, learner, Batcher(slab, role, batch_slots), PublishedWeights(model.state_dict()))
+def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> Trainee:
+    learner = new_learner(blueprint, member)
+    batcher = Batcher(slab, member.role, blueprint.batch_slots)
+    return Trainee(member.name, member.role, learner, batcher, PublishedWeights(acting_weights(learner.model)))

@@ -1,31 +1,52 @@
 """The serial placement: every component in one process, in one fixed order. The reference for the others."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 
+import numpy as np
+
+from pbt.checkpoints import Checkpoint
 from pbt.errors import PbtError
+from pbt.learning.batcher import gather
+from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import Population, Trainee
-from pbt.transport.messages import GameEnd, JsonState, SlotFull
+from pbt.runtime.cut import restore_cut, take_cut, weights_digest
+from pbt.runtime.engine import ProcessStatus
+from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 # Beyond this many uncommitted games training pauses until the league takes them, and gives up when it does not.
 MAX_BACKLOG_GAMES = 100_000
 PAUSE_TIMEOUT_S = 600.0
 LOOK_EVERY_S = 0.5
+# A speed is taken over at least so long.
+RATE_OVER_S = 1.0
 
 
 class SerialEngine:
     """Turns the crank of one population until every member reached its stop and the closing evaluation is played, or somebody asks to stop."""
 
     def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
-        self.population = population
+        self.population, self.config = population, population.config
         self._sink, self._store, self._control = sink, store, control
         self._trainees = dict(enumerate(population.trainees))
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
         self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
+        # (time, rows produced) when the speed was last taken
+        self._measured, self._rate = (time.monotonic(), 0), 0.0
+
+    @property
+    def controller(self) -> Controller:
+        return self.population.controller
+
+    def clocks(self) -> dict[str, int]:
+        """Member -> frames consumed."""
+        return {trainee.name: trainee.learner.frames for trainee in self.population.trainees}
 
     @property
     def done(self) -> bool:
@@ -68,38 +89,40 @@ class SerialEngine:
             return
         trainee = self._trainees[message.policy]
         member = population.controller.members[trainee.name]
-        for permit in trainee.batcher.add(message, member.generation, refuse="finished" if member.finished else ""):
-            population.worker.permit(permit)
+        self._permit(trainee.batcher.add(message, member.generation, refuse=member.refused))
+
+    def _permit(self, permits: list[RolloutPermit]) -> None:
+        for permit in permits:
+            self.population.worker.permit(permit)
 
     def _learn(self, trainee: Trainee) -> None:
-        population = self.population
+        population, max_lag = self.population, self.config.learning.max_lag
+        if max_lag is not None:
+            self._permit(trainee.batcher.drop_stale(trainee.learner.version, max_lag))
         while (taken := trainee.batcher.take()) is not None:
-            batch, permits = taken
-            for permit in permits:
-                population.worker.permit(permit)
+            batch = gather(population.slabs[trainee.role], np.array([full.slot for full in taken]))
+            self._permit(trainee.batcher.permits(taken))
             stats = trainee.learner.update(batch)
             self.rows_trained += stats.rows
-            trainee.published.publish(trainee.learner.model.state_dict(), trainee.learner.version)
+            trainee.publish()
             directive = population.controller.on_update(trainee.name, stats)
             if directive is not None:
                 self._apply(trainee, directive)
             if population.controller.members[trainee.name].finished:
-                for permit in trainee.batcher.discard("finished"):
-                    population.worker.permit(permit)
+                self._permit(trainee.batcher.discard("finished"))
 
     def _apply(self, trainee: Trainee, directive: Directive) -> None:
         """Put a round's directive in force. After a copy no row of the replaced weights reaches the learner."""
         population, learner = self.population, trainee.learner
         if directive.copy_snapshot is not None:
             learner.copy_from(self._store.load(directive.copy_snapshot))
-            trainee.published.publish(learner.model.state_dict(), learner.version)
+            trainee.publish()
         population.controller.applied(directive)
         member = population.controller.members[trainee.name]
         learner.set_hyperparams(member.typed_hyperparams)
         if directive.copy_snapshot is not None:
             population.worker.regenerate(member.policy, member.generation)
-            for permit in trainee.batcher.discard("generation"):
-                population.worker.permit(permit)
+            self._permit(trainee.batcher.discard("generation"))
 
     def _pause(self, between_turns: Callable[[], None]) -> None:
         """Stand still until the league takes the finished games. Raises: PbtError naming the cause after PAUSE_TIMEOUT_S."""
@@ -115,6 +138,26 @@ class SerialEngine:
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
+    def at_rest(self) -> AbstractContextManager[None]:
+        """Between two turns nothing moves."""
+        return nullcontext()
+
+    def take_cut(self, number: int) -> Checkpoint:
+        return take_cut(self, number)
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        return restore_cut(self, checkpoint)
+
+    def take_over_hyperparams(self) -> None:
+        for trainee in self.population.trainees:
+            trainee.learner.set_hyperparams(self.controller.members[trainee.name].typed_hyperparams)
+
+    def needed(self) -> set[str]:
+        return self.population.planner.needed()
+
+    def remove_snapshots(self, snapshot_ids: set[str]) -> None:
+        self.population.planner.remove_snapshots(snapshot_ids)
+
     def state(self) -> JsonState:
         return {"games": dict(self.games), "rows_trained": self.rows_trained}
 
@@ -127,3 +170,31 @@ class SerialEngine:
         """Rows produced and never trained, by reason."""
         parts = [filler.dropped for filler in self.population.worker.fillers] + [trainee.batcher.dropped for trainee in self.population.trainees]
         return sum(parts, Counter[str]())
+
+    def rows_produced(self) -> int:
+        return sum(filler.produced for filler in self.population.worker.fillers)
+
+    def rows_standing(self) -> int:
+        """Rows in slots that are open, parked or wait for their batch."""
+        waiting = ((self.population.slabs[t.role].column["valid"], t.batcher.waiting) for t in self.population.trainees)
+        return self.population.worker.rows_standing() + sum(int(valid[list(slots)].sum()) for valid, slots in waiting)
+
+    def processes(self) -> list[ProcessStatus]:
+        """This one, which is everything."""
+        now, produced = time.monotonic(), self.rows_produced()
+        then, before = self._measured
+        if now - then >= RATE_OVER_S:
+            self._rate, self._measured = (produced - before) / (now - then), (now, produced)
+        learner = " ".join(["learner", *(trainee.name for trainee in self.population.trainees)])
+        waiting = sum(len(trainee.batcher.waiting) for trainee in self.population.trainees)
+        roles = ("main", "worker", "server", learner)
+        return [ProcessStatus("main", os.getpid(), roles, "running", self._rate, stage_s=dict(self.stage_s), queue=waiting)]
+
+    def weights_digest(self) -> str:
+        return weights_digest(self.population)
+
+    def close(self) -> None:
+        for table in self.population.worker.tables:
+            # Whatever a game's own code says to its end: there is nothing left to be done about it.
+            with suppress(Exception):
+                table.game.close()

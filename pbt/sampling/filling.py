@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pbt.envs.contract import SeatTurn
 from pbt.errors import EnvError
@@ -19,8 +19,9 @@ class SlotFiller:
     produced, dropped count valid rows; produced = trained + dropped + standing (here and at the learners).
     """
 
-    def __init__(self, slab: Slab, send: Callable[[SlotFull], None]) -> None:
-        self.pool = SlotPool(slab.slots)
+    def __init__(self, slab: Slab, slots: range, send: Callable[[SlotFull], None]) -> None:
+        """slots: those of the slab that are this filler's to give."""
+        self.pool = SlotPool(slots)
         self.rows = RowWriter(slab)
         self._send = send
         self.produced = 0
@@ -89,6 +90,11 @@ class SlotFiller:
         """The policy's generation ended: PARKED -> FREE."""
         for slot, row in self.pool.discard_parked(policy):
             self.dropped["generation"] += self.rows.count_valid(slot, 0, row)
+
+    def standing(self, seats: Iterable[Seat]) -> int:
+        """Valid rows in PARKED slots and in those of `seats`, which are of this role."""
+        places = self.pool.parked() + [(seat.slot, seat.row) for seat in seats if seat.learning and seat.slot != NO_SLOT]
+        return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
 
     def empty(self, seat: Seat, generation: int) -> None:
         """The policy's generation ended while the seat plays: its slot starts again at row 0; a row that waits for its reward is forgotten."""

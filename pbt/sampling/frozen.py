@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Protocol
 
 from pbt.records import PlayerRef
 from pbt.sampling.policy_server import HostedPolicy, PolicyServer
@@ -12,11 +13,34 @@ LoadPolicy = Callable[[PlayerRef, int], HostedPolicy]
 Seated = tuple[PlayerRef, int]
 
 
-class FrozenPool:
-    """Policy slots `first` .. `first + slots - 1` of the server's table."""
+class Host(Protocol):
+    """Whoever acts for the players, in this process or in another."""
 
-    def __init__(self, server: PolicyServer, first: int, slots: int, load: LoadPolicy) -> None:
+    def attach_player(self, policy: int, player: PlayerRef, role: int) -> None:
+        """From now on `policy` is this player. Raises: SnapshotError when its weights are gone."""
+
+    def detach(self, policy: int) -> None:
+        """Nobody asks for it any more."""
+
+
+class LocalHost:
+    """A policy server in this process."""
+
+    def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:
         self._server, self._load = server, load
+
+    def attach_player(self, policy: int, player: PlayerRef, role: int) -> None:
+        self._server.attach(policy, self._load(player, role))
+
+    def detach(self, policy: int) -> None:
+        self._server.detach(policy)
+
+
+class FrozenPool:
+    """Policy slots `first` .. `first + slots - 1` of the host's table."""
+
+    def __init__(self, host: Host, first: int, slots: int) -> None:
+        self._host = host
         self._unassigned = list(range(first + slots - 1, first - 1, -1))
         # least recently seated first
         self._policies: OrderedDict[Seated, int] = OrderedDict()
@@ -44,14 +68,13 @@ class FrozenPool:
         return {player.name for (player, _), users in self._users.items() if users}
 
     def _attach(self, seated: Seated, keep: list[Seated]) -> None:
-        hosted = self._load(*seated)
         if not self._unassigned:
             oldest = next(other for other in self._policies if self._users[other] == 0 and other not in keep)
             policy = self._policies.pop(oldest)
             del self._users[oldest]
-            self._server.detach(policy)
+            self._host.detach(policy)
             self._unassigned.append(policy)
+        self._host.attach_player(self._unassigned[-1], *seated)
         policy = self._unassigned.pop()
-        self._server.attach(policy, hosted)
         self._policies[seated] = policy
         self._users[seated] = 0

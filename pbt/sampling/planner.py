@@ -1,12 +1,17 @@
-"""The next game of every table of a training run: who sits where, with which seed. A function of (run seed, table, count) and stored state only."""
+"""The next game of every table of a training run: who sits where, with which seed. A function of (run seed, table, count) and stored state only.
+
+Several planners may share a run: each plans for tables of its own and is told the same things.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pbt.config.schema import RunConfig
+from pbt.errors import EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.frozen import FrozenPool, Seated
 from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, seat_evaluation_game, seat_training_game
@@ -39,15 +44,26 @@ class TrainingPlanner:
     When nobody learns any more it hands out `closing_games` evaluation games, then nothing.
     """
 
-    def __init__(self, config: RunConfig, facts: GameFacts, entrants: Sequence[Entrant], frozen: FrozenPool) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        facts: GameFacts,
+        entrants: Sequence[Entrant],
+        frozen: FrozenPool,
+        tables: Sequence[int],
+        counts: NDArray[np.int64],
+        closing_games: int,
+    ) -> None:
+        """tables: the numbers of those this planner plans for;  counts: [all tables] games so far, of which it writes its own tables' only."""
         self._config, self._facts, self._frozen = config, facts, frozen
+        self._tables, self._counts = tuple(tables), counts
         self._entrants = {entrant.entry.name: entrant for entrant in entrants}
         self._snapshots: list[SnapshotEntry] = []
         # Those that a next game may seat: a handful, whatever the population's age.
         self._seatable: list[SnapshotEntry] = []
-        self._counts = [0] * config.sampling.environments
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
+        self._closing_total = closing_games
 
     # --- what the controller tells ---------------------------------------------------------------------------------------------------------
 
@@ -67,6 +83,10 @@ class TrainingPlanner:
         entrant.entry = MemberEntry(entrant.entry.name, entrant.entry.role, learning)
         if learning:
             self._closing_played = 0
+
+    def close_with(self, games: int) -> None:
+        """Once nobody learns, hand out so many more evaluation games."""
+        self._closing_total = self._closing_played + games
 
     def needed(self) -> set[str]:
         """Snapshots that some next game may seat, or that sit now; removing any other changes no game."""
@@ -90,14 +110,15 @@ class TrainingPlanner:
     @property
     def closing_games(self) -> int:
         """Evaluation games still to be handed out once nobody learns."""
-        return max(0, self._config.evaluation.final_games * len(self._entrants) - self._closing_played)
+        return max(0, self._closing_total - self._closing_played)
 
     # --- what the worker asks --------------------------------------------------------------------------------------------------------------
 
     def next_game(self, table: int) -> GamePlan | None:
         """The next game of a table; None when there is nothing (yet) to play."""
-        seed, count = self._config.seed, self._counts[table]
-        rng = generator(seed, "game", table, count)
+        seed, count = self._config.seed, int(self._counts[table])
+        block = self._config.sampling.seat_block
+        rng = generator(seed, "game", table // block * block, count)
         evaluation = rng.random() < self._config.evaluation.share
         if self.learning:
             players = self._evaluation_players(rng) if evaluation else None
@@ -114,7 +135,9 @@ class TrainingPlanner:
         game_seed = integer(seed, "game seed", table, count, bits=31)
         noise = ("action", table, count)
         if not evaluation:
-            opening = int(rng.integers(self._config.sampling.opening_plies + 1))
+            # Neighbours of a block draw the same players, not the same opening.
+            own = rng if block == 1 else generator(seed, "opening", table, count)
+            opening = int(own.integers(self._config.sampling.opening_plies + 1))
             return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
         if not self.learning:
             self._closing_played += 1
@@ -153,7 +176,7 @@ class TrainingPlanner:
 
     def state(self) -> JsonState:
         return {
-            "counts": list(self._counts),
+            "counts": self._counts.tolist(),
             "evaluated": dict(self._evaluated),
             "closing_played": self._closing_played,
             "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
@@ -161,7 +184,10 @@ class TrainingPlanner:
         }
 
     def load(self, state: JsonState) -> None:
-        self._counts = list(state["counts"])
+        if len(state["counts"]) != len(self._counts):
+            raise EngineError(f"the checkpoint counts the games of {len(state['counts'])} tables; there are {len(self._counts)}")
+        for table in self._tables:
+            self._counts[table] = state["counts"][table]
         self._evaluated = Counter(state["evaluated"])
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
         self._find_seatable()
@@ -176,3 +202,15 @@ class TrainingPlanner:
         frozen = iter(self._frozen.acquire(self._frozen_seats(players)) or ())
         seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
         return plan._replace(seats=seats)
+
+
+def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonState:
+    """The states of all planners of a run as that of one. counts: games so far, of every table."""
+    evaluated = sum((Counter[str](state["evaluated"]) for state in states), Counter[str]())
+    played = sum(state["closing_played"] for state in states)
+    return {**states[0], "counts": list(counts), "evaluated": dict(evaluated), "closing_played": played}
+
+
+def split_planner(state: JsonState, planners: int) -> list[JsonState]:
+    """What each of several planners is to load: all know the same, the first one takes what was played so far."""
+    return [state] + [{**state, "evaluated": {}, "closing_played": 0}] * (planners - 1)

@@ -7,52 +7,85 @@ One turn of the crank, whoever turns it::
     for message in worker.advance():           # every table whose actions are complete is stepped
         ...                                    # SlotFull -> learner, GameEnd -> controller
 
-The life of a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARKED and FROZEN.
+Answers may also come one by one, with `advance` after any of them; what waits by then is handed out by the next `requests`. The life of
+a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARKED and FROZEN.
 """
 
 import hashlib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from pbt.envs.contract import Game, SeatTurn
-from pbt.errors import EnvError
+from pbt.errors import EngineError, EnvError
 from pbt.sampling.filling import SlotFiller
+from pbt.sampling.slots import Share
 from pbt.sampling.table import Seat, Table
 from pbt.seeding import seat_key, uniform
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, WorkerMessage
 from pbt.transport.slab import Slab
 
-NextGame = Callable[[int], GamePlan | None]
-"""Table index -> the next game to be played at it, or None to leave the table empty for now."""
+T = TypeVar("T")
+
+# What `watch` is told when no game's code runs.
+NO_TABLE = -1
+
+
+class GameSource(Protocol):
+    """Where planned games come from."""
+
+    def next_game(self, table: int, /) -> GamePlan | None:
+        """The next game to be played at a table, or None to leave it empty for now."""
+
+    def game_over(self, plan: GamePlan, /) -> None:
+        """It was finished or voided."""
+
+
+@dataclass(frozen=True)
+class GamesFrom:
+    """A source that need not know when a game is over."""
+
+    next_game: Callable[[int], GamePlan | None]
+
+    def game_over(self, plan: GamePlan, /) -> None:
+        """Nothing is kept for it."""
 
 
 class RolloutWorker:
-    """Plays planned games at its tables and fills slots with what the learning seats live through."""
+    """Plays planned games at its share of the tables and fills its share of the slots with what the learning seats live through."""
 
     def __init__(
         self,
         make_game: Callable[[], Game],
-        tables: int,
+        share: Share,
         slabs: Sequence[Slab],
-        next_game: NextGame,
+        games: GameSource,
         seed: int,
         *,
         equal_errors: int = 2,
         max_decisions: int = 100_000,
+        on_error: Callable[[str, str], None] | None = None,
+        watch: Callable[[int], None] | None = None,
     ) -> None:
-        """seed: of the action noise.
+        """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other slots.
 
         equal_errors   so many errors from the same line of a game's code end the run, fewer only void their games
         max_decisions  of all seats in one game; a longer one counts as an error of the game
+        on_error       told (place, traceback) of every error instead, by somebody who counts them himself; errors of equal places are equal
+        watch          told a table's number right before its game's own code runs, NO_TABLE right after, so that a game that hangs can be named
         """
-        self._max_decisions = max_decisions
-        self._make_game, self._next_game, self._seed = make_game, next_game, seed
-        self.tables = [Table(index, make_game()) for index in range(tables)]
-        self.fillers = [SlotFiller(slab, self._send) for slab in slabs]
+        self._max_decisions, self._on_error, self._watch = max_decisions, on_error, watch
+        self._make_game, self._games, self._seed = make_game, games, seed
+        self.share = share
+        self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
+        self.table = {table.index: table for table in self.tables}
+        self.fillers = [SlotFiller(slab, slots, self._send) for slab, slots in zip(slabs, share.slots, strict=True)]
+        roles = self.tables[0].game.seat_roles if self.tables else ()
+        self._seats = [len(self.tables) * roles.count(role) for role in range(len(self.fillers))]
         # (policy, role, greedy) -> seats that wait for an action
         self.waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
         # slots travel in messages, seats do not: who asked for which slot's action, by role
@@ -98,13 +131,37 @@ class RolloutWorker:
         self.fillers[permit.role].pool.give_back(permit.slot)
 
     def regenerate(self, policy: int, generation: int) -> None:
-        """The policy's weights were replaced: no row of the old generation may reach a learner."""
+        """The policy's weights were replaced: no row of the old generation may reach a learner. Only while no action is outstanding.
+
+        Raises: EngineError when one is: its row moves, and the answer would stand where it was.
+        """
+        if self.outstanding:
+            raise EngineError(f"policy {policy} got another generation while {self.outstanding} actions were on their way")
         for filler in self.fillers:
             filler.discard_parked(policy)
         for table in self.tables:
             for seat in table.seats:
                 if seat.policy == policy and seat.learning:
                     self.fillers[seat.role].empty(seat, generation)
+
+    @property
+    def outstanding(self) -> int:
+        """Rows that were asked for and not answered yet."""
+        return sum(len(asked) for asked in self._asked)
+
+    def free_slots(self) -> int:
+        """Free slots of the role that has the fewest."""
+        return min(filler.pool.free for filler in self.fillers)
+
+    @property
+    def can_turn(self) -> bool:
+        """The slots suffice for one more turn, whatever happens in it: every seat may start a game in a fresh slot and need the next one at once."""
+        return all(filler.pool.free >= 2 * seats for filler, seats in zip(self.fillers, self._seats, strict=True))
+
+    def rows_standing(self) -> int:
+        """Valid rows in OPEN and PARKED slots."""
+        seats = [seat for table in self.tables for seat in table.seats]
+        return sum(filler.standing(seat for seat in seats if seat.role == role) for role, filler in enumerate(self.fillers))
 
     @property
     def busy(self) -> bool:
@@ -133,7 +190,7 @@ class RolloutWorker:
     def _seat_idle_tables(self) -> None:
         idle, self.idle = self.idle, []
         for table in idle:
-            plan = self._next_game(table.index)
+            plan = self._games.next_game(table.index)
             if plan is None:
                 self.idle.append(table)
             else:
@@ -159,7 +216,7 @@ class RolloutWorker:
     def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
         """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error again and again ends the run."""
         try:
-            turns = guarded(move, table, call)
+            turns = self.run_game(move, table, call)
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
@@ -173,11 +230,15 @@ class RolloutWorker:
             self._spoil(table, error)
 
     def _spoil(self, table: Table, error: EnvError) -> None:
-        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often."""
+        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often and nobody else counts."""
         place = raising_line(error)
-        self._errors[place] += 1
-        if self._errors[place] >= self._equal_errors:
-            raise EnvError(f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()) from error
+        text = f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()
+        if self._on_error is not None:
+            self._on_error(place, text)
+        else:
+            self._errors[place] += 1
+            if self._errors[place] >= self._equal_errors:
+                raise EnvError(text) from error
         self.void(table, f"voided: {error}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
@@ -202,7 +263,7 @@ class RolloutWorker:
     def _finish(self, table: Table) -> None:
         if table.steps == 0:
             raise EnvError(f"{table.where} was over before anybody could decide anything; a game needs at least one decision")
-        outcome = guarded(table.game.outcome, table, "outcome")
+        outcome = self.run_game(table.game.outcome, table, "outcome")
         if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(table.seats):
             raise EnvError(f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none")
         points = outcome.points or (None,) * len(table.seats)
@@ -221,8 +282,8 @@ class RolloutWorker:
         self.waiting = {key: asking for key, asking in self.waiting.items() if asking}
         self._ready = [other for other in self._ready if other is not table]
         self._end(table, reason)
-        table.game.close()
-        table.game = self._make_game()
+        self._watched(table.game.close, table.index)
+        table.game = self._watched(self._make_game, table.index)
 
     def _end(self, table: Table, reason: str) -> None:
         plan, history = table.plan, table.packed_history()
@@ -232,9 +293,22 @@ class RolloutWorker:
         self._send(GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None))
         table.seats = []
         self.idle.append(table)
+        self._games.game_over(plan)
 
+    def run_game(self, ask: Callable[[], T], table: Table, call: str) -> T:
+        """Run a game's own code. Raises: EnvError for whatever it raises."""
+        if self._watch is None:
+            return guarded(ask, table, call)
+        return self._watched(lambda: guarded(ask, table, call), table.index)
 
-T = TypeVar("T")
+    def _watched(self, ask: Callable[[], T], number: int) -> T:
+        if self._watch is None:
+            return ask()
+        self._watch(number)
+        try:
+            return ask()
+        finally:
+            self._watch(NO_TABLE)
 
 
 def guarded(ask: Callable[[], T], table: Table, call: str) -> T:

@@ -1,17 +1,37 @@
-"""The worker's pool of slots of one role: which are FREE, which stand PARKED for a policy (DECISIONS 1)."""
+"""Whose slots are whose: a worker's share of them, and its pool of one role: which are FREE, which stand PARKED for a policy (DECISIONS 1)."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pbt.errors import EngineError
 from pbt.transport.messages import JsonState
 
 
-class SlotPool:
-    """Slots 0..slots-1 of one role. OPEN, FULL and FROZEN slots are not in the pool; their owners give them back."""
+@dataclass(frozen=True)
+class Share:
+    """What one set of tables owns. tables: their numbers in the whole run;  slots: its range of slots, by role."""
 
-    def __init__(self, slots: int) -> None:
-        self._free = list(range(slots - 1, -1, -1))
+    tables: tuple[int, ...]
+    slots: tuple[range, ...]
+
+    @classmethod
+    def whole(cls, tables: int, slots: Sequence[int]) -> "Share":
+        """Everything there is. slots: of every role's slab."""
+        return cls(tuple(range(tables)), tuple(range(count) for count in slots))
+
+
+class SlotPool:
+    """A range of one role's slots. OPEN, FULL and FROZEN slots are not in the pool; their owners give them back."""
+
+    def __init__(self, slots: range) -> None:
+        self._free = list(reversed(slots))
         self._parked: dict[int, list[tuple[int, int]]] = defaultdict(list)
+
+    @property
+    def free(self) -> int:
+        """How many slots are FREE."""
+        return len(self._free)
 
     def take(self) -> int:
         """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
