@@ -1,0 +1,125 @@
+"""What a training survives: kills of every kind of process, processes that stand still, games that raise, hang and exit.
+
+    python -m bench.faults --placements inline central --minutes 10 --kills 20 --json faults.json
+
+One training of connect four per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how often, and
+the median and longest time until every member's frames grew again (twice, so that rows from before the fault do not count). Then it is stopped, and:
+nothing of it may be left 5 s later; every game that an observer saw committed must be in the league exactly once; `arena rounds verify` must agree;
+no voided game may be scored; rows must add up. Run it from the repository's root on a machine with nothing else to do. Progress goes to stderr.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.throughput import hardware
+from tests.e2e.faults.campaign import campaign, ended_well, on_faulty_game, schedule, small_run, voided
+from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing
+from tests.e2e.faults.running import Run
+from tests.e2e.faults.strikes import Strike, current
+
+SHORT_PERIODS = ["pbt.period_frames=20_000", "pbt.warmup_frames=20_000", "snapshots.every_frames=20_000", "checkpoints.every_s=10"]
+ENDLESS = ["stop_at_frames=1_000_000_000", "env.name=./faulty_game.py:make", "runtime.max_restarts=100_000"]
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def begin(folder: Path, placement: str, config: str) -> Run:
+    """config "small": small networks, many updates; else a shipped one on the same game, with short periods."""
+    if config == "small":
+        run = small_run(folder, placement, members=4)
+        run.start()
+        return run
+    run = on_faulty_game(Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8")))
+    run.start(*ENDLESS, *SHORT_PERIODS, f"runtime.placement={placement}")
+    return run
+
+
+def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
+    """A whole campaign; what went wrong is part of the result."""
+    rng = random.Random(f"{options.seed} {placement}")
+    faults = schedule(placement, options.kills, options.others, rng)
+    strikes: list[Strike] = []
+    checks: dict[str, list[str]] = {}
+    failure, processes, games, void = None, list[str](), 0, 0
+    began_s = time.monotonic()
+    run = begin(folder / placement, placement, options.config)
+
+    def tell(strike: Strike) -> None:
+        strikes.append(strike)
+        say(f"{placement} {len(strikes)}/{len(faults)}: {strike.fault}, learned again after {strike.seconds:.1f} s")
+
+    try:
+        say(f"{placement}: every member learned after {start_growing(run):.1f} s")
+        campaign(run, faults, rng, seconds=60 * options.minutes, freeze_s=options.freeze, tell=tell, limit_s=options.limit)
+        processes = [process.name for process in current(run).processes]
+        code = run.stop()
+        checks = {"ends with exit code 0": [] if code == 0 else [f"exit code {code}: {run.errors()[-500:]}"], **ended_well(run)}
+        games, void = run.log.games, voided(run)
+    except AssertionError as error:
+        failure = str(error)
+        say(f"{placement}: FAILED after {len(strikes)} faults: {failure}")
+    finally:
+        run.close()
+    counts = {"acknowledged_games": games, "voided_games": void, "starts": run.starts, "seconds": time.monotonic() - began_s}
+    return {"processes": processes, "faults": table(strikes, options.limit), "checks": checks, "failure": failure, **counts}
+
+
+def table(strikes: Sequence[Strike], limit_s: float) -> dict[str, dict[str, float]]:
+    """Fault -> count, median and max seconds, and how many took longer than the limit."""
+    by_fault: defaultdict[str, list[float]] = defaultdict(list)
+    for strike in strikes:
+        by_fault[strike.fault].append(strike.seconds)
+    return {
+        fault: {"count": len(taken), "median_s": statistics.median(taken), "max_s": max(taken), "late": sum(each > limit_s for each in taken)}
+        for fault, taken in sorted(by_fault.items())
+    }
+
+
+def lines(report: dict[str, Any]) -> list[str]:
+    """The report for people."""
+    found = []
+    for placement, result in report["placements"].items():
+        found.append(f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, {result['acknowledged_games']} acknowledged games")
+        found.append(f"  {'fault':<14}{'count':>6}{'median s':>10}{'max s':>8}")
+        found += [f"  {fault:<14}{row['count']:>6}{row['median_s']:>10.1f}{row['max_s']:>8.1f}" for fault, row in result["faults"].items()]
+        found += [f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}" for check, wrong in result["checks"].items()]
+        found += [f"  FAILED {result['failure'].splitlines()[0]}"] if result["failure"] else []
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--placements", nargs="+", default=["inline", "central"])
+    parser.add_argument("--config", default="demo", help="a shipped config of connect four; or small: small networks, many updates")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
+    parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
+    parser.add_argument("--others", type=int, default=2, help="of each other fault")
+    parser.add_argument("--freeze", type=float, default=60.0, help="seconds for which a process is stopped")
+    parser.add_argument("--limit", type=float, default=RECOVERED_WITHIN_S, help="seconds until every member must learn again")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder:
+        results = {placement: one_placement(Path(folder), placement, options) for placement in options.placements}
+    settings = {name: value for name, value in vars(options).items() if name != "json"}
+    report = {"hardware": hardware(), "settings": settings, "placements": results}
+    print("\n".join(lines(report)))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if any(result["failure"] or any(result["checks"].values()) for result in results.values()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Does a long training grow? Samples memory and open descriptors of each of its processes.
+
+    python -m bench.soak --placement inline --minutes 60 --json soak.json
+
+Memory is the proportional set size (what processes share is counted in parts, so the sum is what the run costs). After the warm-up, per process and in
+all: the slope of a least-squares line times the hours, last minus first tenth (medians), and max - min. Run it from the repository's root.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.throughput import hardware
+from tests.e2e.faults import processes
+from tests.e2e.faults.recovery import start_growing
+from tests.e2e.faults.running import Run
+from tests.e2e.faults.strikes import current
+
+MB = 1e6
+ALL = "all"
+GROWTH_LIMIT_MB = 50.0
+
+
+def sample(run: Run) -> dict[str, tuple[float, int]]:
+    """Process name -> (PSS in MB, open descriptors), and their sums under "all"."""
+    names = {process.pid: process.name for process in current(run).processes}
+    pids = [pid for pid in processes.of_run(run.mark, run.pid) if processes.alive(pid)]
+    found = {names.get(pid, f"pid {pid}"): (processes.pss_bytes(pid) / MB, processes.descriptors(pid)) for pid in pids}
+    return {**found, ALL: (sum(memory for memory, _ in found.values()), sum(count for _, count in found.values()))}
+
+
+def growth(times_s: Sequence[float], values: Sequence[float]) -> dict[str, float]:
+    """How a series moved: fitted_growth is the slope of the line through it times its length."""
+    slope = float(np.polyfit(times_s, values, 1)[0]) if len(values) > 1 else 0.0
+    tenth = max(1, len(values) // 10)
+    ends = statistics.median(values[-tenth:]) - statistics.median(values[:tenth])
+    spread = {"first": values[0], "last": values[-1], "min": min(values), "max": max(values), "max_minus_min": max(values) - min(values)}
+    return {"fitted_growth": slope * (times_s[-1] - times_s[0]), "per_hour": slope * 3600.0, "last_minus_first_tenth": ends, **spread}
+
+
+def measure(run: Run, seconds: float, every_s: float) -> list[tuple[float, dict[str, tuple[float, int]]]]:
+    began_s, taken = time.monotonic(), []
+    while (now_s := time.monotonic() - began_s) < seconds:
+        taken.append((now_s, sample(run)))
+        memory, count = taken[-1][1][ALL]
+        frames = sum(member.frames for member in current(run).members)
+        print(f"{now_s:6.0f} s  {memory:8.1f} MB  {count} descriptors  {frames:,} frames", file=sys.stderr, flush=True)
+        time.sleep(max(0.0, every_s - (time.monotonic() - began_s - now_s)))
+    return taken
+
+
+def summary(taken: Sequence[tuple[float, dict[str, tuple[float, int]]]]) -> dict[str, Any]:
+    """Per process and in all; a process that was not there all the time is left out, and named."""
+    series: defaultdict[str, list[tuple[float, float, int]]] = defaultdict(list)
+    for at_s, found in taken:
+        for name, (memory, count) in found.items():
+            series[name].append((at_s, memory, count))
+    whole = {name: rows for name, rows in series.items() if len(rows) == len(taken)}
+    memory = {name: growth([row[0] for row in rows], [row[1] for row in rows]) for name, rows in whole.items()}
+    counts = {name: growth([row[0] for row in rows], [float(row[2]) for row in rows]) for name, rows in whole.items()}
+    return {"memory_mb": memory, "descriptors": counts, "came_or_went": sorted(set(series) - set(whole))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--placement", default="inline")
+    parser.add_argument("--config", default="demo")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of measuring, after the warm-up")
+    parser.add_argument("--warmup-minutes", type=float, default=5.0)
+    parser.add_argument("--every", type=float, default=10.0, help="seconds between samples")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
+        run = Run(Path(folder) / options.placement, Path(f"configs/{options.config}.toml").read_text(encoding="utf-8"))
+        try:
+            run.start("stop_at_frames=1_000_000_000", f"runtime.placement={options.placement}", *options.settings)
+            start_growing(run)
+            time.sleep(60 * options.warmup_minutes)
+            taken = measure(run, 60 * options.minutes, options.every)
+            frames = sum(member.frames for member in current(run).members)
+            code = run.stop()
+            left = run.left_behind()
+        finally:
+            run.close()
+    found = summary(taken)
+    flat = all(rows["last_minus_first_tenth"] <= 0 for rows in found["descriptors"].values())
+    grown_mb = found["memory_mb"][ALL]["fitted_growth"]
+    verdict = {
+        "memory_growth_mb": grown_mb,
+        "memory_ok": grown_mb < GROWTH_LIMIT_MB,
+        "descriptors_flat": flat,
+        "exit_code": code,
+        "left_behind": left,
+    }
+    settings = {name: value for name, value in vars(options).items() if name != "json"}
+    report = {"hardware": hardware(), "settings": settings, "frames": frames, "verdict": verdict, **found}
+    print(json.dumps(report, indent=1))
+    if options.json is not None:
+        options.json.write_text(json.dumps({**report, "samples": taken}) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
