@@ -2,10 +2,11 @@
 
     python -m bench.faults --placements inline central --minutes 10 --kills 20 --json faults.json
 
-One training of connect four per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how often, and
-the median and longest time until every member's frames grew again (twice, so that rows from before the fault do not count). Then it is stopped, and:
-nothing of it may be left 5 s later; every game that an observer saw committed must be in the league exactly once; `arena rounds verify` must agree;
-no voided game may be scored; rows must add up. Run it from the repository's root on a machine with nothing else to do. Progress goes to stderr.
+One training of connect four per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how
+often, and the median and longest time until every member's frames grew again (twice, so that rows from before the fault do not count). Then it is
+stopped, and: nothing of it may be left 5 s later; every game that an observer saw committed must be in the league exactly once; `arena rounds
+verify` must agree; no voided game may be scored; rows must add up. Run it from the repository's root on a machine with nothing else to do.
+Progress goes to stderr.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python -m bench.soak --placement inline --minutes 60 --json soak.json
 
-Memory is the proportional set size (what processes share is counted in parts, so the sum is what the run costs). After the warm-up, per process and in
-all: the slope of a least-squares line times the hours, last minus first tenth (medians), and max - min. Run it from the repository's root.
+Memory is the proportional set size (what processes share is counted in parts, so the sum is what the run costs). After the warm-up, per process
+and in all: the slope of a least-squares line times the hours, last minus first tenth (medians), and max - min. Run it from the repository's root.
 """
 
 import argparse
