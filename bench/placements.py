@@ -3,7 +3,8 @@
     python -m bench.placements --rounds 5 --seconds 30 --json bench/placements.json
 
 Every round trains each placement in turn, from its first frame, as `arena train` does with everything that belongs to it (league, metrics,
-checkpoints): so a slow moment of the machine hits all alike. Its start and a warm-up are not counted. Reported, as medians over the rounds with least and greatest:
+checkpoints): so a slow moment of the machine hits all alike. Its start and a warm-up are not counted.
+Reported, as medians over the rounds with least and greatest:
   frames_per_s   frames consumed by learners, all members together
   ratio          of frames_per_s to the first placement's of the same round
   lag_mean, lag_max   policy lag of the updates, in optimiser steps
