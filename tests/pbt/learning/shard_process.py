@@ -1,0 +1,50 @@
+"""One shard of a group in a process of its own, for `test_shared_reducer`: python -m ... MODE FD SIZE SHARD SHARDS PARAMETERS TIMEOUT_S FOLDER."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.learning.shared_reducer import SharedReducer
+from pbt.models.weights import save_weights
+from pbt.transport.memory import Region
+from tests.pbt.learning.conftest import Bench
+
+UPDATES, SLOTS, ROUNDS = 3, 8, 300
+
+
+def bench() -> Bench:
+    """Everything that crosses a reducer: gradients, moments of advantages, statistics, sums of the normaliser."""
+    return Bench(
+        config=LearningConfig(learning_rate=1e-2, epochs=2, normalize_advantages=True),
+        model_config=ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True),
+    )
+
+
+def vectors(shard: int) -> torch.Tensor:
+    """What shard gives in round i of mode "sum", [ROUNDS, 7]."""
+    return torch.randn(ROUNDS, 7, generator=torch.Generator().manual_seed(shard))
+
+
+def main(mode: str, reducer: SharedReducer, shard: int, shards: int, folder: Path) -> None:
+    if mode == "learn":
+        made = bench()
+        learner, actor = made.learner(), made.model(5)
+        slots = torch.arange(SLOTS).tensor_split(shards)[shard]
+        for update in range(UPDATES):
+            learner.update(made.batch(actor, SLOTS, seed=update).select(slots), reducer)
+        save_weights(folder / f"shard{shard}", learner.state())
+        return
+    sums = torch.stack([reducer.sum(vector) for vector in vectors(shard)])
+    save_weights(folder / f"shard{shard}", {"sums": sums})
+    # Until it is killed, or whoever started it is gone.
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    mode, fd, size, shard, shards, parameters, timeout_s, folder = sys.argv[1:]
+    region = Region.attach(int(fd), int(size))
+    main(mode, SharedReducer(region, int(shard), int(shards), int(parameters), timeout_s=float(timeout_s)), int(shard), int(shards), Path(folder))
