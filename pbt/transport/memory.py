@@ -85,12 +85,7 @@ class Region:
         return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
 
     def close(self) -> None:
-        """Close the descriptor. The memory goes when the last array over it does, here and in other processes."""
-        if self.fd < 0:
-            return
-        os.close(self.fd)
-        self.fd = -1
-        try:
-            self.buffer.close()
-        except BufferError:  # arrays still look at it; the mapping goes with them
-            return
+        """Close the descriptor: nobody new can attach from here. The mapping goes with this object and the last array over it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

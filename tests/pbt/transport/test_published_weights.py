@@ -1,0 +1,154 @@
+"""Readers see one publication, whole, whatever the writer does meanwhile and wherever it dies."""
+
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pbt.errors import EngineError
+from pbt.transport.memory import Region
+from pbt.transport.weights import PublishedWeights, published_bytes
+from tests.pbt.transport.programs import example_weights, heard, start
+
+
+def region_for(template: Mapping[str, Tensor]) -> Region:
+    return Region.create("weights", published_bytes(template))
+
+
+def number_in(weights: Mapping[str, Tensor]) -> int:
+    """The one number that fills all tensors."""
+    numbers = {float(value) for tensor in weights.values() for value in (tensor.min(), tensor.max())}
+    assert len(numbers) == 1, f"a mixture of {sorted(numbers)}"
+    return int(numbers.pop())
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_publications_are_read_back(shared: bool) -> None:
+    template = example_weights(0)
+    region = region_for(template) if shared else None
+    writer = PublishedWeights(template, region)
+    reader = PublishedWeights(template, region, owner=False) if shared else writer
+    assert (reader.publications, reader.version, number_in(reader.read())) == (0, 0, 0)
+    for publication in range(1, 6):
+        writer.publish(example_weights(publication), 100 - publication)
+        target = example_weights(-1)
+        assert reader.copy_into(target) == (publication, 100 - publication)
+        assert number_in(target) == publication == reader.publications
+        assert reader.version == 100 - publication
+        assert number_in(reader.read()) == publication
+    assert all(tensor.dtype == template[name].dtype for name, tensor in reader.read().items())
+
+
+def test_only_the_tensors_that_are_asked_for_are_copied_wherever_they_stand() -> None:
+    random = {name: torch.rand(tensor.shape) for name, tensor in example_weights(0).items()}
+    published = PublishedWeights(random, region_for(random))
+    names = list(random)
+    for asked in (names[:2], names[1::2], names[::-1], [names[3]], []):
+        target = {name: torch.full(random[name].shape, -1.0) for name in asked}
+        published.copy_into(target)
+        assert target.keys() == set(asked)
+        assert all(torch.equal(tensor, random[name]) for name, tensor in target.items())
+    # Models on other devices or in other precisions take what fits them; views of one flat vector as well.
+    flat = torch.zeros(300 * 70 + 1, dtype=torch.float64)
+    published.copy_into({"adam.a": flat[1:].view(300, 70)})
+    assert torch.equal(flat[1:].float(), random["adam.a"].flatten())
+
+
+def test_what_does_not_fit_is_refused_by_name() -> None:
+    template = example_weights(0)
+    published = PublishedWeights(template, region := region_for(template))
+    with pytest.raises(EngineError, match=r"1 tensors are missing, the first is adam.step"):
+        published.publish({name: tensor for name, tensor in template.items() if name != "adam.step"}, 1)
+    with pytest.raises(EngineError, match=r"model.b is \[8\]; expected \[7\]"):
+        published.publish({**template, "model.b": torch.zeros(8)}, 1)
+    with pytest.raises(EngineError, match="asked for model.c; there are model.a, model.b"):
+        published.copy_into({"model.c": torch.zeros(1)})
+    for other in (
+        {**template, "model.b": torch.zeros(7, 1)},
+        {**template, "model.b": torch.zeros(7, dtype=torch.int32)},
+        {name.upper(): tensor for name, tensor in template.items()},
+    ):
+        with pytest.raises(EngineError, match="found weights of other names or shapes"):
+            PublishedWeights(other, region, owner=False)
+    with pytest.raises(EngineError, match="found no weights"):
+        PublishedWeights(template, region_for(template), owner=False)
+    with pytest.raises(EngineError, match="were asked of shared memory"):
+        PublishedWeights(template, Region.create("weights", published_bytes(template) - 64))
+
+
+class DiesAt(Mapping[str, Tensor]):
+    """Weights whose writer is interrupted when it comes to a certain tensor."""
+
+    def __init__(self, weights: dict[str, Tensor], fatal: str) -> None:
+        self._weights, self._fatal = weights, fatal
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name == self._fatal:
+            raise KeyboardInterrupt
+        return self._weights[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._weights
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+
+@pytest.mark.parametrize("fatal", list(example_weights(0)))
+def test_a_publication_that_was_begun_and_not_finished_does_not_exist(fatal: str) -> None:
+    template = example_weights(0)
+    writer, region = None, region_for(template)
+    writer = PublishedWeights(template, region)
+    writer.publish(example_weights(1), 11)
+    with pytest.raises(KeyboardInterrupt):
+        writer.publish(DiesAt(example_weights(2), fatal), 12)
+    reader = PublishedWeights(template, region, owner=False)
+    assert (reader.publications, reader.version, number_in(reader.read())) == (1, 11, 1)
+    # The next writer goes on.
+    PublishedWeights(template, region, owner=False).publish(example_weights(3), 13)
+    assert (reader.publications, reader.version, number_in(reader.read())) == (2, 13, 3)
+
+
+def read_until_it_moved(reader: PublishedWeights, writer: subprocess.Popen[str], reads: int) -> None:
+    """So many reads that found something new, each of one whole publication."""
+    seen = reader.publications
+    weights = example_weights(0)
+    while reads:
+        publications, version = reader.copy_into(weights)
+        assert number_in(weights) == publications >= seen
+        assert version == 10 * publications
+        reads -= publications > seen
+        seen = publications
+        assert writer.poll() is None
+
+
+def kill_writers(rounds: int) -> None:
+    template, random = example_weights(0), np.random.default_rng(0)
+    region = region_for(template)
+    reader = PublishedWeights(template, region)
+    for _ in range(rounds):
+        with start("publish_forever", [region.fd], fd=region.fd, size=region.size) as writer:
+            assert heard(writer) == "ready"
+            read_until_it_moved(reader, writer, int(random.integers(20, 400)))
+            writer.send_signal(signal.SIGKILL)
+            writer.wait()
+        last = reader.publications
+        weights = reader.read()
+        assert number_in(weights) == last == reader.publications
+        assert reader.version == 10 * last
+
+
+def test_no_reader_sees_a_mixture_or_waits_while_writers_publish_and_are_killed() -> None:
+    kill_writers(3)
+
+
+@pytest.mark.slow
+def test_no_reader_sees_a_mixture_or_waits_while_many_writers_are_killed() -> None:
+    kill_writers(60)
