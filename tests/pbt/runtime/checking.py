@@ -1,6 +1,7 @@
 """An assembled engine whose every batch is held against what really happened: who was asked for which row, when, and under which generation."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.learning.batch import Batch
+from pbt.learning.batcher import gather
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime.assembly import Trainee, assemble
 from pbt.runtime.serial import SerialEngine
+from pbt.sampling.rollout_worker import GameSource
 from pbt.seeding import seat_key
-from pbt.transport.messages import ActionRequest, ActionsReady, GamePlan, RolloutPermit
+from pbt.transport.messages import ActionRequest, ActionsReady, GamePlan, SlotFull
 
 Origin = tuple[int, int, int, int]
 
@@ -29,6 +32,23 @@ class Asked:
     policy: NDArray[np.int64]
     generation: NDArray[np.int64]
     first: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Overheard:
+    """A planner whose plans are looked at."""
+
+    planner: GameSource
+    look: Callable[[int, GamePlan], None]
+
+    def next_game(self, table: int, /) -> GamePlan | None:
+        plan = self.planner.next_game(table)
+        if plan is not None:
+            self.look(table, plan)
+        return plan
+
+    def game_over(self, plan: GamePlan, /) -> None:
+        self.planner.game_over(plan)
 
 
 class CheckedEngine:
@@ -58,16 +78,16 @@ class CheckedEngine:
         assert self.engine.run(self._look)
         assert not any(trainee.batcher.waiting for trainee in self.population.trainees), "finished members keep no slots"
 
-    def check_batch(self, trainee: Trainee, batch: Batch, permits: list[RolloutPermit]) -> None:
+    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
         """Everything that must be true of a batch."""
         member = self.population.controller.members[trainee.name]
         column, asked = self.population.slabs[trainee.role].column, self._asked[trainee.role]
-        slots = np.array([permit.slot for permit in permits])
+        slots = np.array([full.slot for full in taken])
         valid: NDArray[np.bool_] = column["valid"][slots]
         assert not member.finished, "a finished member learns nothing"
         assert np.array_equal(batch.valid.numpy().T, valid) and valid.any()
         assert (column["policy"][slots][valid] == member.policy).all() and (asked.policy[slots][valid] == member.policy).all()
-        assert {permit.generation for permit in permits} == {member.generation}
+        assert {full.generation for full in taken} == {member.generation}
         assert (asked.generation[slots][valid] == member.generation).all(), "a row of replaced weights"
         assert (column["version"][slots][valid] <= trainee.learner.version).all() and (column["version"][slots][valid] >= 0).all()
         assert np.array_equal(column["episode_start"][slots][:, :-1][valid], asked.first[slots][valid]), "an episode starts at its first decision"
@@ -99,31 +119,29 @@ class CheckedEngine:
     def _watch(self) -> None:
         """Put ears between planner and worker, worker and server, batchers and learners."""
         population = self.population
-        next_game, serve = population.planner.next_game, population.server.serve
-
-        def planned(table: int) -> GamePlan | None:
-            plan = next_game(table)
-            if plan is not None:
-                self._plans[table, plan.game_count] = plan
-                self._check_plan(plan)
-            return plan
+        serve = population.server.serve
 
         def served(request: ActionRequest) -> ActionsReady:
             self._note(request)
             return serve(request)
 
-        population.worker._next_game = planned
+        population.worker._games = Overheard(population.planner, self._plan)
         population.server.serve = served  # type: ignore[method-assign]
         for trainee in population.trainees:
             self._watch_batcher(trainee)
 
+    def _plan(self, table: int, plan: GamePlan) -> None:
+        self._plans[table, plan.game_count] = plan
+        self._check_plan(plan)
+
     def _watch_batcher(self, trainee: Trainee) -> None:
         take = trainee.batcher.take
 
-        def taken() -> tuple[Batch, list[RolloutPermit]] | None:
+        def taken() -> list[SlotFull] | None:
             found = take()
             if found is not None:
-                self.check_batch(trainee, *found)
+                slab = self.population.slabs[trainee.role]
+                self.check_batch(trainee, gather(slab, np.array([full.slot for full in found])), found)
             return found
 
         trainee.batcher.take = taken  # type: ignore[method-assign]

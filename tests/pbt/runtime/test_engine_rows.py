@@ -12,7 +12,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.learning.batch import Batch
 from pbt.runtime.assembly import Trainee
-from pbt.transport.messages import RolloutPermit
+from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 
 TINY: dict[str, Any] = {
@@ -95,8 +95,8 @@ class TwoTerms:
 class WeighedTerms(CheckedEngine):
     """Keeps the raw rewards' meaning in view, and what each member's value loss must be: lag zero and gamma 0 leave the shaped reward as target."""
 
-    def check_batch(self, trainee: Trainee, batch: Batch, permits: list[RolloutPermit]) -> None:
-        super().check_batch(trainee, batch, permits)
+    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
+        super().check_batch(trainee, batch, taken)
         action = batch.actions[..., 0]
         assert torch.equal(batch.rewards, torch.stack([action / 2, 1 + action / 8], dim=-1)), "the slab holds what the game said, unweighted"
         shaping = trainee.learner.hyperparams.shaping

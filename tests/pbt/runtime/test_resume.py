@@ -47,11 +47,6 @@ class Run:
         self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
         self.turns = 0
 
-    def rows_standing(self) -> int:
-        parked = sum(f.rows.count_valid(slot, 0, row) for f in self.population.worker.fillers for slot, row in f.pool.parked())
-        queued = sum(int(self.population.slabs[t.role].column["valid"][slot].sum()) for t in self.population.trainees for slot in t.batcher.waiting)
-        return parked + queued
-
     def told(self) -> dict[str, list[Any]]:
         """Everything the outside was told."""
         sink = self.sink
@@ -98,8 +93,8 @@ def test_equal_configs_and_seeds_give_equal_weights_and_games(game: str) -> None
 @pytest.mark.parametrize("game", CONFIGS)
 def test_every_row_is_trained_dropped_with_a_reason_or_still_standing(game: str) -> None:
     run, _ = reference(game)
-    produced = sum(filler.produced for filler in run.population.worker.fillers)
-    assert produced == run.engine.rows_trained + sum(run.engine.dropped().values()) + run.rows_standing()
+    accounted = run.engine.rows_trained + sum(run.engine.dropped().values()) + run.engine.rows_standing()
+    assert run.engine.rows_produced() == accounted
     assert run.engine.dropped()["generation"] > 0
 
 

@@ -8,10 +8,12 @@ import torch
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.models.policy_model import PolicyModel, build_model
+from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import game_layouts, game_maker
 from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab
 from pbt.transport.weights import PublishedWeights
@@ -31,10 +33,11 @@ class Games:
         (self._layout,) = game_layouts(make_game(), CONFIG)
         self.slab = Slab(self._layout, 40)
         self._weights = [self._model(seed).state_dict() for seed in (1, 2)]
-        self._published = PublishedWeights(self._weights[LIVE])
-        self._published.publish(self._weights[LIVE], 7)
+        live = {MODEL_PREFIX + name: tensor for name, tensor in self._weights[LIVE].items()}
+        self._published = PublishedWeights(live)
+        self._published.publish(live, 7)
         self._counts = [0] * 4
-        self.worker = RolloutWorker(make_game, 4, [self.slab], self._plan, 1)
+        self.worker = RolloutWorker(make_game, Share.whole(4, [40]), [self.slab], GamesFrom(self._plan), 1)
         self.log: list[tuple[Any, ...]] = []
         self.restart()
 

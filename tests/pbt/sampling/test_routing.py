@@ -1,7 +1,7 @@
 """Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of games made up by Hypothesis.
 
 Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps: a misplaced row shows.
-The slab's own fingerprint, origin and acting policy, must say the same.
+The slab's own fingerprint, origin and acting policy, must say the same. Also where several workers share the slabs and answers come one by one.
 """
 
 from collections import Counter
@@ -19,13 +19,14 @@ from torch import Tensor
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvError
 from pbt.learning.batch import Batch
-from pbt.learning.batcher import Batcher
+from pbt.learning.batcher import Batcher, gather
 from pbt.models.policy_model import ActOutput
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import slots_needed
+from pbt.runtime.assembly import shared_slots, slots_needed
 from pbt.sampling.policy_server import PolicyServer
-from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
+from pbt.transport.messages import ActionRequest, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab, role_layout
 
 MEMBERS, FROZEN, POLICIES = 3, 2, 5
@@ -109,22 +110,42 @@ class NamesItself:
         return ActOutput(torch.full((rows, self._heads), self._policy), torch.full((rows,), -0.5), torch.zeros(rows), counted)
 
 
-class Bench:
-    """A worker, a server, batchers, and a random planner."""
+def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Share]:
+    """One that has everything, or several that can stand still."""
+    roles = range(max(seat_roles) + 1)
+    if shares == 1:
+        return [Share.whole(tables, [slots_needed(tables * seat_roles.count(role), MEMBERS, 2) for role in roles])]
+    parts, starts = [], [0 for _ in roles]
+    for index in range(shares):
+        own = tuple(range(index, tables, shares))
+        counts = [shared_slots(len(own) * seat_roles.count(role), MEMBERS, 2, 1, shares) for role in roles]
+        parts.append(Share(own, tuple(range(start, start + count) for start, count in zip(starts, counts, strict=True))))
+        starts = [start + count for start, count in zip(starts, counts, strict=True)]
+    return parts
 
-    def __init__(self, seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float) -> None:
+
+class Bench:
+    """Workers, a server, batchers, and a random planner. shares: workers;  piecemeal: answers come one by one, some of them turns later."""
+
+    def __init__(
+        self, seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float, shares: int = 1, *, piecemeal: bool = False
+    ) -> None:
         self.rng = np.random.default_rng(seed)
         self.seat_roles, self.counts, self.generation = seat_roles, [0] * tables, Counter[int]()
         game = MadeUpGame(seat_roles, 0.0)
         layouts = [role_layout(role, game.reward_terms, rollout_steps, STATE) for role in game.roles]
-        self.slabs = [Slab(layout, slots_needed(tables * seat_roles.count(role), MEMBERS, 2)) for role, layout in enumerate(layouts)]
+        parts = shares_of(tables, seat_roles, shares)
+        self.slabs = [Slab(layout, parts[-1].slots[role].stop) for role, layout in enumerate(layouts)]
         # One policy table per role: policy = role * POLICIES + p, p < MEMBERS learns.
         self.server = PolicyServer(self.slabs, POLICIES * len(layouts))
         for role, layout in enumerate(layouts):
             for p in range(POLICIES):
                 self.server.attach(role * POLICIES + p, NamesItself(p, len(layout.head_sizes)))  # type: ignore[arg-type]
         self.batchers = {role * POLICIES + p: Batcher(slab, role, 2) for role, slab in enumerate(self.slabs) for p in range(MEMBERS)}
-        self.worker = RolloutWorker(lambda: MadeUpGame(seat_roles, raising), tables, self.slabs, self.plan, 1, equal_errors=10**9)
+        self.workers = [
+            RolloutWorker(lambda: MadeUpGame(seat_roles, raising), part, self.slabs, GamesFrom(self.plan), 1, equal_errors=10**9) for part in parts
+        ]
+        self._piecemeal, self._asked = piecemeal, [list[ActionRequest]() for _ in parts]
         self.trained = 0
 
     def plan(self, table: int) -> GamePlan:
@@ -139,48 +160,58 @@ class Bench:
         return GamePlan(count, "training", table * GAMES_PER_TABLE + count, tuple(seats), ("noise", table, count))
 
     def turn(self) -> None:
-        for request in self.worker.requests():
-            self.worker.receive(self.server.serve(request))
-        messages = self.worker.advance()
+        messages = [message for index in range(len(self.workers)) for message in self.play(index)]
         # A copy may overtake the slots that are on their way to the learner.
         if self.rng.random() < 0.05:
-            self.copy_over(int(self.rng.choice(list(self.batchers))))
+            messages += self.copy_over(int(self.rng.choice(list(self.batchers))))
         for message in messages:
             if isinstance(message, SlotFull):
-                for permit in self.batchers[message.policy].add(message, self.generation[message.policy]):
-                    self.worker.permit(permit)
+                self.permit(self.batchers[message.policy].add(message, self.generation[message.policy]))
             else:
                 assert isinstance(message, GameEnd)
         for policy, batcher in self.batchers.items():
             while (taken := batcher.take()) is not None:
-                batch, permits = taken
-                assert {permit.generation for permit in permits} == {self.generation[policy]}
-                slots = np.array([permit.slot for permit in permits])
+                assert {full.generation for full in taken} == {self.generation[policy]}
+                slots = np.array([full.slot for full in taken])
+                batch = gather(self.slabs[policy // POLICIES], slots)
                 check(batch, policy % POLICIES)
                 check_fingerprints(batch, self.slabs[policy // POLICIES], slots, policy)
                 self.trained += int(batch.valid.sum())
-                for permit in permits:
-                    self.worker.permit(permit)
+                self.permit(batcher.permits(taken))
 
-    def copy_over(self, policy: int) -> None:
+    def play(self, index: int, *, drain: bool = False) -> list[WorkerMessage]:
+        """One turn of one worker; or only what is still on its way to it."""
+        worker, asked = self.workers[index], self._asked[index]
+        assert worker.outstanding == sum(len(request.slots) for request in asked)
+        if not drain and (worker.can_turn or len(self.workers) == 1):
+            asked += worker.requests()
+        if self._piecemeal:
+            self.rng.shuffle(asked)  # type: ignore[arg-type]
+        messages: list[WorkerMessage] = []
+        while asked and (drain or not self._piecemeal or self.rng.random() < 0.7):
+            worker.receive(self.server.serve(asked.pop(0)))
+            messages += worker.advance() if self._piecemeal else []
+        return messages + worker.advance()
+
+    def permit(self, permits: list[RolloutPermit]) -> None:
+        for permit in permits:
+            next(worker for worker in self.workers if permit.slot in worker.share.slots[permit.role]).permit(permit)
+
+    def copy_over(self, policy: int) -> list[WorkerMessage]:
+        messages = [message for index in range(len(self.workers)) for message in self.play(index, drain=True)]
         self.generation[policy] += 1
-        self.worker.regenerate(policy, self.generation[policy])
-        for permit in self.batchers[policy].discard("generation"):
-            self.worker.permit(permit)
+        for worker in self.workers:
+            worker.regenerate(policy, self.generation[policy])
+        self.permit(self.batchers[policy].discard("generation"))
+        return messages
 
     def unaccounted(self) -> int:
-        fillers = self.worker.fillers
+        fillers = [filler for worker in self.workers for filler in worker.fillers]
         produced = sum(filler.produced for filler in fillers)
         dropped = sum(sum(part.dropped.values()) for part in (*fillers, *self.batchers.values()))
-        parked = sum(filler.rows.count_valid(slot, 0, row) for filler in fillers for slot, row in filler.pool.parked())
-        seated = sum(
-            fillers[seat.role].rows.count_valid(seat.slot, 0, seat.row)
-            for table in self.worker.tables
-            for seat in table.seats
-            if seat.learning and seat.slot >= 0
-        )
+        standing = sum(worker.rows_standing() for worker in self.workers)
         queued = sum(int(self.slabs[policy // POLICIES].column["valid"][slot].sum()) for policy, b in self.batchers.items() for slot in b.waiting)
-        return produced - self.trained - dropped - parked - seated - queued
+        return produced - self.trained - dropped - standing - queued
 
 
 def check(batch: Batch, names_itself: int) -> None:
@@ -227,13 +258,16 @@ def test_a_hundred_thousand_rows_arrive_where_they_belong() -> None:
         tables=st.sampled_from([1, 3, 20, 60]),
         rollout_steps=st.integers(2, 12),
         raising=st.sampled_from([0.0, 0.0, 0.02]),
+        shares=st.integers(1, 3),
+        piecemeal=st.booleans(),
     )
-    def play(seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float) -> None:
+    def play(seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float, shares: int, piecemeal: bool) -> None:
         nonlocal rows
-        bench = Bench(seed, seat_roles, tables, rollout_steps, raising)
+        bench = Bench(seed, seat_roles, tables, rollout_steps, raising, min(shares, tables), piecemeal=piecemeal)
         for _ in range(6000 // (tables + 20)):
             bench.turn()
         assert bench.unaccounted() == 0
+        assert bench.trained or tables < 20, "workers that stand still are woken by a batch"
         rows += bench.trained
 
     play()

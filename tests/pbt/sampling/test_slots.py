@@ -12,7 +12,8 @@ from pbt.learning.batcher import Batcher
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import slots_needed
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 
@@ -53,7 +54,7 @@ class Worst:
             self.server.attach(policy, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
         self.batchers = [Batcher(self.slab, 0, BATCH_SLOTS) for _ in range(MEMBERS)]
         self.scene: dict[int, tuple[int, int]] = {}
-        self.worker = RolloutWorker(AsLongAsToldGame, TABLES, [self.slab], self._plan, 1)
+        self.worker = RolloutWorker(AsLongAsToldGame, Share.whole(TABLES, [slots]), [self.slab], GamesFrom(self._plan), 1)
         self.used = 0
 
     def _plan(self, table: int) -> GamePlan | None:
@@ -77,7 +78,7 @@ class Worst:
     def _train(self, full: SlotFull) -> None:
         self.batchers[full.policy].add(full, 0)
         taken = self.batchers[full.policy].take()
-        for permit in taken[1] if taken else ():
+        for permit in self.batchers[full.policy].permits(taken or ()):
             self.worker.permit(permit)
 
 

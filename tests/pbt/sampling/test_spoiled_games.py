@@ -10,7 +10,8 @@ from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -53,7 +54,7 @@ def play(fault: Callable[[Faulty], SeatTurn | None], *, length: int = 3, max_dec
         counts[0] += 1
         return GamePlan(counts[0], "training", counts[0], (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),), ("n", counts[0]))
 
-    worker = RolloutWorker(lambda: Faulty(fault, length), 1, [slab], next_game, 1, max_decisions=max_decisions)
+    worker = RolloutWorker(lambda: Faulty(fault, length), Share.whole(1, [8]), [slab], GamesFrom(next_game), 1, max_decisions=max_decisions)
     ends: list[GameEnd] = []
     for _ in range(turns):
         for request in worker.requests():

@@ -10,7 +10,8 @@ from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.learning.batcher import gather
 from pbt.records import PlayerRef
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab, role_layout
 
@@ -58,7 +59,7 @@ class Played:
             count = next(plans, None)
             return None if count is None else GamePlan(count, "training", 0, (seat,) * seats, ("noise", count), opening)
 
-        self.worker = RolloutWorker(lambda: Script(script, seats), 1, [self.slab], next_game, 1)
+        self.worker = RolloutWorker(lambda: Script(script, seats), Share.whole(1, [16]), [self.slab], GamesFrom(next_game), 1)
         self.messages: list[WorkerMessage] = []
         for _ in range(games * (len(script) + 1)):
             for request in self.worker.requests():
