@@ -14,7 +14,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.learner import existing_rows
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.assembly import Trainee
-from pbt.transport.messages import RolloutPermit
+from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 
 CONFIG: dict[str, Any] = {
@@ -44,10 +44,10 @@ class ZeroLag(CheckedEngine):
         """A fresh policy is close to uniform whatever it sees; this one is not."""
         with torch.no_grad():
             trainee.learner.model.heads.weight.mul_(30.0)
-        trainee.published.publish(trainee.learner.model.state_dict(), trainee.learner.version)
+        trainee.publish()
 
-    def check_batch(self, trainee: Trainee, batch: Batch, permits: list[RolloutPermit]) -> None:
-        super().check_batch(trainee, batch, permits)
+    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
+        super().check_batch(trainee, batch, taken)
         model, valid = trainee.learner.model, batch.valid
         with torch.no_grad():
             logits, values = model.unroll(existing_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
