@@ -62,8 +62,8 @@ def summary(taken: Sequence[tuple[float, dict[str, tuple[float, int]]]]) -> dict
     """Per process and in all; a process that was not there all the time is left out, and named."""
     series: defaultdict[str, list[tuple[float, float, int]]] = defaultdict(list)
     for at_s, found in taken:
-        for name, (memory, count) in found.items():
-            series[name].append((at_s, memory, count))
+        for name, sizes in found.items():
+            series[name].append((at_s, *sizes))
     whole = {name: rows for name, rows in series.items() if len(rows) == len(taken)}
     memory = {name: growth([row[0] for row in rows], [row[1] for row in rows]) for name, rows in whole.items()}
     counts = {name: growth([row[0] for row in rows], [float(row[2]) for row in rows]) for name, rows in whole.items()}

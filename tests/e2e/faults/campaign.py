@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from arena.paths import league_path
 from tests.e2e.faults.league_log import miscounted_scores, voided_games
@@ -137,7 +138,9 @@ def ended_well(run: Run) -> dict[str, list[str]]:
     """After a run has ended by itself or was stopped: check -> what is wrong, [] where nothing is."""
     league = league_path(run.data)
     verify = run.arena("rounds", "verify", NAME, "--json")
-    report = json.loads(verify.stdout.splitlines()[-1]) if verify.stdout.strip() else {"ok": False, "differences": [verify.stderr]}
+    report: dict[str, Any] = {"ok": False, "differences": [verify.stderr]}
+    if verify.stdout.strip():
+        report = json.loads(verify.stdout.splitlines()[-1])
     return {
         "nothing is left behind": run.left_behind(),
         "acknowledged games are in the league exactly once": _log_problems(run),

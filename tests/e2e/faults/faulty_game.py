@@ -1,6 +1,7 @@
 """Connect four that misbehaves when it is told to, by files in the folder `flags` beside this file.
 
-"raise-once", "hang-once", "exit-once": whoever manages to remove the file misbehaves, and nobody else. "raise-always", "hang-always": everybody does.
+"raise-once", "hang-once", "exit-once": whoever manages to remove the file misbehaves in a step, and nobody else. "raise-always" and so on: everybody
+does in every step. Both spare the games of small seeds, with which the program tries a game out. "raise-loading": making a table raises.
 """
 
 import os
@@ -11,11 +12,16 @@ from typing import Any
 from pettingzoo.classic.connect_four.connect_four import raw_env
 
 FLAGS = Path(__file__).with_name("flags")
+TRIED_OUT = 1000
 
 
 class FaultyConnectFour(raw_env):  # type: ignore[misc]  # PettingZoo has no types
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.tried_out = seed is not None and seed < TRIED_OUT
+        super().reset(seed, options)
+
     def step(self, action: Any) -> None:
-        if FLAGS.exists():
+        if not self.tried_out and FLAGS.exists():
             for fault in ("raise", "hang", "exit"):
                 if told(fault):
                     misbehave(fault)
@@ -39,4 +45,6 @@ def misbehave(fault: str) -> None:
 
 
 def make() -> FaultyConnectFour:
+    if (FLAGS / "raise-loading").exists():
+        raise RuntimeError("the board is lost")
     return FaultyConnectFour()

@@ -109,7 +109,7 @@ def misbehave(run: Run, fault: str, limit_s: float = RECOVERED_WITHIN_S) -> Stri
 
 
 def arm(run: Run, fault: str, how_often: str) -> Path:
-    """Tell the games of a run to misbehave "once" or "always"; see faulty_game.py."""
+    """Tell the games of a run to misbehave "once", "always" or when "loading"; see faulty_game.py."""
     flag = run.folder / "flags" / f"{fault}-{how_often}"
     flag.parent.mkdir(exist_ok=True)
     flag.touch()

@@ -3,7 +3,7 @@
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from arena.paths import league_path
 from tests.e2e.faults.campaign import campaign, ended_well, schedule, small_run, voided
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing
 from tests.e2e.faults.running import NAME, Run
-from tests.e2e.faults.strikes import arm, choose, current, kill, signal_to
+from tests.e2e.faults.strikes import arm, choose, current, signal_to
 
 pytestmark = pytest.mark.slow
 
@@ -40,12 +40,19 @@ def failed(run: Run) -> set[str]:
     return {member.name for member in current(run).members if member.state == "failed"}
 
 
-def restarts(run: Run, name: str) -> int:
-    return next((process.restarts for process in current(run).processes if process.name == name), 0)
+def kill_as_soon_as_it_lives(run: Run, name: str, enough: Callable[[], bool]) -> None:
+    """SIGKILL a process and whatever takes its place, before that has done anything."""
+    killed = {0}
 
+    def step() -> bool | None:
+        pid = next((process.pid for process in current(run).processes if process.name == name), 0)
+        if pid not in killed:
+            killed.add(pid)
+            signal_to(pid, signal.SIGKILL)
+        return enough() or None
 
-def kill_named(run: Run, name: str) -> None:
-    signal_to(next(process.pid for process in current(run).processes if process.name == name), signal.SIGKILL)
+    run.until(step, 60.0, "an end to the restarts")
+    assert len(killed) > 2, "it was started again before that"
 
 
 @pytest.mark.timeout(1200)
@@ -69,28 +76,29 @@ def test_members_of_a_learner_that_dies_too_often_fail_and_the_others_go_on(run:
     roles = next(process.roles for process in current(run).processes if process.name == name)
     members = {word for role in roles for word in role.split()[1:]}
     assert members and len(members) < 4, roles
-    kill_named(run, name)
-    run.until(lambda: True if restarts(run, name) else None, RECOVERED_WITHIN_S, f"{name} to be started again")
+    kill_as_soon_as_it_lives(run, name, lambda: failed(run) == members)
     start_growing(run)
-    kill_named(run, name)
-    run.until(lambda: True if failed(run) else None, RECOVERED_WITHIN_S, f"{members} to fail")
-    start_growing(run)
-    assert failed(run) == members
     assert run.stop() == 0
     with open_league(league_path(run.data), read_only=True) as league:
         assert {stored.event.member for stored in list_events(league, NAME) if stored.event.kind == "failed"} == members
+    assert_ended_well(run)
+    run.resume()
+    start_growing(run)
+    assert not failed(run), "a resume gives failed members another chance"
+    assert run.stop() == 0
     assert_ended_well(run)
 
 
 @pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
 def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: Run) -> None:
     run.start("runtime.max_restarts=1")
-    current(run)
-    kill(run, "worker", random.Random(0))
-    _, pid = choose(current(run), "worker", random.Random(1))
-    signal_to(pid, signal.SIGKILL)
+    start_growing(run)
+    name, _ = choose(current(run), "worker", random.Random(0))
+    assert run.main is not None
+    main = run.main
+    kill_as_soon_as_it_lives(run, name, lambda: main.poll() is not None)
     assert run.wait() == 1
-    assert "max_restarts" in run.errors()
+    assert "SIGKILL" in run.errors() and "in a row" in run.errors(), run.errors()
     assert_ended_well(run)
     run.resume()
     start_growing(run)
@@ -105,8 +113,20 @@ def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fa
     start_growing(run)
     arm(run, fault, "always")
     assert run.wait() == 1
-    expected = {"raise": "the board caught fire", "hang": "timeout_s", "exit": "max_restarts"}[fault]
+    expected = {"raise": "the board caught fire", "hang": "env.timeout_s", "exit": "exited with status 3"}[fault]
     assert expected in run.errors(), run.errors()
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+def test_a_game_that_cannot_be_made_any_more_ends_the_run_with_its_error(run: Run) -> None:
+    run.start("runtime.max_restarts=1")
+    start_growing(run)
+    arm(run, "raise", "loading")
+    _, pid = choose(current(run), "worker", random.Random(0))
+    signal_to(pid, signal.SIGKILL)
+    assert run.wait() == 1
+    assert "the board is lost" in run.errors(), run.errors()
     assert_ended_well(run)
 
 
