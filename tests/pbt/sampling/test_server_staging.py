@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from pbt.learning import gathering
 from pbt.models.policy_model import build_model
 from pbt.sampling import policy_server
 from pbt.sampling.policy_server import NetworkPolicy
 from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU, Staging
 from pbt.transport.weights import PublishedWeights
-from tests.pbt.sampling.acting import ROLE, config, serve
+from tests.pbt.sampling.acting import ROLE, SLOTS, T, config, lag_of_trained_rows, serve
 
 
 @pytest.mark.parametrize("gru_size", [0, 8])
@@ -23,6 +24,15 @@ def test_a_staged_server_writes_the_same_bits(monkeypatch: pytest.MonkeyPatch, g
         np.testing.assert_array_equal(staged[name], column, err_msg=name)
     assert (plain["policy"] == 1).sum() == 13, "rows that did not wait are not written to"
     assert (server.rows_served, server.forwards) == (staged_server.rows_served, staged_server.forwards) == (13, 3)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_what_acted_is_what_is_trained(monkeypatch: pytest.MonkeyPatch, staged: bool) -> None:
+    if staged:
+        monkeypatch.setattr(policy_server, "staging_for", Staging)
+        monkeypatch.setattr(gathering, "staging_for", Staging)
+    stats = lag_of_trained_rows(CPU)
+    assert stats.rows == SLOTS * T and abs(stats.kl) < 1e-6 and stats.clip_fraction == 0.0
 
 
 def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
