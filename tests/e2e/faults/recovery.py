@@ -16,7 +16,7 @@ class Growth:
     def __init__(self) -> None:
         self._frames: dict[str, int] = {}
         self._growths: dict[str, int] = {}
-        self._looked_at = 0.0
+        self._looked_at = -1.0
 
     def look(self, status: RunStatus) -> None:
         if status.written_at == self._looked_at:
