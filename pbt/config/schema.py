@@ -183,6 +183,7 @@ class RuntimeConfig(Section):
     torch_threads  per process; more than one makes processes fight for the same cores
     waiting_batches  workers hold while any member has so many batches waiting for its learner
     silent_after_s  a process that shows no sign of life for so long is killed and restarted
+    inference_delay_s  (central) every answer comes so much later: to measure what hides it
     max_restarts    in a row without an update in between; then the members of a learner fail, and a sampling plane ends the run
     """
 
@@ -197,6 +198,7 @@ class RuntimeConfig(Section):
     torch_threads: PositiveInt = 1
     waiting_batches: PositiveInt = 2
     silent_after_s: PositiveFloat = 5.0
+    inference_delay_s: Annotated[float, Field(ge=0.0)] = 0.0
     max_restarts: Annotated[int, Field(ge=0)] = 5
 
 

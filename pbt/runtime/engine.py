@@ -43,7 +43,9 @@ class Engine(Protocol):
 
     config: RunConfig
     games: Counter[GameKind]
-    rows_trained: int
+
+    @property
+    def rows_trained(self) -> int: ...
 
     @property
     def controller(self) -> Controller: ...

@@ -1,8 +1,8 @@
 """The placements, as tables: which process hosts which components."""
 
-import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from pbt.config.schema import RunConfig
 
@@ -22,14 +22,14 @@ class Shard:
 class ProcessPlan:
     """One process and what it hosts.
 
-    groups  global table numbers, a tuple per group that is stepped at a time
+    groups  numbers of the shares of tables it plays, each stepped at a time: see `pbt.runtime.assembly.equal_shares`
     local   its tables are acted for in the process itself, else by the servers
     serves  it is server number so much: it acts for the policies p with p % servers == serves; None: it is none
     trains  the learners it hosts
     """
 
     name: str
-    groups: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[int, ...] = ()
     local: bool = False
     serves: int | None = None
     trains: tuple[Shard, ...] = ()
@@ -38,6 +38,15 @@ class ProcessPlan:
     def in_plane(self) -> bool:
         """Part of the sampling plane, which dies and is started again as a whole; else a fault domain of its own."""
         return bool(self.groups) or self.serves is not None
+
+    def state(self) -> dict[str, Any]:
+        """For a message; `of` reads it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        trains = tuple(Shard(**shard) for shard in state["trains"])
+        return cls(**{**state, "groups": tuple(state["groups"]), "trains": trains})
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -58,7 +67,10 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     if placement == "serial":
         workers = 1
     environments = TABLES_PER_WORKER * workers if sampling.environments == "auto" else sampling.environments
-    resolved = runtime.model_copy(update={"placement": placement, "workers": min(workers, environments)})
+    # Every group has a seat block of its own.
+    blocks = -(-environments // sampling.seat_block)
+    groups = min(runtime.groups, blocks) if placement == "central" else 1
+    resolved = runtime.model_copy(update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups})
     return config.model_copy(update={"runtime": resolved, "sampling": sampling.model_copy(update={"environments": environments})})
 
 
@@ -74,8 +86,7 @@ def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
     """One process per core that acts and learns; every member has one owner, or one shard in each of several where members are fewer than workers."""
     workers = worker_count(config)
-    tables = split(range(table_count(config)), workers)
-    return tuple(ProcessPlan(f"worker-{w}", (tables[w],), local=True, trains=_owned(members, w, workers)) for w in range(workers))
+    return tuple(ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(members, w, workers)) for w in range(workers))
 
 
 def _owned(members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
@@ -89,7 +100,7 @@ def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, 
     """Workers, servers and learners apart; without processes for learners the servers' host them."""
     runtime = config.runtime
     workers, servers, learners = worker_count(config), min(runtime.servers, len(members)), min(runtime.learners, len(members))
-    groups = [tuple(part for part in split(tables, runtime.groups) if part) for tables in split(range(table_count(config)), workers)]
+    groups = [tuple(range(w * runtime.groups, (w + 1) * runtime.groups)) for w in range(workers)]
     trained = [tuple(Shard(member) for member in members[i :: learners or servers]) for i in range(learners or servers)]
     return (
         *(ProcessPlan(f"worker-{w}", groups[w]) for w in range(workers)),
@@ -98,19 +109,7 @@ def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, 
     )
 
 
-def split(tables: Sequence[int], parts: int) -> list[tuple[int, ...]]:
-    """Into even parts; neighbours stay together, since those of a seat block should share a batch."""
-    edges = [len(tables) * part // parts for part in range(parts + 1)]
-    return [tuple(tables[start:stop]) for start, stop in itertools.pairwise(edges)]
-
-
 def worker_count(config: RunConfig) -> int:
     workers = config.runtime.workers
     assert workers != "auto", "resolve() comes first"
     return workers
-
-
-def table_count(config: RunConfig) -> int:
-    environments = config.sampling.environments
-    assert environments != "auto", "resolve() comes first"
-    return environments

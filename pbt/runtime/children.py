@@ -1,0 +1,125 @@
+"""Starting, hearing and ending the other processes of a run. What they are to do is said elsewhere."""
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Stop
+from pbt.transport.channel import Channel, PeerGone, channel_pair
+from pbt.transport.messages import JsonState
+from pbt.transport.wire import Wire
+
+STOP_TIMEOUT_S = 5.0
+# Torch alone takes seconds to load on a busy machine.
+START_TIMEOUT_S = 180.0
+
+
+class Child:
+    """One process, from its start to its end. It dies with this process, whatever ends that: see `pbt.runtime.process`.
+
+    ready, going  it has said Ready; it was told Go;  failure: what it said of its own end
+    """
+
+    def __init__(self, name: str, assignment: JsonState, descriptors: Sequence[int]) -> None:
+        ours, theirs = channel_pair()
+        self.name = name
+        self.started_s = time.monotonic()
+        self.ready = self.going = self.gone = False
+        self.failure: Failed | None = None
+        # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
+        command = [sys.executable, "-P", "-m", "pbt.runtime.process", str(theirs.fileno())]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(assignment["config"]["runtime"]["torch_threads"])}
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), *descriptors), env=environment)
+        theirs.close()
+        self.channel = Channel(ours, outgoing=Wire(FROM_MAIN), incoming=Wire(TO_MAIN), blocking_send=False)
+        self.send(Assignment(name, assignment))
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def send(self, *messages: Any) -> None:
+        """Never waits; to a process that is gone it says nothing."""
+        if not self.gone:
+            try:
+                self.channel.send_many(messages)
+            except PeerGone:
+                self.gone = True
+
+    def receive(self) -> list[Any]:
+        """What has arrived. At the end of the stream `gone` is set."""
+        if self.gone:
+            return []
+        try:
+            self.channel.flush()
+            messages = self.channel.receive()
+        except PeerGone:
+            self.gone = True
+            return []
+        for message in messages:
+            if isinstance(message, Failed):
+                self.failure = message
+        return messages
+
+    def last_words(self) -> Iterator[Any]:
+        """Everything it still sent before it ended; only after its death."""
+        while not self.gone and (messages := self.receive()):
+            yield from messages
+
+    def kill(self) -> None:
+        """End it now. Never raises; a process that cannot be killed (stuck in the kernel) is left to its death signal."""
+        self.process.kill()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return
+
+    def close(self) -> None:
+        self.channel.close()
+
+    def epitaph(self) -> str:
+        """How it ended, in words."""
+        if self.failure is not None:
+            return f"{self.name} failed: {self.failure.kind}: {self.failure.text}"
+        code = self.process.poll()
+        if code is None:
+            return f"{self.name} closed its channel"
+        if code < 0:
+            return f"{self.name} (pid {self.pid}) was killed by {signal.Signals(-code).name}"
+        return f"{self.name} (pid {self.pid}) exited with status {code}"
+
+
+def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, Any]]:
+    """Messages of all children, waiting at most timeout_s for the first; also sends what their sockets could not take before."""
+    with selectors.DefaultSelector() as selector:
+        for child in children:
+            if not child.gone:
+                events = selectors.EVENT_READ | (selectors.EVENT_WRITE if child.channel.pending else 0)
+                selector.register(child.channel.fileno(), events, child)
+        if not selector.get_map():
+            time.sleep(timeout_s)
+            return
+        ready = selector.select(timeout_s)
+    for key, _ in ready:
+        for message in key.data.receive():
+            yield key.data, message
+
+
+def stop_all(children: Sequence[Child]) -> None:
+    """Ask them to leave, then make them. Returns when all are gone."""
+    for child in children:
+        child.send(Stop())
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    waiting = [child for child in children if child.process.poll() is None]
+    while waiting and time.monotonic() < deadline:
+        for _ in hear(waiting, 0.05):
+            """What they say now comes too late."""
+        waiting = [child for child in waiting if child.process.poll() is None and not child.gone]
+    for child in children:
+        child.kill()
+        child.close()

@@ -1,0 +1,101 @@
+"""The processes of a run by fault domain: who lives, who is stuck, and what the dead still said."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pbt.runtime.children import START_TIMEOUT_S, Child, hear, stop_all
+from pbt.runtime.placements import ProcessPlan
+from pbt.transport.board import Board
+from pbt.transport.messages import JsonState
+
+Domain = tuple[str, ...]
+"""Names of processes that live and die together: the whole sampling plane, or one process outside it."""
+
+
+class Crew:
+    """Starts, hears, watches and buries processes. What their deaths mean is for the engine to say."""
+
+    def __init__(self, plans: Sequence[ProcessPlan], board: Board, silent_after_s: float, phase_limits_s: Mapping[str, float]) -> None:
+        """phase_limits_s: how long a process may stay in one phase of the board before it is taken for hung."""
+        self.plans = {plan.name: plan for plan in plans}
+        self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
+        self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
+        self.children: dict[str, Child] = {}
+        self.restarts = dict.fromkeys(self.plans, 0)
+        plane = tuple(plan.name for plan in plans if plan.in_plane)
+        self.domains: tuple[Domain, ...] = (plane, *((plan.name,) for plan in plans if not plan.in_plane))
+
+    def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
+        """By name: what each process is told first, and the descriptors it gets."""
+        for name, (assignment, descriptors) in assignments.items():
+            self._rows[name].clear()
+            self.children[name] = Child(name, assignment, descriptors)
+
+    def send(self, name: str, *messages: Any) -> None:
+        """To a process that is not there: nothing, since whoever takes its place is told everything anew."""
+        if name in self.children:
+            self.children[name].send(*messages)
+
+    def reachable(self, name: str) -> bool:
+        return name in self.children
+
+    def is_ready(self, name: str) -> bool:
+        return name in self.children and self.children[name].ready
+
+    def is_plane(self, domain: Domain) -> bool:
+        return domain == self.domains[0]
+
+    def domain_of(self, name: str) -> Domain:
+        return next(domain for domain in self.domains if name in domain)
+
+    def workers(self) -> list[str]:
+        return [name for name, plan in self.plans.items() if plan.groups]
+
+    def tell_workers(self, *messages: Any) -> None:
+        for name in self.workers():
+            self.send(name, *messages)
+
+    def hear(self, timeout_s: float) -> Iterator[tuple[str, Any]]:
+        for child, message in hear(list(self.children.values()), timeout_s):
+            yield child.name, message
+
+    def troubles(self) -> dict[Domain, str]:
+        """Domain -> what is wrong with one of its processes, in words."""
+        found: dict[Domain, str] = {}
+        for domain in self.domains:
+            reasons = [reason for name in domain if name in self.children and (reason := self._trouble(self.children[name]))]
+            if reasons:
+                found[domain] = reasons[0]
+        return found
+
+    def _trouble(self, child: Child) -> str:
+        if child.gone or child.process.poll() is not None:
+            return child.epitaph()
+        now = time.monotonic()
+        if not child.ready:
+            late = now - child.started_s > START_TIMEOUT_S
+            return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?" if late else ""
+        row = self._rows[child.name].read()
+        silent = now - max(row["beat_s"], child.started_s)
+        if silent > self._silent_after_s:
+            return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
+        phase, since = self._rows[child.name].phase, now - row["phase_since_s"]
+        if since > self._phase_limits_s.get(phase, since):
+            where = f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)" if phase == "game" else ""
+            return f"{child.name} (pid {child.pid}) has been {phase} for {since:.1f} s{where}"
+        return ""
+
+    def bury(self, domain: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """End what is left of a domain; yields what its processes said before the end."""
+        dead = [self.children.pop(name) for name in domain if name in self.children]
+        for child in dead:
+            child.kill()
+        for child in dead:
+            yield from ((child.name, message) for message in child.last_words())
+            child.close()
+            self.restarts[child.name] += 1
+
+    def close(self) -> None:
+        stop_all(list(self.children.values()))
+        self.children.clear()

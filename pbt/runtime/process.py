@@ -1,0 +1,125 @@
+"""What every process of a run executes but the main one: `python -P -m pbt.runtime.process DESCRIPTOR`, started by `pbt.runtime.children`.
+
+It builds what its Assignment names, says Ready, and then does two things in turn: hear the main process, work. It ends when it is told to, when the
+main process is gone (end of the stream), and in any case when its parent dies (death signal).
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pbt.config.schema import RunConfig
+from pbt.envs import registry
+from pbt.errors import PbtError
+from pbt.runtime.assembly import facts_of
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
+from pbt.runtime.hosts import Host, LearnerHost, ServerHost, WorkerHost, Workplace
+from pbt.runtime.placements import ProcessPlan
+from pbt.runtime.shared import AttachedMemory
+from pbt.snapshots import FileSnapshotStore
+from pbt.transport.channel import Channel, PeerGone
+from pbt.transport.wire import Wire
+
+BEAT_EVERY_S = 0.5
+IDLE_WAIT_S = 0.2
+_PR_SET_PDEATHSIG = 1
+
+
+def main(descriptor: int) -> int:
+    """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
+    die_with_parent()
+    # Ctrl-C reaches the whole foreground group; only the main process decides what it means. The same holds when a terminal is closed.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN))
+    try:
+        work(channel)
+    except PeerGone:
+        return 0
+    except Exception as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
+        try:
+            channel.send(Failed(type(error).__name__, str(error), traceback.format_exc()))
+        except PbtError:
+            return 1
+        return 1
+    return 0
+
+
+def work(channel: Channel) -> None:
+    """Build, then hear and work until Stop."""
+    later: list[Any] = []
+    while not later:
+        channel.wait(IDLE_WAIT_S)
+        later = channel.receive()
+    assignment = later.pop(0)
+    assert isinstance(assignment, Assignment), "the first thing the main process sends"
+    hosts, row = build(assignment, channel)
+    beat(row)
+    channel.send(Ready(sum(host.voided for host in hosts)))
+    going = False
+    while True:
+        for message in [*later, *channel.receive()]:
+            if isinstance(message, Stop):
+                return
+            going = going or isinstance(message, Go)
+            for host in hosts:
+                host.hear(message)
+        later = []
+        worked = [host.work() for host in hosts] if going else []
+        if not any(worked):
+            row.enter("waiting")
+            channel.wait(IDLE_WAIT_S)
+
+
+def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
+    """The components that the assignment names."""
+    plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
+    config = RunConfig.model_validate(orders["config"])
+    torch.set_num_threads(config.runtime.torch_threads)
+    blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True))
+    memory = AttachedMemory(blueprint, orders["memory"])
+    memory.row.enter("starting")
+    place = Workplace(plan, blueprint, memory, FileSnapshotStore(Path(orders["snapshots"])), channel, orders)
+    hosts: list[Host] = []
+    if plan.groups:
+        hosts.append(WorkerHost(place))
+    if plan.serves is not None:
+        hosts.append(ServerHost(place))
+    if plan.trains:
+        hosts.append(LearnerHost(place))
+    return hosts, memory.row
+
+
+def beat(row: Any) -> None:
+    """Show a sign of life from a thread of its own: it stops with the process, and only with it."""
+
+    def show() -> None:
+        while not stopped.wait(BEAT_EVERY_S):
+            row.beat()
+
+    stopped = threading.Event()
+    threading.Thread(target=show, name="beat", daemon=True).start()
+
+
+def die_with_parent() -> None:
+    """Ask the system to kill this process when its parent dies; if that has happened already, leave."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() == 1:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    # Not sys.exit: threads of games and libraries must not keep a process that is told to leave.
+    status = main(int(sys.argv[1]))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
