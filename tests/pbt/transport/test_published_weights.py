@@ -2,7 +2,8 @@
 
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,46 @@ def test_a_publication_that_was_begun_and_not_finished_does_not_exist(fatal: str
     # The next writer goes on.
     PublishedWeights(template, region, owner=False).publish(example_weights(3), 13)
     assert (reader.publications, reader.version, number_in(reader.read())) == (2, 13, 3)
+
+
+class Overtaken(Tensor):
+    """Memory whose reader is held up in the middle of a copy, while others act."""
+
+    meanwhile: list[Callable[[], None]]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        middle = (key.start + key.stop) // 2
+        super().__setitem__(slice(key.start, middle), value[: middle - key.start])
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+        super().__setitem__(slice(middle, key.stop), value[middle - key.start :])
+
+
+@pytest.mark.parametrize("publications", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_reader_that_is_overtaken_reads_again(publications: int, interrupted: bool) -> None:
+    template = example_weights(0)
+    writer = PublishedWeights(template, region := region_for(template))
+    reader = PublishedWeights(template, region, owner=False)
+    number = 0
+
+    def publish_some() -> None:
+        nonlocal number
+        for _ in range(publications):
+            number += 1
+            writer.publish(example_weights(number), 10 * number)
+        if interrupted:
+            with pytest.raises(KeyboardInterrupt):
+                writer.publish(DiesAt(example_weights(99), "clocks"), 99)
+
+    scratch = reader._scratch.as_subclass(Overtaken)
+    scratch.meanwhile = [publish_some, publish_some, publish_some]
+    reader._scratch = scratch
+    for _ in range(2):
+        target = example_weights(-1)
+        found, version = reader.copy_into(target)
+        assert (number_in(target), version) == (found, 10 * found)
+    assert (reader.publications, reader.version) == (number, 10 * number)
 
 
 def read_until_it_moved(reader: PublishedWeights, writer: subprocess.Popen[str], reads: int) -> None:
