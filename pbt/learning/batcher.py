@@ -61,7 +61,7 @@ class Batcher:
         return self._refuse(queue, reason)
 
     def drop_stale(self, version: int, max_lag: int) -> list[RolloutPermit]:
-        """Give back waiting slots whose oldest valid row was acted more than max_lag optimiser steps before `version`, the learner's."""
+        """Give back waiting slots whose oldest valid row was acted more than max_lag versions before `version`, the learner's."""
         if not self._queue:
             return []
         slots = list(self.waiting)
@@ -100,15 +100,15 @@ def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
 
 def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
     """Fill the arrays of `batch_forms`."""
+    steps = slab.layout.rollout_steps
+    places = {rows: slots * rows + np.arange(rows)[:, None] for rows in (steps, steps + 1)}
     for name, array in arrays.items():
         column = slab.column[name]
         if name == "initial_state":
             array[...] = column[slots]
             continue
-        rows = column.shape[1]
         # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise".
-        places = slots * rows + np.arange(rows)[:, None]
-        np.take(column.reshape(-1, *column.shape[2:]), places, axis=0, out=array, mode="clip")
+        np.take(column.reshape(-1, *column.shape[2:]), places[column.shape[1]], axis=0, out=array, mode="clip")
     unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
     for name, array in arrays.items():
         if name.startswith(OBSERVATION_PREFIX):
