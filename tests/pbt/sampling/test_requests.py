@@ -1,5 +1,7 @@
 """What workers and policy servers say to each other comes back as it was said, and fits."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,10 +32,10 @@ U32, U16 = st.integers(0, 2**32 - 1), st.integers(0, 2**16 - 1)
 def request_of(policy: int, role: int, greedy: bool, rows: int, seed: int) -> ActionRequest:
     rng = np.random.default_rng(seed)
 
-    def drawn(dtype: type[np.generic]) -> NDArray[np.generic]:
-        return rng.integers(0, np.iinfo(dtype).max, rows, dtype, endpoint=True)  # type: ignore[call-overload,no-any-return]
+    def drawn(dtype: Any) -> NDArray[Any]:
+        return rng.integers(0, np.iinfo(dtype).max, rows, dtype, endpoint=True)
 
-    return ActionRequest(policy, role, drawn(np.int64), drawn(np.int64), drawn(np.uint64), drawn(np.uint64), greedy)  # type: ignore[arg-type]
+    return ActionRequest(policy, role, drawn(np.int64), drawn(np.int64), drawn(np.uint64), drawn(np.uint64), greedy)
 
 
 def same(one: ActionRequest, other: ActionRequest) -> bool:

@@ -62,7 +62,7 @@ def no_row() -> Row:
     return Board(1).row(0)
 
 
-def give_back(sampler: Sampler, messages: list[WorkerMessage]) -> None:
+def give_back(sampler: Sampler, messages: Sequence[WorkerMessage]) -> None:
     for message in messages:
         if isinstance(message, SlotFull):
             sampler.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
