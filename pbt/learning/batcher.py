@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pbt.errors import EngineError
 from pbt.learning.batch import Batch
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
@@ -99,7 +100,9 @@ def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
 
 
 def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
-    """Fill the arrays of `batch_forms`."""
+    """Fill the arrays of `batch_forms`. Raises EngineError for a slot that the slab does not have."""
+    if len(slots) and not 0 <= slots.min() <= slots.max() < slab.slots:
+        raise EngineError(f"batch of slots {slots.min()} to {slots.max()}: the slab has {slab.slots}; a bug worth reporting")
     steps = slab.layout.rollout_steps
     places = {rows: slots * rows + np.arange(rows)[:, None] for rows in (steps, steps + 1)}
     for name, array in arrays.items():
@@ -107,7 +110,8 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
         if name == "initial_state":
             array[...] = column[slots]
             continue
-        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise".
+        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise"; a slot that
+        # does not exist is refused above.
         np.take(column.reshape(-1, *column.shape[2:]), places[column.shape[1]], axis=0, out=array, mode="clip")
     unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
     for name, array in arrays.items():

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from pbt.envs.contract import Role
+from pbt.errors import EngineError
 from pbt.learning.batcher import Batcher, gather
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab, role_layout
@@ -116,3 +117,9 @@ def test_a_batch_is_its_tensors_and_its_parts(slab: Slab) -> None:
     assert (parts.slots, batch.slots) == (2, 5)
     for name, tensor in direct.tensors().items():
         assert torch.equal(parts.tensors()[name], tensor) and torch.equal(moved.tensors()[name], batch.tensors()[name])
+
+
+@pytest.mark.parametrize("slot", [-1, SLOTS])
+def test_a_slot_that_does_not_exist_is_refused(slab: Slab, slot: int) -> None:
+    with pytest.raises(EngineError, match=f"the slab has {SLOTS}"):
+        gather(slab, np.array([3, slot]))
