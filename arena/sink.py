@@ -22,7 +22,7 @@ class TrainingSink:
     """The RunSink of `arena train`.
 
     snapshots  every one of the population, oldest first;  recent_events: the newest, for people
-    lags       mean policy lag of each member's newest update, in optimiser steps
+    lags       mean policy lag of each member's newest update, in versions of the weights
     """
 
     def __init__(self, writer: LeagueWriter, metrics: MetricsWriter) -> None:

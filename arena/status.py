@@ -46,7 +46,7 @@ class ProcessRow:
 
 @dataclass(frozen=True)
 class MemberRow:
-    """lag: mean policy lag of its newest update, in optimiser steps, None before one;  state: "learning", "finished" or "failed"."""
+    """lag: mean policy lag of its newest update, in versions of the weights, None before one;  state: "learning", "finished" or "failed"."""
 
     name: str
     frames: int

@@ -7,7 +7,7 @@ checkpoints): so a slow moment of the machine hits all alike. Its start and a wa
 Reported, as medians over the rounds with least and greatest:
   frames_per_s   frames consumed by learners, all members together
   ratio          of frames_per_s to the first placement's of the same round
-  lag_mean, lag_max   policy lag of the updates, in optimiser steps
+  lag_mean, lag_max   policy lag of the updates, in versions of the weights
   shares         by stage, of the time of each process that reports stages, averaged over those of a kind
   pss_mb         memory of all processes at the end, what they share counted once
 Run it from the repository's root on a machine with nothing else to do.

@@ -78,7 +78,7 @@ class LearningConfig(Section):
     shaping: weight per reward term of the game, 1 where not named; mutable by PBT.
     anneal_to: learning rate and entropy coefficient shrink linearly, from full at frame 0 to this share of it at stop_at_frames; 1: constant
     PBT mutates the full values.
-    max_lag: slots with a row acted by weights more than so many optimiser steps old are dropped; None: V-trace corrects whatever comes.
+    max_lag: slots with a row acted by weights more than so many versions (batches) old are dropped; None: V-trace corrects whatever comes.
     timeout_s: for one update; a longer one is taken for hung and its process is restarted. Not in the placement "serial".
     """
 

@@ -32,7 +32,7 @@ _MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
-    version  optimiser steps taken (+1 per step, so an update raises it by epochs * minibatches less the skipped ones)
+    version  of the weights: +1 for every batch that changed them, however many optimiser steps that took
     frames   tics of valid steps over all shards, counted once whatever the epochs
     skipped  optimiser steps refused because the gradient or the loss was not finite
     """
@@ -106,6 +106,7 @@ class Learner:
             if math.isfinite(norm):
                 norms.append(norm)
                 sums = sums + step_sums
+        self.version += bool(norms)
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
         self._observe(batch, reducer)
@@ -189,7 +190,6 @@ class Learner:
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
         self._adam.step(gradient * scale, self.annealed(self.hyperparams.learning_rate), self.hyperparams.adam_beta1)
-        self.version += 1
         return norm
 
     def _diverged(self) -> str:

@@ -19,7 +19,7 @@ class UpdateStats:
     policy_loss, value_loss, entropy [nats], value, kl [nats, estimate of KL(mu || pi)], clip_fraction  means
     explained_variance  1 - Var(target - value) / Var(target); 0 where the targets do not vary
     grad_norm           before clipping, mean over the optimiser steps
-    lag_mean, lag_max   policy lag in optimiser steps, of valid rows when consumed; lag_max is that of this shard
+    lag_mean, lag_max   policy lag in versions of the weights, of valid rows when consumed; lag_max is that of this shard
     skipped_steps       optimiser steps refused because loss or gradient was not finite
     """
 

@@ -47,7 +47,7 @@ class MemberLearner(Protocol):
 
     @property
     def version(self) -> int:
-        """Optimiser steps taken."""
+        """Of its weights: batches that changed them."""
 
     @property
     def frames(self) -> int:
