@@ -5,6 +5,7 @@ keep their numbers. Whoever resumes splits it over shares of its own, in which s
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -14,8 +15,9 @@ from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.population.controller import Controller
 from pbt.runtime.assembly import Blueprint, Population
-from pbt.sampling.saving import load_slab, load_worker, merge_workers, save_slab, save_worker, split_worker
+from pbt.sampling.saving import count_valid, load_slab, load_worker, save_slab, save_worker
 from pbt.sampling.slots import Share
+from pbt.sampling.splitting import merge_workers, split_worker
 from pbt.transport.messages import JsonState
 from pbt.transport.slab import Slab
 
@@ -62,16 +64,23 @@ class SplitCut(NamedTuple):
 
 
 def split_cut(checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Share]) -> SplitCut:
-    """Spread a cut over shares of these slabs, which are filled.
+    """Spread a cut over shares of these slabs, which are filled. What waits for its batch and finds no room is dropped, and counted as "no room".
 
-    Raises: EngineError when the slots do not suffice, CheckpointError when the game changed since.
+    Raises: EngineError when there is no room for the open games either, CheckpointError when the game changed since.
     """
     trainees = checkpoint.state["trainees"]
     queues = {member: batcher["queue"] for member, batcher in trainees.items()}
-    workers, queues, places = split_worker(checkpoint.state["worker"], queues, shares)
-    for role, slab in enumerate(slabs):
-        load_slab(slab, checkpoint.tensors[f"slab-{role}"], places[role])
-    return SplitCut(workers, {member: {**batcher, "queue": queues[member]} for member, batcher in trainees.items()})
+    split = split_worker(checkpoint.state["worker"], queues, shares)
+    saved = [checkpoint.tensors[f"slab-{role}"] for role in range(len(slabs))]
+    for slab, tensors, places in zip(slabs, saved, split.places, strict=True):
+        load_slab(slab, tensors, places)
+    batchers = {}
+    for member, batcher in trainees.items():
+        dropped = Counter[str](batcher["dropped"])
+        if lost := split.lost.get(member):
+            dropped["no room"] += count_valid(saved[queues[member][0][0]], lost)
+        batchers[member] = {"queue": split.queues[member], "dropped": dict(dropped)}
+    return SplitCut(split.workers, batchers)
 
 
 # --- a population in one process -------------------------------------------------------------------------------------------------------------

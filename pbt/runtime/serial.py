@@ -56,6 +56,8 @@ class SerialEngine:
 
     def run(self, between_turns: Callable[[], None]) -> bool:
         """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. True: done; False: asked to stop."""
+        # A state saved where learners work beside the workers may hold whole batches; their slots are needed now.
+        self._learn_all()
         while not self.done:
             if self._control.stop_requested():
                 return False
@@ -75,8 +77,7 @@ class SerialEngine:
         stepped = time.perf_counter()
         for message in messages:
             self._route(message)
-        for trainee in population.trainees:
-            self._learn(trainee)
+        self._learn_all()
         self.stage_s["infer"] += acted - started
         self.stage_s["simulate"] += stepped - acted
         self.stage_s["learn"] += time.perf_counter() - stepped
@@ -94,6 +95,10 @@ class SerialEngine:
     def _permit(self, permits: list[RolloutPermit]) -> None:
         for permit in permits:
             self.population.worker.permit(permit)
+
+    def _learn_all(self) -> None:
+        for trainee in self.population.trainees:
+            self._learn(trainee)
 
     def _learn(self, trainee: Trainee) -> None:
         population, max_lag = self.population, self.config.learning.max_lag

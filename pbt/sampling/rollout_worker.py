@@ -15,6 +15,7 @@ import hashlib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -282,7 +283,9 @@ class RolloutWorker:
         self.waiting = {key: asking for key, asking in self.waiting.items() if asking}
         self._ready = [other for other in self._ready if other is not table]
         self._end(table, reason)
-        self._watched(table.game.close, table.index)
+        # A spoiled game may fail once more at its end; its table has done with it.
+        with suppress(Exception):
+            self._watched(table.game.close, table.index)
         table.game = self._watched(self._make_game, table.index)
 
     def _end(self, table: Table, reason: str) -> None:
