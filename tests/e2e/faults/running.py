@@ -64,7 +64,10 @@ class Run:
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
         # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep this process waiting.
         with (self.folder / f"{self.starts}.out").open("wb") as out, (self.folder / f"{self.starts}.err").open("wb") as err:
-            self.main = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder, env=self._variables)
+            # A group of its own, as a shell makes for each command: Ctrl-C can be sent to all of it.
+            self.main = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder, env=self._variables, start_new_session=True
+            )
 
     @property
     def pid(self) -> int:
@@ -83,6 +86,10 @@ class Run:
         """As `arena stop` does; the exit code."""
         os.kill(self.pid, signal.SIGTERM)
         return self.wait()
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """To every process of the run, as a terminal does for Ctrl-C and a service manager for its stop."""
+        os.killpg(self.pid, number)
 
     def close(self) -> None:
         for pid in processes.of_run(self.mark, self.main.pid if self.main is not None else None):

@@ -1,5 +1,6 @@
 """The faults of a long training at reduced counts, and what happens when one of them does not stop."""
 
+import os
 import random
 import signal
 import time
@@ -148,3 +149,44 @@ def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     start_growing(run)
     assert run.stop() == 0
     assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_whole_group_is_one_to_the_main_process(run: Run, number: signal.Signals) -> None:
+    run.start()
+    start_growing(run)
+    before = run.newest_checkpoint()
+    run.signal_group(number)
+    assert run.wait() == 0, run.errors()
+    after = run.newest_checkpoint()
+    assert before is not None and after is not None and after.number > before.number
+    with open_league(league_path(run.data), read_only=True) as league:
+        assert not [stored.event.text for stored in list_events(league, NAME) if stored.event.kind == "restart"]
+    assert_ended_well(run)
+
+
+@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
+def test_ctrl_c_twice_ends_at_once_and_the_run_can_be_resumed(run: Run) -> None:
+    run.start()
+    start_growing(run)
+    run.signal_group(signal.SIGSTOP)
+    run.signal_group(signal.SIGINT)
+    os.kill(run.pid, signal.SIGCONT)
+    run.until(lambda: None if signal.SIGINT in pending(run.pid) else True, 10.0, "the first Ctrl-C to be heard")
+    # The others stand still, so nothing can be finished and saved: only the second one ends it.
+    run.signal_group(signal.SIGINT)
+    assert run.wait(20.0) != 0
+    left = run.left_behind()
+    assert not left, left
+    run.resume()
+    start_growing(run)
+    assert run.stop() == 0
+    assert_ended_well(run)
+
+
+def pending(pid: int) -> set[signal.Signals]:
+    """Signals that were sent to a process and not delivered yet."""
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    bits = int(text.split("ShdPnd:")[1].split()[0], 16)
+    return {number for number in signal.Signals if bits >> (number - 1) & 1}

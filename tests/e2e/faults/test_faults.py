@@ -5,6 +5,7 @@ The long forms are in test_fault_campaign.py, and `python -m bench.faults` runs 
 
 import json
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def test_a_training_that_reaches_its_stop_leaves_nothing(run: Run) -> None:
     assert shown.returncode == 0, shown.stderr
     look = json.loads(shown.stdout)
     assert look["running"] and look["pid"] == run.pid and {row["name"] for row in look["processes"]} == {row.name for row in current(run).processes}
-    assert run.stop() == 0
+    run.signal_group(signal.SIGINT)
+    assert run.wait() == 0, run.errors()
     frames = max(member.frames for member in current(run).members)
     run.resume(f"stop_at_frames={frames + 1000}")
     assert run.wait() == 0
