@@ -68,12 +68,12 @@ class Row:
         return PHASES[int(self._cells[_PHASE])]
 
     def read(self) -> dict[str, float]:
-        """Every column. Phase, its start and its detail belong together; `PHASES[int(read["phase"])]` is the word."""
+        """Every column; `PHASES[int(read["phase"])]` is the word. `phase_since_s` is never that of an earlier phase than the one it stands with."""
         while True:
-            first = self._cells.tolist()
-            again = self._cells.tolist()
-            if first[_PHASE : _DETAIL + 1] == again[_PHASE : _DETAIL + 1]:
-                return dict(zip(COLUMNS, again, strict=False))
+            facts = self._cells.tolist()
+            facts[_SINCE], facts[_PHASE], facts[_DETAIL] = (self._cells[cell] for cell in (_SINCE, _PHASE, _DETAIL))
+            if self._cells[_SINCE] == facts[_SINCE]:
+                return dict(zip(COLUMNS, facts, strict=False))
 
 
 class Board:

@@ -12,7 +12,7 @@ from pbt.errors import EngineError
 
 _LENGTH = struct.Struct("<I")
 # Nothing that travels comes near it: a longer frame is a damaged stream.
-_LONGEST_FRAME_BYTES = 1 << 30
+_LONGEST_FRAME_BYTES = 1 << 28
 _READ_BYTES = 1 << 18
 # So much is taken in one `receive`, so that one busy peer cannot keep its reader from the others.
 _MOST_READS = 64
@@ -125,10 +125,18 @@ class Channel:
             raise PeerGone(f"channel: {self._unsendable}")
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether there is something to receive, an end included, within so many seconds."""
+        """Whether there is something to receive, an end included, within so many seconds. Meanwhile the outbox is sent."""
+        deadline_s = time.monotonic() + timeout_s
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(max(timeout_s, 0.0) * 1000))
+        while True:
+            flushed = self.flush()
+            poll.register(self._socket, select.POLLIN if flushed else select.POLLIN | select.POLLOUT)
+            left_s = deadline_s - time.monotonic()
+            ready = poll.poll(max(left_s, 0.0) * 1000)
+            if any(events & ~select.POLLOUT for _, events in ready):
+                return True
+            if left_s <= 0:
+                return False
 
     def receive(self) -> list[Any]:
         """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and everything it had sent was returned before."""
