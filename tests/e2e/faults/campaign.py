@@ -12,6 +12,7 @@ from typing import Any
 from arena.paths import league_path
 from tests.e2e.faults.league_log import miscounted_scores, voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, start_growing
+from tests.e2e.faults.rows_account import row_problems
 from tests.e2e.faults.running import NAME, Run
 from tests.e2e.faults.strikes import GAME_FAULTS, KINDS, Strike, current, freeze, freeze_all, kill, misbehave, signal_to
 
@@ -154,18 +155,6 @@ def _log_problems(run: Run) -> list[str]:
     run.log.__exit__(None, None, None)
     run.log.poll()
     return run.log.problems()
-
-
-def row_problems(run: Run) -> list[str]:
-    """What the last status says of rows."""
-    status = run.status()
-    if status is None:
-        return ["the last start wrote no status"]
-    rows = status.rows
-    accounted = rows.trained + rows.standing + sum(rows.dropped.values())
-    if rows.produced == accounted and rows.trained > 0:
-        return []
-    return [f"produced {rows.produced}, accounted for {accounted}: trained {rows.trained}, standing {rows.standing}, dropped {dict(rows.dropped)}"]
 
 
 def voided(run: Run) -> int:
