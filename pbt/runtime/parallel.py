@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.errors import EngineError, EnvError, PbtError
+from pbt.errors import EngineError, EnvError
 from pbt.learning.batcher import Batcher
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
 from pbt.records import Event, GameKind
 from pbt.runtime.assembly import facts_of, new_controller
+from pbt.runtime.backlog import Backlog
 from pbt.runtime.control import (
     CloseWith,
     Copied,
@@ -35,25 +36,19 @@ from pbt.runtime.control import (
 from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.runtime.engine import ProcessStatus
+from pbt.runtime.orders import Orders
 from pbt.runtime.placements import ProcessPlan, process_plans
 from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.roster import Roster
-from pbt.runtime.shared import SharedMemory, share_state
-from pbt.runtime.tally import STAGES, Tally
+from pbt.runtime.shared import SharedMemory
+from pbt.runtime.tally import Tally
 from pbt.runtime.training import Trainee, TrainingFlow
-from pbt.sampling.planner import merge_planners, split_planner
-from pbt.sampling.saving import merge_workers
 from pbt.snapshots import FileSnapshotStore
-from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
+from pbt.transport.messages import GameEnd, RolloutPermit, SlotFull
 
 POLL_S = 0.05
 REST_TIMEOUT_S = 60.0
 EQUAL_ERRORS = 2
-# Beyond this many uncommitted games training pauses until the league takes them, and gives up when it does not.
-MAX_BACKLOG_GAMES = 100_000
-PAUSE_TIMEOUT_S = 600.0
-# A speed is taken over at least so long.
-RATE_OVER_S = 1.0
 
 
 class ParallelEngine:
@@ -62,14 +57,15 @@ class ParallelEngine:
     def __init__(self, config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> None:
         """config: resolved (`placements.resolve`). Nothing is started before `run`."""
         self.config = config
-        self._sink, self._store, self._control = sink, store, control
+        self._sink, self._control, self._backlog = sink, control, Backlog(sink)
         self._blueprint = blueprint = facts_of(config, spec)
         plans = process_plans(config, [member.name for member in blueprint.members])
         self._shared = SharedMemory(blueprint, plans)
         self._crew = Crew(
             plans, self._shared.board, config.runtime.silent_after_s, {"game": config.env.timeout_s, "learning": config.learning.timeout_s}
         )
-        self._tally = Tally(self._shared.board, [plan.name for plan in plans])
+        self._orders = Orders(blueprint, plans, self._shared, store.folder)
+        self._tally = Tally(self._shared.board, plans)
         self._roster = Roster({member.name: member.policy for member in blueprint.members}, self._crew.tell_workers)
         trainees = self._trainees(plans)
         self._controller = new_controller(blueprint, {trainee.name: trainee for trainee in trainees}, self._roster, sink, store)
@@ -77,15 +73,11 @@ class ParallelEngine:
         self._policies = {domain: RestartPolicy(config.runtime.max_restarts) for domain in self._crew.domains}
         # When each domain that does not run is to be started.
         self._due: dict[Domain, float] = dict.fromkeys(self._crew.domains, 0.0)
-        # What workers take over when they start, by share; None: tables at which nobody sat yet.
-        self._resumed: list[JsonState] | None = None
         self._permits: dict[str, list[RolloutPermit]] = {}
         self._paused: dict[str, Paused] = {}
         self._quiet: set[str] = set()
         self._closing = self._holding = False
-        self._full_since_s: float | None = None
         self._errors: Counter[str] = Counter()
-        self._measured: dict[str, tuple[float, float, float]] = {}
         self.games: Counter[GameKind] = Counter()
 
     def _trainees(self, plans: Sequence[ProcessPlan]) -> list[Trainee]:
@@ -186,22 +178,11 @@ class ParallelEngine:
         self._permits.clear()
 
     def _hold_or_go(self) -> None:
-        """Workers hold while a learner is behind or the league does not keep up. Raises: PbtError naming the cause when the league never does."""
-        full = self._sink.backlog > MAX_BACKLOG_GAMES
-        hold = full or self._flow.behind()
+        """Workers hold while a learner is behind or the league does not keep up."""
+        hold = self._backlog.full() or self._flow.behind()
         if hold != self._holding:
             self._holding = hold
             self._crew.tell_workers(Hold(hold))
-        if not full:
-            self._full_since_s = None
-            return
-        self._full_since_s = self._full_since_s or time.monotonic()
-        try:
-            self._sink.drain(POLL_S)
-        except PbtError as error:
-            if time.monotonic() - self._full_since_s > PAUSE_TIMEOUT_S:
-                waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
-                raise PbtError(f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}") from error
 
     def _close_if_finished(self) -> None:
         """When the last member is done: the closing evaluation, shared among the workers."""
@@ -226,40 +207,11 @@ class ParallelEngine:
             if plane and self._flow.gathering:
                 continue
             del self._due[domain]
-            orders = self._plane_orders() if plane else {}
-            self._crew.start({name: self._assignment(self._crew.plans[name], orders.get(name, {})) for name in domain})
-
-    def _assignment(self, plan: ProcessPlan, orders: JsonState) -> tuple[JsonState, list[int]]:
-        """What a process is told when it starts, whatever it hosts."""
-        memory, descriptors = self._shared.handles(plan)
-        general = {
-            "plan": plan.state(),
-            "config": self.config.model_dump(mode="json"),
-            "memory": memory,
-            "snapshots": str(self._store.folder),
-            "hyperparams": {member.name: dict(member.hyperparams) for member in self._controller.members.values()},
-            "servers": sum(other.serves is not None for other in self._crew.plans.values()),
-        }
-        return {**general, **orders}, descriptors
-
-    def _plane_orders(self) -> dict[str, JsonState]:
-        """What each worker plays: the tables as they were resumed, else empty ones; and all it must know of players."""
-        self._shared.renew_plane()
-        self._quiet.clear()
-        resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
-        self._resumed = None
-        workers, closing = self._crew.workers(), self._closing_shares()
-        planners = split_planner(self._roster.state(self._shared.counts), len(workers))
-        return {
-            name: {
-                "source": source,
-                "groups": [{"share": share_state(self._shared.shares[group]), "state": resumed[group]} for group in self._crew.plans[name].groups],
-                "planner": planners[source],
-                "closing": self._closing,
-                "closing_games": closing[name],
-            }
-            for source, name in enumerate(workers)
-        }
+            if plane:
+                self._shared.renew_plane()
+                self._quiet.clear()
+            tables = self._orders.tables(self._roster, self._closing, self._closing_shares()) if plane else {}
+            self._crew.start({name: self._orders.assignment(name, self._controller.members, tables.get(name, {})) for name in domain})
 
     def _ready(self, name: str) -> None:
         """A process is built. It goes when its whole domain is."""
@@ -339,36 +291,20 @@ class ParallelEngine:
 
     def take_cut(self, number: int) -> Checkpoint:
         """See `Engine.take_cut`."""
-        worker, planner = self._merged()
+        worker, planner = self._orders.merged(self._roster, self._paused)
+        # Which role and process counted what is of no use to whoever resumes.
+        worker["fillers"][0] |= {"produced": self.rows_produced(), "dropped": dict(self._tally.dropped() + self._flow.dropped)}
         batchers = {name: trainee.batcher.state() for name, trainee in self._flow.trainees.items()}
         learners = {name: trainee.state() for name, trainee in self._flow.trainees.items()}
         engine = {"games": dict(self.games), "rows_trained": self.rows_trained}
         state = cut_state(self.config, engine, self._controller, planner, worker, batchers)
         return Checkpoint(number, state, cut_tensors(learners, self._shared.slabs, worker))
 
-    def _merged(self) -> tuple[JsonState, JsonState]:
-        """Worker and planner of the whole run. All counts stand in the first role."""
-        if self._paused:
-            states = [self._paused[name].state for name in self._crew.workers()]
-            worker = merge_workers([group for state in states for group in state["groups"]])
-            planner = merge_planners([state["planner"] for state in states], self._shared.counts.tolist())
-        else:
-            worker, planner = merge_workers(self._resumed or self._shared.empty_workers()), self._roster.state(self._shared.counts)
-        for filler in worker["fillers"]:
-            filler["produced"], filler["dropped"] = 0, {}
-        worker["fillers"][0] |= {"produced": self.rows_produced(), "dropped": dict(self._tally.dropped() + self._flow.dropped)}
-        return worker, planner
-
     def restore(self, checkpoint: Checkpoint) -> int:
         """See `Engine.restore`. Open games are replayed when their workers start; those that cannot be are reported as voided then."""
         state = checkpoint.state
         split = split_cut(checkpoint, self._shared.slabs, self._shared.shares)
-        self._tally.produced_before = sum(filler["produced"] for worker in split.workers for filler in worker["fillers"])
-        for worker in split.workers:
-            for filler in worker["fillers"]:
-                self._tally.dropped_before.update(filler["dropped"])
-                filler["produced"], filler["dropped"] = 0, {}
-        self._resumed = split.workers
+        self._tally.produced_before, self._tally.dropped_before = self._orders.resume(split.workers)
         self._roster.load(state["planner"])
         self._shared.counts[:] = state["planner"]["counts"]
         for name, trainee in self._flow.trainees.items():
@@ -410,22 +346,8 @@ class ParallelEngine:
 
     def processes(self) -> list[ProcessStatus]:
         """See `Engine.processes`."""
-        found = [ProcessStatus("main", os.getpid(), ("main",), "running")]
-        now = time.monotonic()
-        for name, plan in self._crew.plans.items():
-            row, counted, child = self._tally.rows[name], self._tally.of(name), self._crew.children.get(name)
-            done = counted["produced"] if plan.groups else counted["rows_served"] if plan.serves is not None else counted["frames"]
-            then, before, rate = self._measured.get(name, (now, done, 0.0))
-            if now - then >= RATE_OVER_S:
-                then, before, rate = now, done, (done - before) / (now - then)
-            self._measured[name] = (then, before, rate)
-            waiting = sum(len(self._flow.trainees[shard.member].batcher.waiting) for shard in plan.trains)
-            stages = {stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]}
-            state = row.phase if child is not None else "down"
-            age_s = now - max(row.read()["beat_s"], child.started_s) if child is not None else 0.0
-            pid = child.pid if child is not None else 0
-            found.append(ProcessStatus(name, pid, plan.roles, state, rate, self._crew.restarts[name], age_s, stages, waiting))
-        return found
+        waiting = {name: len(trainee.batcher.waiting) for name, trainee in self._flow.trainees.items()}
+        return [ProcessStatus("main", os.getpid(), ("main",), "running"), *self._tally.statuses(self._crew, waiting)]
 
     def weights_digest(self) -> str:
         """See `Engine.weights_digest`."""

@@ -9,20 +9,16 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 import numpy as np
 
 from pbt.checkpoints import Checkpoint
-from pbt.errors import PbtError
 from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import Population, Trainee
+from pbt.runtime.backlog import Backlog
 from pbt.runtime.cut import restore_cut, take_cut, weights_digest
 from pbt.runtime.engine import ProcessStatus
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
-# Beyond this many uncommitted games training pauses until the league takes them, and gives up when it does not.
-MAX_BACKLOG_GAMES = 100_000
-PAUSE_TIMEOUT_S = 600.0
-LOOK_EVERY_S = 0.5
 # A speed is taken over at least so long.
 RATE_OVER_S = 1.0
 
@@ -32,7 +28,7 @@ class SerialEngine:
 
     def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
         self.population, self.config = population, population.config
-        self._sink, self._store, self._control = sink, store, control
+        self._store, self._control, self._backlog = store, control, Backlog(sink)
         self._trainees = dict(enumerate(population.trainees))
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
@@ -61,10 +57,9 @@ class SerialEngine:
         while not self.done:
             if self._control.stop_requested():
                 return False
-            self.turn()
+            if not self._backlog.full():
+                self.turn()
             between_turns()
-            if self._sink.backlog > MAX_BACKLOG_GAMES:
-                self._pause(between_turns)
         return True
 
     def turn(self) -> None:
@@ -128,18 +123,6 @@ class SerialEngine:
         if directive.copy_snapshot is not None:
             population.worker.regenerate(member.policy, member.generation)
             self._permit(trainee.batcher.discard("generation"))
-
-    def _pause(self, between_turns: Callable[[], None]) -> None:
-        """Stand still until the league takes the finished games. Raises: PbtError naming the cause after PAUSE_TIMEOUT_S."""
-        deadline = time.monotonic() + PAUSE_TIMEOUT_S
-        while self._sink.backlog > MAX_BACKLOG_GAMES and not self._control.stop_requested():
-            try:
-                self._sink.drain(LOOK_EVERY_S)
-            except PbtError as error:
-                if time.monotonic() > deadline:
-                    waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
-                    raise PbtError(f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}") from error
-            between_turns()
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 

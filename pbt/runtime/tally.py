@@ -1,21 +1,30 @@
 """Counters and stage times of all processes, those that died included: the board holds the living ones'."""
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pbt.transport.board import Board
+from pbt.runtime.crew import Crew
+from pbt.runtime.engine import ProcessStatus
+from pbt.runtime.placements import ProcessPlan
+from pbt.transport.board import PHASES, Board
 
 STAGES = ("simulate", "infer", "wait", "gather", "learn")
 DROPPED = ("voided", "generation")
+# A speed is taken over at least so long.
+RATE_OVER_S = 1.0
 _MOMENTARY = ("beat_s", "phase", "phase_since_s", "detail", "queue")
 
 
 class Tally:
     """rows: name of a process -> its row of the board. *_before: carried over from a checkpoint."""
 
-    def __init__(self, board: Board, names: Sequence[str]) -> None:
-        self.rows = {name: board.row(index) for index, name in enumerate(names)}
-        self._buried = {name: Counter[str]() for name in names}
+    def __init__(self, board: Board, plans: Sequence[ProcessPlan]) -> None:
+        self._plans = tuple(plans)
+        self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
+        self._buried = {plan.name: Counter[str]() for plan in plans}
+        # (time, rows done, rows per second) when a speed was last taken
+        self._measured: dict[str, tuple[float, float, float]] = {}
         self.produced_before = 0
         self.dropped_before: Counter[str] = Counter()
 
@@ -43,3 +52,26 @@ class Tally:
     def stage_s(self) -> dict[str, float]:
         """Seconds by stage, summed over processes."""
         return {stage: self.total(f"{stage}_s") for stage in STAGES}
+
+    def statuses(self, crew: Crew, waiting: Mapping[str, int]) -> list[ProcessStatus]:
+        """What every process does now. waiting: full slots in front of each member's learner."""
+        return [self._status(plan, crew, sum(waiting[shard.member] for shard in plan.trains)) for plan in self._plans]
+
+    def _status(self, plan: ProcessPlan, crew: Crew, waiting: int) -> ProcessStatus:
+        child, row, counted, now = crew.children.get(plan.name), self.rows[plan.name].read(), self.of(plan.name), time.monotonic()
+        queue = waiting + int(row["queue"])
+        stages = {stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]}
+        rate = self._rate(plan, counted, now)
+        if child is None:
+            return ProcessStatus(plan.name, 0, plan.roles, "down", rate, crew.restarts[plan.name], 0.0, stages, queue)
+        beat_age_s = now - max(row["beat_s"], child.started_s)
+        return ProcessStatus(plan.name, child.pid, plan.roles, PHASES[int(row["phase"])], rate, crew.restarts[plan.name], beat_age_s, stages, queue)
+
+    def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
+        """Rows per second of what the process is there for."""
+        done = counted["produced" if plan.groups else "frames" if plan.serves is None else "rows_served"]
+        then, before, rate = self._measured.get(plan.name, (now, done, 0.0))
+        if now - then >= RATE_OVER_S:
+            then, before, rate = now, done, (done - before) / (now - then)
+        self._measured[plan.name] = (then, before, rate)
+        return rate

@@ -153,6 +153,7 @@ class PolicyService:
                 self._attach(arrived)
             else:
                 self._detach(arrived)
+        self._row.set("queue", self._queues.rows)
 
     def _serve(self, key: Key) -> int:
         self._row.enter("inferring")

@@ -6,7 +6,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import PbtError
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
-from pbt.runtime import serial
+from pbt.runtime import backlog
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 
@@ -48,7 +48,7 @@ def engine(sink: MemorySink) -> SerialEngine:
 
 
 def test_training_pauses_until_the_league_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serial, "MAX_BACKLOG_GAMES", 20)
+    monkeypatch.setattr(backlog, "MAX_BACKLOG_GAMES", 20)
     sink = StuckSink(refusals=3)
     running, standing_still = engine(sink), []
     running.run(lambda: standing_still.append(sink.backlog))
@@ -57,7 +57,7 @@ def test_training_pauses_until_the_league_answers(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_league_that_never_answers_ends_the_training_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serial, "MAX_BACKLOG_GAMES", 20)
-    monkeypatch.setattr(serial, "PAUSE_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(backlog, "MAX_BACKLOG_GAMES", 20)
+    monkeypatch.setattr(backlog, "PAUSE_TIMEOUT_S", 0.0)
     with pytest.raises(PbtError, match=r"finished games wait for the league.*database is locked"):
         engine(StuckSink(refusals=10**9)).run(lambda: None)

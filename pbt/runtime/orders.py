@@ -1,0 +1,80 @@
+"""What processes are told when they start, and what the workers' answers at rest add up to."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pbt.population.members import Member
+from pbt.runtime.assembly import Blueprint
+from pbt.runtime.control import Paused
+from pbt.runtime.placements import ProcessPlan
+from pbt.runtime.roster import Roster
+from pbt.runtime.shared import SharedMemory, share_state
+from pbt.sampling.planner import merge_planners, split_planner
+from pbt.sampling.splitting import merge_workers
+from pbt.transport.messages import JsonState
+
+
+class Orders:
+    """Between the state of a whole run and that of its workers."""
+
+    def __init__(self, blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory, snapshots: Path) -> None:
+        """snapshots: the folder of the store."""
+        self._config, self._shared, self._snapshots = blueprint.config, shared, snapshots
+        self._plans = {plan.name: plan for plan in plans}
+        self._workers = [plan for plan in plans if plan.groups]
+        self._servers = sum(plan.serves is not None for plan in plans)
+        # What workers take over when they start, by share; None: tables at which nobody sat yet.
+        self._resumed: list[JsonState] | None = None
+
+    def assignment(self, name: str, members: Mapping[str, Member], tables: JsonState) -> tuple[JsonState, list[int]]:
+        """Of one process; with the descriptors it gets. tables: a worker's part of `tables`, empty for others."""
+        plan = self._plans[name]
+        memory, descriptors = self._shared.handles(plan)
+        general = {
+            "plan": plan.state(),
+            "config": self._config.model_dump(mode="json"),
+            "memory": memory,
+            "snapshots": str(self._snapshots),
+            "hyperparams": {member.name: dict(member.hyperparams) for member in members.values()},
+            "servers": self._servers,
+        }
+        return {**general, **tables}, descriptors
+
+    def tables(self, roster: Roster, closing: bool, closing_games: Mapping[str, int]) -> dict[str, JsonState]:
+        """By worker: its tables as they were resumed, else empty ones, and all it must know of players. What was resumed is handed out once."""
+        resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
+        self._resumed = None
+        planners = split_planner(roster.state(self._shared.counts), len(self._workers))
+        return {
+            plan.name: {
+                "source": source,
+                "groups": [{"share": share_state(self._shared.shares[group]), "state": resumed[group]} for group in plan.groups],
+                "planner": planners[source],
+                "closing": closing,
+                "closing_games": closing_games[plan.name],
+            }
+            for source, plan in enumerate(self._workers)
+        }
+
+    def resume(self, workers: list[JsonState]) -> tuple[int, Counter[str]]:
+        """Have these states (by share) taken over at the next start. Returns what they had counted: rows produced, rows dropped by reason."""
+        produced, dropped = 0, Counter[str]()
+        for filler in (filler for worker in workers for filler in worker["fillers"]):
+            produced += filler["produced"]
+            dropped.update(filler["dropped"])
+            filler["produced"], filler["dropped"] = 0, {}
+        self._resumed = workers
+        return produced, dropped
+
+    def merged(self, roster: Roster, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
+        """Worker and planner of the whole run, uncounted. paused: what the workers said at rest; empty before they were started."""
+        if paused:
+            states = [paused[plan.name].state for plan in self._workers]
+            worker = merge_workers([group for state in states for group in state["groups"]])
+            planner = merge_planners([state["planner"] for state in states], self._shared.counts.tolist())
+        else:
+            worker, planner = merge_workers(self._resumed or self._shared.empty_workers()), roster.state(self._shared.counts)
+        for filler in worker["fillers"]:
+            filler["produced"], filler["dropped"] = 0, {}
+        return worker, planner
