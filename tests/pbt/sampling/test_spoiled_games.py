@@ -44,7 +44,14 @@ class Faulty:
         pass
 
 
-def play(fault: Callable[[Faulty], SeatTurn | None], *, length: int = 3, max_decisions: int = 50, turns: int = 400) -> list[GameEnd]:
+def play(
+    fault: Callable[[Faulty], SeatTurn | None],
+    *,
+    length: int = 3,
+    max_decisions: int = 50,
+    turns: int = 400,
+    on_error: Callable[[str, str], None] | None = None,
+) -> list[GameEnd]:
     slab = Slab(role_layout(ROLE, ("reward",), 2, 0), 8)
     server = PolicyServer([slab], 1)
     server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
@@ -54,7 +61,9 @@ def play(fault: Callable[[Faulty], SeatTurn | None], *, length: int = 3, max_dec
         counts[0] += 1
         return GamePlan(counts[0], "training", counts[0], (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),), ("n", counts[0]))
 
-    worker = RolloutWorker(lambda: Faulty(fault, length), Share.whole(1, [8]), [slab], GamesFrom(next_game), 1, max_decisions=max_decisions)
+    worker = RolloutWorker(
+        lambda: Faulty(fault, length), Share.whole(1, [8]), [slab], GamesFrom(next_game), 1, max_decisions=max_decisions, on_error=on_error
+    )
     ends: list[GameEnd] = []
     for _ in range(turns):
         for request in worker.requests():
@@ -102,3 +111,25 @@ def test_one_error_voids_its_game_and_training_goes_on() -> None:
 def test_what_would_train_on_nonsense_or_for_ever_is_named(fault: Callable[[Faulty], SeatTurn | None], length: int, words: str) -> None:
     with pytest.raises(EnvError, match=words):
         play(fault, length=length)
+
+
+def test_whoever_counts_errors_for_several_workers_is_told_of_each_and_the_run_goes_on() -> None:
+    told: list[tuple[str, str]] = []
+    ends = play(raising(at=10), on_error=lambda place, text: told.append((place, text)))
+    assert len(told) > 5 and sum(end.reason.startswith("voided") for end in ends) == len(told)
+    assert len({place for place, _ in told}) == 1 and told[0][0].startswith("ValueError at ") and __file__ in told[0][0]
+    assert all("Traceback" in text and "is taken" in text for _, text in told)
+
+
+def test_a_spoiled_game_that_cannot_even_be_closed_is_replaced_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(game: Faulty) -> None:
+        raise ValueError("not now")
+
+    monkeypatch.setattr(Faulty, "close", refuse)
+    once = iter([1])
+
+    def fault(game: Faulty) -> None:
+        if next(once, 0):
+            raise ValueError("once")
+
+    assert sum(end.reason.startswith("voided") for end in play(fault)) == 1
