@@ -11,9 +11,13 @@ from pbt.checkpoints import Checkpoint, read_newest, write_checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
-from pbt.runtime.assembly import assemble
-from pbt.runtime.cut import restore_cut, take_cut, weights_digest
+from pbt.runtime.assembly import assemble, equal_shares
+from pbt.runtime.cut import cut_tensors, restore_cut, split_cut, take_cut, weights_digest
+from pbt.runtime.engine import Engine
 from pbt.runtime.serial import SerialEngine
+from pbt.sampling.splitting import merge_workers
+from pbt.transport.messages import SlotFull
+from pbt.transport.slab import Slab
 
 COMMON: dict[str, Any] = {
     "population": {"members": 3},
@@ -128,3 +132,70 @@ def test_a_cut_survives_the_disk_unchanged(tmp_path: Path) -> None:
     loaded, _ = read_newest(tmp_path)
     assert isinstance(loaded, Checkpoint) and loaded.number == 1
     assert {name: sorted(part) for name, part in loaded.tensors.items()} == {name: sorted(part) for name, part in cut.tensors.items()}
+
+
+def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
+    """The same cut as so many workers would save it, had they gone on from there and stopped at once."""
+    shares = equal_shares(run.population.blueprint, workers)
+    slabs = [Slab(layout, shares[-1].slots[role].stop) for role, layout in enumerate(run.population.layouts)]
+    split = split_cut(cut.checkpoint, slabs, shares)
+    worker = merge_workers(split.workers)
+    learners = {name: part for name, part in cut.checkpoint.tensors.items() if name.startswith("learner-")}
+    return Checkpoint(1, {**cut.checkpoint.state, "worker": worker, "trainees": split.batchers}, learners | cut_tensors({}, slabs, worker))
+
+
+@pytest.mark.parametrize("game", CONFIGS)
+def test_a_cut_of_several_workers_is_taken_over_by_one(game: str) -> None:
+    """Seats are asked in another order then, so weights differ; games that were open and the streams they come from do not."""
+    run, cuts = reference(game)
+    cut = cuts[FEW[game][1]]
+    second = Run(game, copy.deepcopy(cut.store))
+    assert restore_cut(second.engine, over_workers(cut, run, 3)) == 0
+    before = cut.checkpoint.state
+    assert second.engine.clocks() == {name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1]) for name in before["trainees"]}
+    counted = sum(filler["produced"] for filler in before["worker"]["fillers"])
+    assert second.engine.rows_produced() == counted
+    missing = counted - second.engine.rows_trained - sum(second.engine.dropped().values()) - second.engine.rows_standing()
+    assert missing == 0
+    assert second.engine.run(lambda: None)
+    accounted = second.engine.rows_trained + sum(second.engine.dropped().values()) + second.engine.rows_standing()
+    assert second.engine.rows_produced() == accounted
+    games = {(record.environment, record.count): record.seed for record in run.sink.games}
+    told = [(record.environment, record.count, record.seed) for record in (*cut.told["games"], *second.sink.games)]
+    assert len({(table, count) for table, count, _ in told}) == len(told)
+    assert sum(games.get((table, count)) == seed for table, count, seed in told) > 0.5 * len(told)
+    assert all(games.get((table, count), seed) == seed for table, count, seed in told)
+
+
+class StopAtOnce(NoControl):
+    def stop_requested(self) -> bool:
+        return True
+
+
+def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played() -> None:
+    """Where learners work beside the workers several batches may wait; one process has no slots for that many."""
+    _, cuts = reference("connect_four")
+    cut = cuts[FEW["connect_four"][1]]
+    run = Run("connect_four", copy.deepcopy(cut.store))
+    restore_cut(run.engine, cut.checkpoint)
+    trainee, pool = run.population.trainees[0], run.population.worker.fillers[0].pool
+    waiting = SlotFull(*trainee.batcher.state()["queue"][0])
+    for _ in range(20):
+        again = pool.take()
+        for array in run.population.slabs[0].column.values():
+            array[again] = array[waiting.slot]
+        trainee.batcher.add(waiting._replace(slot=again), waiting.generation)
+    served, version = run.population.server.rows_served, trainee.learner.version
+    stopping = SerialEngine(run.population, run.sink, run.store, StopAtOnce())
+    assert not stopping.run(lambda: None)
+    assert trainee.learner.version > version and len(trainee.batcher.waiting) < run.population.blueprint.batch_slots
+    assert run.population.server.rows_served == served
+
+
+def test_the_serial_engine_is_an_engine() -> None:
+    engine: Engine = Run("rock_paper_scissors").engine
+    (status,) = engine.processes()
+    assert status.name == "main" and status.roles == ("main", "worker", "server", "learner m0 m1 m2") and status.queue == 0
+    with engine.at_rest():
+        assert engine.needed() == set() and engine.rows_standing() == 0 and not engine.done
+    engine.close()
