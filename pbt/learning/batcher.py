@@ -1,7 +1,7 @@
 """Full slots of one role -> batches of one policy. Refuses rows whose generation is over."""
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,13 @@ class Batcher:
         """What gives these slots back to their workers."""
         return [RolloutPermit(self._role, full.slot, full.generation, 0) for full in fulls]
 
-    def rows(self, fulls: Sequence[SlotFull]) -> int:
+    def rows_waiting(self) -> int:
+        """Valid rows of the queue."""
+        return self.rows(self._queue)
+
+    def rows(self, fulls: Collection[SlotFull]) -> int:
         """Valid rows of these slots."""
-        return int(self._slab.column["valid"][[full.slot for full in fulls]].sum())
+        return int(self._slab.column["valid"][np.array([full.slot for full in fulls], np.int64)].sum())
 
     def discard(self, reason: str) -> list[RolloutPermit]:
         """Give every waiting slot back untrained."""

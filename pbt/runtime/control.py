@@ -31,10 +31,11 @@ class Pause(NamedTuple):
 
 
 class Paused(NamedTuple):
-    """state: of the worker's groups (`pbt.sampling.saving`) and its planner; needed: snapshots its tables may still seat."""
+    """state: of the worker's groups (`pbt.sampling.saving`) and its planner; needed: snapshots its tables may still seat; standing: valid rows in its slots."""
 
     state: JsonState
     needed: tuple[str, ...]
+    standing: int
 
 
 class Hold(NamedTuple):

@@ -151,12 +151,13 @@ class WorkerHost:
         return not self._sampler.stalled
 
     def _report(self, messages: list[Any]) -> None:
-        if messages:
-            self._channel.send_many(messages)
+        """Tell what happened; counted before it is told, so that a death in between leaves no row that was trained but not produced."""
         fillers = [filler for group in self._groups for filler in group.fillers]
         self._row.set("produced", sum(filler.produced for filler in fillers))
         for reason in ("voided", "generation"):
             self._row.set(f"dropped_{reason}", sum(filler.dropped[reason] for filler in fillers))
+        if messages:
+            self._channel.send_many(messages)
 
     def _pause(self) -> None:
         """Come to rest and say how everything stands. Raises: EngineError when answers do not come."""
@@ -166,7 +167,8 @@ class WorkerHost:
         self._row.enter("paused")
         state = {"groups": [save_worker(group) for group in self._groups], "planner": self._planner.state()}
         self._paused = True
-        self._channel.send(Paused(state, tuple(sorted(self._planner.needed()))))
+        standing = sum(group.rows_standing() for group in self._groups)
+        self._channel.send(Paused(state, tuple(sorted(self._planner.needed())), standing))
 
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(GameError(where, text))

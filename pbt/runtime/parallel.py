@@ -274,17 +274,15 @@ class ParallelEngine:
             self._paused.clear()
 
     def _come_to_rest(self) -> None:
+        """A process that dies meanwhile is started again as ever, and asked to rest like the others."""
         deadline = time.monotonic() + REST_TIMEOUT_S
-        deaths = sum(policy.deaths for policy in self._policies.values())
-        told: set[str] = set()
+        told: set[int] = set()
         while not (self._paused.keys() >= set(self._crew.workers()) and self._flow.idle):
             for name in self._crew.workers():
-                if name not in told and self._crew.is_ready(name):
-                    told.add(name)
+                if self._crew.is_ready(name) and (pid := self._crew.children[name].pid) not in told:
+                    told.add(pid)
                     self._crew.send(name, Pause())
             self._turn()
-            if sum(policy.deaths for policy in self._policies.values()) > deaths:
-                raise EngineError("a process died while the run was coming to rest")
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
                 raise EngineError(f"the run did not come to rest within {REST_TIMEOUT_S:.0f} s: {', '.join(moving)} still at work")
@@ -332,8 +330,11 @@ class ParallelEngine:
         return self._tally.produced()
 
     def rows_standing(self) -> int:
-        """What was produced and is neither trained nor dropped."""
-        return self.rows_produced() - self.rows_trained - self.dropped().total()
+        """See `Engine.rows_standing`; at rest they are counted, else they are what is left."""
+        if not self._paused:
+            return self.rows_produced() - self.rows_trained - self.dropped().total()
+        waiting = sum(trainee.batcher.rows_waiting() for trainee in self._flow.trainees.values())
+        return sum(paused.standing for paused in self._paused.values()) + waiting
 
     def dropped(self) -> Counter[str]:
         """Rows produced and never trained, by reason."""

@@ -86,14 +86,17 @@ def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
     """One process per core that acts and learns; every member has one owner, or one shard in each of several where members are fewer than workers."""
     workers = worker_count(config)
-    return tuple(ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(members, w, workers)) for w in range(workers))
+    return tuple(ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers)) for w in range(workers))
 
 
-def _owned(members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
+def _owned(config: RunConfig, members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
     if len(members) >= workers:
         return tuple(Shard(member) for member in members[worker::workers])
-    place = worker % len(members)
-    return (Shard(members[place], worker // len(members), len(range(place, workers, len(members)))),)
+    place, index = worker % len(members), worker // len(members)
+    # Every shard's part of the batch is cut into all minibatches.
+    most = config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
+    shards = min(most, len(range(place, workers, len(members))))
+    return (Shard(members[place], index, shards),) if index < shards else ()
 
 
 def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:

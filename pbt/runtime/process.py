@@ -36,8 +36,8 @@ _PR_SET_PDEATHSIG = 1
 def main(descriptor: int) -> int:
     """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
     die_with_parent()
-    # Ctrl-C reaches the whole foreground group; only the main process decides what it means. The same holds when a terminal is closed.
-    for number in (signal.SIGINT, signal.SIGHUP):
+    # Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one decides what they mean.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN))
     try:
