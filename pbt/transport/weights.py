@@ -59,7 +59,7 @@ class PublishedWeights:
 
     One process writes at a time. It announces a publication in `begun` before it touches the older copy; a reader that finds its copy announced
     after having copied it copies again, so it never waits for a writer that stands still or is dead. Readers poll `publications`; `version` is the
-    learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one left.
+    learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one left. One thread per object.
     """
 
     def __init__(self, template: Mapping[str, Tensor], region: Region | None = None, *, owner: bool = True) -> None:
@@ -144,7 +144,7 @@ class PublishedWeights:
         self.copy_into(fresh)
         return fresh
 
-    def _read_places(self, spans: "tuple[tuple[int, int], ...]") -> tuple[int, int]:
+    def _read_places(self, spans: tuple[tuple[int, int], ...]) -> tuple[int, int]:
         """Bring bytes [start, stop) of the readable copy into the scratch memory; returns (publications, version)."""
         for _ in range(_MAX_ATTEMPTS):
             publications = self.publications
