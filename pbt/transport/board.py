@@ -32,7 +32,8 @@ class Row:
     beat_s, phase_since_s  time.monotonic(), which all processes of a machine share; 0 = never
     phase                  what the process does now; detail: the table whose game runs in phase "game", else -1
     *_s                    seconds spent so far, by stage
-    the others             counters: rows produced and dropped by reason, rows served, forward passes, requests, frames trained;  queue: rows that wait now
+    the others             counters: rows produced and dropped by reason, rows served, forward passes, requests, frames trained
+    queue                  rows that wait now
     """
 
     def __init__(self, cells: "memoryview[float]") -> None:

@@ -24,7 +24,7 @@ STATS = UpdateStats(1, 2, 3, 0.1, 0.2, math.inf, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 4
 
 # One example of everything that travels, with every field different from its default.
 EXAMPLES: tuple[Any, ...] = (
-    control.Assignment("worker 0", STATE), control.Ready(2), control.Go(), control.Pause(), control.Paused(STATE, ("ab", "cd")),
+    control.Assignment("worker 0", STATE), control.Ready(2), control.Go(), control.Pause(), control.Paused(STATE, ("ab", "cd"), 9),
     control.Hold(True), control.Stop(), control.Failed("EngineError", "text", "trace"),
     control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))), control.Regenerate("m0", 1, 2), control.SetLearning("m0", True),
     control.AddSnapshot("ab", "m0", "player"), control.RemoveSnapshots(("ab",)), control.CloseWith(3), control.Quiet(),
