@@ -184,6 +184,7 @@ class Bench:
                 check_fingerprints(batch, self.slabs[policy // POLICIES], slots, policy)
                 self.trained += int(batch.valid.sum())
                 self.permit(batcher.permits(taken))
+        assert len(self.workers) == 1 or any(worker.can_turn for worker in self.workers), "all stand still, and no batch is complete"
 
     def play(self, index: int, *, drain: bool = False) -> list[WorkerMessage]:
         """One turn of one worker; or only what is still on its way to it."""
