@@ -22,17 +22,20 @@ START_TIMEOUT_S = 180.0
 class Child:
     """One process, from its start to its end. It dies with this process, whatever ends that: see `pbt.runtime.process`.
 
-    ready, going  it has said Ready; it was told Go;  failure: what it said of its own end
+    ready    it has said Ready;  gone: its end of the channel is closed;  failure: what it said of its own end
+    program  the module it executes
     """
+
+    program = "pbt.runtime.process"
 
     def __init__(self, name: str, assignment: JsonState, descriptors: Sequence[int]) -> None:
         ours, theirs = channel_pair()
         self.name = name
         self.started_s = time.monotonic()
-        self.ready = self.going = self.gone = False
+        self.ready = self.gone = False
         self.failure: Failed | None = None
         # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
-        command = [sys.executable, "-P", "-m", "pbt.runtime.process", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", self.program, str(theirs.fileno())]
         environment = {**os.environ, "OMP_NUM_THREADS": str(assignment["config"]["runtime"]["torch_threads"])}
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), *descriptors), env=environment)
         theirs.close()

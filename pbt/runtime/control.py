@@ -31,7 +31,10 @@ class Pause(NamedTuple):
 
 
 class Paused(NamedTuple):
-    """state: of the worker's groups (`pbt.sampling.saving`) and its planner; needed: snapshots its tables may still seat; standing: valid rows in its slots."""
+    """state: of the worker's groups (`pbt.sampling.saving`) and its planner.
+
+    needed  snapshots its tables may still seat;  standing: valid rows in its slots
+    """
 
     state: JsonState
     needed: tuple[str, ...]

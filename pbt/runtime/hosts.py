@@ -255,6 +255,7 @@ class LearnerHost:
         self._place, self._channel, self._row = place, place.channel, place.memory.row
         device = choose_device(place.config.runtime.learner_device, "runtime.learner_device")
         members = {member.name: member for member in place.blueprint.members}
+        self._policies = {member.name: member.policy for member in place.blueprint.members}
         self._learners = {shard.member: self._hosted(shard, members[shard.member], device) for shard in place.plan.trains}
         # A worker's own core would only be shared with such a thread.
         background = not place.plan.groups
@@ -278,8 +279,7 @@ class LearnerHost:
     def hear(self, message: Any) -> None:
         match message:
             case Gather():
-                self._row.enter("gathering")
-                self._gatherer.gather(message.member, self._learners[message.member].role, message.slots)
+                self._gather(message.member, message.slots)
             case Train():
                 self._to_train.append(message.member)
             case Discard():
@@ -305,6 +305,16 @@ class LearnerHost:
             hosted.learner.load_state(hosted.published.read())
             self._channel.send(MemberError(name, f"{type(error).__name__}: {error}"))
         return True
+
+    def _gather(self, name: str, slots: tuple[int, ...]) -> None:
+        """Raises: EngineError when a row was acted by another policy; no learner ever sees one."""
+        self._row.enter("gathering")
+        role, policy = self._learners[name].role, self._policies[name]
+        column = self._place.memory.slabs[role].column
+        strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
+        if strangers.any():
+            raise EngineError(f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies")
+        self._gatherer.gather(name, role, slots)
 
     def _update(self, name: str, hosted: HostedLearner) -> None:
         self._row.enter("learning")
