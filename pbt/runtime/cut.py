@@ -14,7 +14,7 @@ from torch import Tensor
 from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.population.controller import Controller
-from pbt.runtime.assembly import Blueprint, Population
+from pbt.runtime.assembly import Population
 from pbt.sampling.saving import count_valid, load_slab, load_worker, save_slab, save_worker
 from pbt.sampling.slots import Share
 from pbt.sampling.splitting import merge_workers, split_worker
@@ -47,13 +47,6 @@ def cut_tensors(learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Sl
 def learner_part(member: str) -> str:
     """Where a checkpoint keeps a member's learner."""
     return f"learner-{member}"
-
-
-def empty_worker_state(blueprint: Blueprint) -> JsonState:
-    """Of workers at whose tables nobody sits, merged: what comes after the death of all, when nothing stands in any slot."""
-    numbers = list(range(blueprint.tables))
-    fillers = [{"pool": {"free": [], "parked": {}}, "produced": 0, "dropped": {}} for _ in blueprint.roles]
-    return {"tables": [None for _ in numbers], "idle": numbers, "waiting": [], "fillers": fillers}
 
 
 class SplitCut(NamedTuple):

@@ -164,6 +164,8 @@ class WorkerHost:
         self._report(self._sampler.drain(DRAIN_TIMEOUT_S))
         if not self._sampler.at_rest():
             raise EngineError(f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} s: actions are still outstanding")
+        # Games that were voided when a checkpoint was taken over are told of by the first turn, which may not have come yet.
+        self._report([message for group in self._groups for message in group.advance()])
         self._row.enter("paused")
         state = {"groups": [save_worker(group) for group in self._groups], "planner": self._planner.state()}
         self._paused = True

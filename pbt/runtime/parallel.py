@@ -10,7 +10,6 @@ from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError, EnvError
-from pbt.learning.batcher import Batcher
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
@@ -37,12 +36,12 @@ from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.orders import Orders
-from pbt.runtime.placements import ProcessPlan, process_plans
+from pbt.runtime.placements import process_plans
 from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory
 from pbt.runtime.tally import Tally
-from pbt.runtime.training import Trainee, TrainingFlow
+from pbt.runtime.training import TrainingFlow, trainees_of
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, RolloutPermit, SlotFull
 
@@ -67,7 +66,7 @@ class ParallelEngine:
         self._orders = Orders(blueprint, plans, self._shared, store.folder)
         self._tally = Tally(self._shared.board, plans)
         self._roster = Roster({member.name: member.policy for member in blueprint.members}, self._crew.tell_workers)
-        trainees = self._trainees(plans)
+        trainees = trainees_of(blueprint, plans, self._shared)
         self._controller = new_controller(blueprint, {trainee.name: trainee for trainee in trainees}, self._roster, sink, store)
         self._flow = TrainingFlow(config, trainees, self._controller, self._crew.send, self._crew.reachable, self._give_back)
         self._policies = {domain: RestartPolicy(config.runtime.max_restarts) for domain in self._crew.domains}
@@ -79,20 +78,6 @@ class ParallelEngine:
         self._closing = self._holding = False
         self._errors: Counter[str] = Counter()
         self.games: Counter[GameKind] = Counter()
-
-    def _trainees(self, plans: Sequence[ProcessPlan]) -> list[Trainee]:
-        hosts = {
-            member.name: [(shard.index, plan.name) for plan in plans for shard in plan.trains if shard.member == member.name]
-            for member in self._blueprint.members
-        }
-        return [
-            Trainee(
-                name, role, policy, tuple(host for _, host in sorted(hosts[name])),
-                Batcher(self._shared.slabs[role], role, self._blueprint.batch_slots), self._shared.published[name],
-                RestartPolicy(self.config.runtime.max_restarts),
-            )
-            for name, role, policy in self._blueprint.members
-        ]  # fmt: skip
 
     @property
     def controller(self) -> Controller:

@@ -4,7 +4,7 @@ A member's learner has at most one batch in training and one gathered ahead, so 
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -17,8 +17,11 @@ from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.records import Directive
+from pbt.runtime.assembly import Blueprint
 from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
+from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.restarts import RestartPolicy
+from pbt.runtime.shared import SharedMemory
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.weights import PublishedWeights
 
@@ -73,6 +76,23 @@ class Trainee:
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None:
         raise EngineError(f"the learner of {self.name} lives in another process; it is sent SetHyperparams")
+
+
+def trainees_of(blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory) -> list[Trainee]:
+    """One per member, in their order."""
+    shards = sorted((shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains)
+    return [
+        Trainee(
+            name,
+            role,
+            policy,
+            hosts=tuple(host for member, _, host in shards if member == name),
+            batcher=Batcher(shared.slabs[role], role, blueprint.batch_slots),
+            published=shared.published[name],
+            errors=RestartPolicy(blueprint.config.runtime.max_restarts),
+        )
+        for name, role, policy in blueprint.members
+    ]
 
 
 class TrainingFlow:

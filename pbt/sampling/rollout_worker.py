@@ -320,7 +320,7 @@ def guarded(ask: Callable[[], T], table: Table, call: str) -> T:
         return ask()
     except EnvError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EnvError(f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}") from error
 
 
