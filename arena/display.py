@@ -38,7 +38,7 @@ class Display:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or progress.share >= 1.0):
             self._lined = time.monotonic()
-            trouble = f"  TROUBLE: {progress.trouble}" if progress.trouble else ""
+            trouble = f"  TROUBLE: {progress.trouble}" * bool(progress.trouble) + f"  {progress.restarts}" * bool(progress.restarts)
             self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
@@ -51,6 +51,8 @@ class Display:
         lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
         if progress.trouble:
             lines.append(Text(f"{progress.trouble}; what was played waits in memory meanwhile", style="bold red"))
+        if progress.restarts:
+            lines.append(Text(progress.restarts, style="yellow"))
         # A bar ends no line: whatever stood behind it would be cut off.
         return [*lines, bar]
 
@@ -70,7 +72,7 @@ def member_cells(member: MemberProgress) -> tuple[str, ...]:
     if member.rating is not None:
         elo, low, high = member.rating
         rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
-    state = "done; " if member.finished else ""
+    state = "failed; " if member.failed else "done; " if member.finished else ""
     return (member.name, short(member.frames), f"{member.frames_per_s:,.0f}", objective, rating, state + (member.last_event or "-"))
 
 

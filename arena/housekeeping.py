@@ -11,10 +11,10 @@ from arena.league.standings import best_standing, standings
 from arena.sink import TrainingSink
 from arena.snapshots import plan_retention
 from pbt.checkpoints import write_checkpoint
+from pbt.config.schema import RunConfig
 from pbt.errors import CheckpointError, PbtError
 from pbt.records import Event
-from pbt.runtime.cut import take_cut
-from pbt.runtime.serial import SerialEngine
+from pbt.runtime.engine import Engine
 from pbt.snapshots import FileSnapshotStore
 
 # A checkpoint on the way is rather put off than waited for; the last one is worth waiting for.
@@ -27,19 +27,26 @@ class Housekeeper:
     """Saves one population. A cut never changes the run, so the clock may decide when one is taken."""
 
     def __init__(
-        self, name: str, engine: SerialEngine, league: League, sink: TrainingSink, store: FileSnapshotStore, folder: Path, number: int
+        self,
+        name: str,
+        config: RunConfig,
+        engine: Engine,
+        league: League,
+        sink: TrainingSink,
+        store: FileSnapshotStore,
+        folder: Path,
+        number: int,
     ) -> None:
-        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
-        self._name, self._engine, self._league, self._sink, self._store, self._folder = name, engine, league, sink, store, folder
-        self._number = number
+        """name: the population's;  config: as it is stored;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
+        self._name, self._config, self._engine, self._league = name, config, engine, league
+        self._sink, self._store, self._folder, self._number = sink, store, folder, number
         self._saved_s = time.monotonic()
-        config = engine.population.config
         # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from any of them must find its opponents.
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
-        """Save when it is time. A league or a disk that refuses puts it off, and the display says why; training goes on meanwhile."""
-        if now_s - self._saved_s < self._engine.population.config.checkpoints.every_s:
+        """Save when it is time. A league, a disk or a process that refuses puts it off, and the display says why; training goes on meanwhile."""
+        if now_s - self._saved_s < self._config.checkpoints.every_s:
             return
         try:
             self.checkpoint(DRAIN_TIMEOUT_S)
@@ -49,29 +56,34 @@ class Housekeeper:
             log.warning("no checkpoint this time: %s", error)
 
     def checkpoint(self, drain_timeout_s: float = LAST_DRAIN_TIMEOUT_S) -> None:
-        """Save one cut: the league's rows first, so that the checkpoint never names a game the league does not have; its own row last.
+        """Save one cut, its own row last. Everything stands still from before the league takes its rows until the cut is written, so that
+        the checkpoint never names a game the league does not have.
 
-        Raises: CheckpointError when the disk refuses; PbtError when the league does not take the rows in time.
+        Raises: EngineError when the engine does not come to rest; CheckpointError when the disk refuses; PbtError when the league does not take
+        the rows in time.
         """
-        self._sink.drain(drain_timeout_s)
-        self._number += 1
-        frames = max(trainee.learner.frames for trainee in self._engine.population.trainees)
-        cut = take_cut(self._engine, self._number)
-        cut.state["league"] = self._sink.known()
-        try:
-            path = write_checkpoint(self._folder, cut, self._engine.population.config.checkpoints.keep)
-        except CheckpointError as error:
-            self._sink.event(Event("warning", None, frames, str(error)))
-            raise
+        with self._engine.at_rest():
+            self._sink.drain(drain_timeout_s)
+            self._number += 1
+            frames = max(self._engine.clocks().values())
+            cut = self._engine.take_cut(self._number)
+            # Processes and devices are chosen anew at every start: what is stored is what was asked for.
+            cut.state.update(config=self._config.model_dump(mode="json"), league=self._sink.known())
+            try:
+                path = write_checkpoint(self._folder, cut, self._config.checkpoints.keep)
+            except CheckpointError as error:
+                self._sink.event(Event("warning", None, frames, str(error)))
+                raise
+            needed = self._engine.needed()
         self._sink.event(Event("checkpoint", None, frames, f"saved {path.name}"))
         self._sink.warning = None
-        self._needed.append(self._engine.population.planner.needed())
+        self._needed.append(needed)
         self._remove_old_snapshots()
         self._saved_s = time.monotonic()
 
     def _remove_old_snapshots(self) -> None:
         """Apply the retention plan, once every kept checkpoint's needs are known."""
-        snapshots = self._engine.population.config.snapshots
+        snapshots = self._config.snapshots
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))
@@ -85,4 +97,4 @@ class Housekeeper:
             # The row says "removed" before the file goes: a reader may miss weights that are still there, never look for ones that are not.
             mark_weights_removed(self._league, gone, self._name)
             self._store.remove(gone)
-            self._engine.population.planner.remove_snapshots(set(gone))
+            self._engine.remove_snapshots(set(gone))

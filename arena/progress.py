@@ -2,14 +2,15 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.sink import TrainingSink
-from pbt.runtime.serial import SerialEngine
+from pbt.runtime.engine import Engine, ProcessStatus
 
 RATE_WINDOW_S = 10.0
 RATINGS_EVERY_S = 5.0
+DOWN = "down"
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,16 @@ class MemberProgress:
     copies: int
     last_event: str
     finished: bool
+    failed: bool = False
 
 
 @dataclass(frozen=True)
 class Progress:
-    """elapsed_s: of this start; eta_s: None until the speed is known; closing: the last evaluation games are played."""
+    """elapsed_s: of this start; eta_s: None until the speed is known; closing: the last evaluation games are played.
+
+    trouble   what keeps results from being kept, None when nothing does
+    restarts  in words, which processes are down or were started again; None when none
+    """
 
     elapsed_s: float
     frames: int
@@ -42,6 +48,7 @@ class Progress:
     members: tuple[MemberProgress, ...]
     closing: bool
     trouble: str | None
+    restarts: str | None = None
 
     @property
     def share(self) -> float:
@@ -51,7 +58,7 @@ class Progress:
 class ProgressMeter:
     """Measures speeds over the last seconds and refits ratings now and then."""
 
-    def __init__(self, engine: SerialEngine, sink: TrainingSink) -> None:
+    def __init__(self, engine: Engine, sink: TrainingSink) -> None:
         self._engine, self._sink = engine, sink
         self._started = time.monotonic()
         self._marks: deque[tuple[float, dict[str, int]]] = deque()
@@ -61,7 +68,7 @@ class ProgressMeter:
     def read(self, *, refit: bool = False) -> Progress:
         """Take a look. refit: rate from all games seen so far, however short ago that was done."""
         now, engine = time.monotonic(), self._engine
-        frames = {trainee.name: trainee.learner.frames for trainee in engine.population.trainees}
+        frames = engine.clocks()
         self._marks.append((now, frames))
         while len(self._marks) > 2 and now - self._marks[1][0] > RATE_WINDOW_S:
             self._marks.popleft()
@@ -71,7 +78,7 @@ class ProgressMeter:
         since, earlier = self._marks[0]
         seconds = max(now - since, 1e-9)
         rates = {name: (count - earlier[name]) / seconds for name, count in frames.items()}
-        stop, total = engine.population.config.stop_at_frames, sum(rates.values())
+        stop, total = engine.config.stop_at_frames, sum(rates.values())
         done, target = sum(min(count, stop) for count in frames.values()), stop * len(frames)
         return Progress(
             elapsed_s=now - self._started,
@@ -82,16 +89,18 @@ class ProgressMeter:
             training_games=engine.games["training"],
             evaluation_games=engine.games["evaluation"],
             members=tuple(self._member(name, frames[name], rates[name]) for name in frames),
-            closing=engine.population.controller.finished,
+            closing=engine.controller.finished,
             trouble=self._sink.trouble,
+            restarts=restarts_text(engine.processes()),
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:
-        controller = self._engine.population.controller
+        controller = self._engine.controller
         member, score = controller.members[name], controller.window.score(name)
         rating = self._ratings.get(name)
         return MemberProgress(
-            name, member.role, frames, rate, score.objective, score.games, rating, member.copies, member.last_event, member.finished
+            name, member.role, frames, rate, score.objective, score.games, rating, member.copies, member.last_event, member.finished,
+            member.failed,
         )  # fmt: skip
 
     def _rate(self) -> dict[str, tuple[float, float, float]]:
@@ -102,3 +111,14 @@ class ProgressMeter:
             if rating is not None and rating.elo is not None and rating.low is not None and rating.high is not None:
                 newest[snapshot.member] = (rating.elo, rating.low, rating.high)
         return newest
+
+
+def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:
+    """ "down: worker-0; restarted: worker-0 twice"; None when every process lives its first life."""
+    down = ", ".join(process.name for process in processes if process.state == DOWN)
+    again = ", ".join(f"{process.name} {times(process.restarts)}" for process in processes if process.restarts)
+    return "; ".join([f"down: {down}"] * bool(down) + [f"restarted: {again}"] * bool(again)) or None
+
+
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from arena.control import SignalControl
 from arena.housekeeping import Housekeeper
 from arena.league.database import League, open_league
@@ -19,10 +21,14 @@ from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, create_p
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.lock import PopulationLock
+from arena.machine import usable_cores
 from arena.metrics import MetricsWriter
 from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
+from arena.status import RunStatus
+from arena.telemetry import TelemetryWriter
+from arena.watch import RunWatch
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import HYPERPARAMETERS, changes, diff_shapes
@@ -32,9 +38,9 @@ from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, EnvNameError, PbtError, PlayerError
 from pbt.records import Event
-from pbt.runtime.assembly import assemble
-from pbt.runtime.cut import restore_cut, weights_digest
-from pbt.runtime.serial import SerialEngine
+from pbt.runtime.build import build_engine
+from pbt.runtime.engine import Engine
+from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
 
 LOOK_EVERY_S = 0.25
@@ -50,14 +56,15 @@ Observer = Callable[[Progress], None]
 class Result:
     """How a training ended. finished: every member reached its stop; else it was asked to stop and can be resumed.
 
-    weights_sha256: over the weights of all members; equal configurations and seeds give equal ones, however often the run was interrupted
+    status          the last look at its processes and rows
+    weights_sha256  over the weights of all members; with the placement "serial" equal configurations and seeds give equal ones, however often the
+                    run was interrupted
     """
 
     name: str
     finished: bool
     progress: Progress
-    stage_s: Mapping[str, float]
-    dropped: Mapping[str, int]
+    status: RunStatus
     weights_sha256: str
 
 
@@ -67,6 +74,7 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
     Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
     """
     paths = population_paths(data, name)
+    config = with_tables(config)
     spec = checked_game(config, f"config of {name!r}")
     with ExitStack() as stack:
         if paths.config.exists():
@@ -94,7 +102,7 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         stack.enter_context(PopulationLock(paths.lock, name))
         checkpoint, notes = newest_checkpoint(paths)
         before = config_in_force(paths, name, checkpoint)
-        config = config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides)
+        config = with_tables(config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides))
         if refused := diff_shapes(before, config):
             raise ConfigError(f"--set for {name!r}", refused)
         spec = checked_game(config, f"stored config of {name!r}")
@@ -131,31 +139,37 @@ def _run(
         store.remove_leftovers()
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
         sink.remember(league, name)
-        engine = SerialEngine(assemble(config, spec, sink, store), sink, store, control)
-        keeper = Housekeeper(name, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
-        meter = ProgressMeter(engine, sink)
+        telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
+        engine = build_engine(resolved(config), spec, sink, store, control)
+        # Ends every process, whatever happens.
+        stack.callback(engine.close)
+        keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
+        meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry)
         try:
             if checkpoint is None:
-                engine.population.controller.start()
+                engine.controller.start()
             else:
                 _restore(engine, checkpoint, metrics, sink, notes, edited or {})
             if checkpoint is None or edited:
                 # An edit holds from this checkpoint on, whatever happens next.
                 keeper.checkpoint()
             write_config(paths, config)
-            finished = _loop(engine, sink, keeper, meter, observe)
+            finished = _loop(engine, sink, keeper, meter, watch, observe)
             keeper.checkpoint()
         except BaseException as error:
-            set_state(league, incarnation.population_id, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            set_state(league, incarnation.population_id, state)
             log.exception("training ended by %s", type(error).__name__)
+            watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")
             raise
         set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read(refit=True))
-        return Result(name, finished, progress, engine.stage_s, engine.dropped(), weights_digest(engine.population))
+        return Result(name, finished, progress, watch.look("finished" if finished else "stopped and saved"), engine.weights_digest())
 
 
-def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, observe: Observer) -> bool:
+def _loop(engine: Engine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, watch: RunWatch, observe: Observer) -> bool:
     """Run the engine; between its turns look, flush and save when due."""
+    watch.look()
     looked = flushed = time.monotonic()
 
     def between_turns() -> None:
@@ -167,6 +181,7 @@ def _loop(engine: SerialEngine, sink: TrainingSink, keeper: Housekeeper, meter: 
         if now - flushed >= FLUSH_EVERY_S:
             flushed = now
             sink.flush()
+            watch.look()
         keeper.checkpoint_if_due(now)
 
     return engine.run(between_turns)
@@ -205,19 +220,17 @@ def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) 
 
 
 def _restore(
-    engine: SerialEngine, checkpoint: Checkpoint, metrics: MetricsWriter, sink: TrainingSink, notes: Sequence[str], edited: Mapping[str, Any]
+    engine: Engine, checkpoint: Checkpoint, metrics: MetricsWriter, sink: TrainingSink, notes: Sequence[str], edited: Mapping[str, Any]
 ) -> None:
     """Continue from a checkpoint and say so in the events."""
-    voided = restore_cut(engine, checkpoint)
-    trainees = engine.population.trainees
-    clocks = {trainee.name: trainee.learner.frames for trainee in trainees}
+    voided = engine.restore(checkpoint)
+    clocks = engine.clocks()
     metrics.resume(clocks)
     # A shaping weight that was taken out of the config goes back to its default.
     values = {key.removeprefix("learning."): 1.0 if new is None else float(new) for key, new in edited.items() if key.startswith(HYPERPARAMETERS)}
     if values:
-        engine.population.controller.edit_hyperparams(values)
-        for trainee in trainees:
-            trainee.learner.set_hyperparams(engine.population.controller.members[trainee.name].typed_hyperparams)
+        engine.controller.edit_hyperparams(values)
+        engine.take_over_hyperparams()
     frames = max(clocks.values())
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
     sink.event(Event("resume", None, frames, f"resumed from checkpoint {checkpoint.number:08d}{lost}"))
@@ -227,6 +240,20 @@ def _restore(
 
 
 # --- what a start needs ----------------------------------------------------------------------------------------------------------------------
+
+
+def resolved(config: RunConfig) -> RunConfig:
+    """The placement, processes and tables of a start on this machine."""
+    return resolve(config, usable_cores(), torch.cuda.is_available())
+
+
+def with_tables(config: RunConfig) -> RunConfig:
+    """The config as it is stored: its number of tables is decided, since random streams belong to tables; the rest is decided at every start."""
+    return config.model_copy(update={"sampling": resolved(config).sampling})
+
+
+def first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def checked_game(config: RunConfig, source: str) -> EnvSpec:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -60,6 +61,7 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.train imports torch
     """What a training did, for people or for programs."""
     from arena.display import clock, short
+    from arena.telemetry import stage_seconds, telemetry_lines
 
     progress = result.progress
     if as_json:
@@ -76,15 +78,17 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # ar
                 "training_games": progress.training_games,
                 "evaluation_games": progress.evaluation_games,
                 "members": members,
-                "stage_seconds": dict(result.stage_s),
-                "rows_dropped": dict(result.dropped),
+                "placement": result.status.placement,
+                "stage_seconds": stage_seconds(result.status.processes),
+                "rows": asdict(result.status.rows),
+                "processes": [asdict(process) for process in result.status.processes],
                 "weights_sha256": result.weights_sha256,
             }
         )
         return
-    stages = ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in result.stage_s.items())
-    dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items())) or "none"
-    say(f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}; time: {stages}; rows dropped: {dropped}")
+    say(f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement {result.status.placement}")
+    for line in telemetry_lines(result.status):
+        say(f"  {line}")
     if result.finished:
         say(f"finished. Next: arena league {result.name}; arena match {result.name}@best random")
     else:

@@ -1,10 +1,13 @@
 """Checkpoints, retention, and what a resume takes over from the league."""
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,9 +20,10 @@ from arena.league.writer import LeagueWriter
 from arena.metrics import MetricsWriter
 from arena.paths import league_path, population_paths
 from arena.sink import TrainingSink
-from pbt.checkpoints import read_newest
+from pbt.checkpoints import Checkpoint, read_newest
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError, PbtError
+from pbt.records import Event
 from tests.arena.league.samples import RANDOM, game, new_league, snapshot, snapshot_player
 from tests.arena.tiny_populations import UNRATED, train
 
@@ -67,16 +71,15 @@ def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path
         for number in range(60):
             writer.game(game(number, (leader, RANDOM), (0, 1), "evaluation"))
     resumed = open_incarnation(league, first.population_id, 2, last_game=59)
-    planner = SimpleNamespace(needed=set, remove_snapshots=lambda ids: None)
     config = RunConfig.model_validate(
         {"env": {"name": "connect_four"}, "snapshots": {"keep_newest": 1, "thinned_every": 99}, "checkpoints": {"keep": 1}}
     )
-    engine: Any = SimpleNamespace(population=SimpleNamespace(config=config, planner=planner))
+    engine: Any = SimpleNamespace(remove_snapshots=lambda ids: None)
     store: Any = FakeStore({letter * 64: 1 for letter in "abcdef"})
     with LeagueWriter(league, resumed) as writer, MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics:
         sink = TrainingSink(writer, metrics)
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, "demo"))
-        keeper = Housekeeper("demo", engine, league, sink, store, tmp_path, 1)
+        keeper = Housekeeper("demo", config, engine, league, sink, store, tmp_path, 1)
         keeper._needed.append(set())
         keeper._remove_old_snapshots()
     assert [name[0] for name in store.kept] == ["a", "b", "f"]
@@ -102,3 +105,74 @@ def test_display_ratings_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytes
         sink.remember(league, "demo")
         assert {name[0]: rating.games for name, rating in sink.ratings().items()} == {"a": 20, "b": 40, "d": 1}
     league.close()
+
+
+class Recorder:
+    """An engine, a sink and a store in one, which writes down what is asked of it in order."""
+
+    def __init__(self, *, restless: bool = False) -> None:
+        self.said: list[str] = []
+        self._restless = restless
+        self.snapshots: list[Any] = []
+        self.warning: str | None = None
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        if self._restless:
+            raise EngineError("worker-1 did not come to rest within 60 s")
+        self.said.append("rest")
+        yield
+        self.said.append("go on")
+
+    def drain(self, timeout_s: float) -> None:
+        self.said.append("drain")
+
+    def take_cut(self, number: int) -> Checkpoint:
+        self.said.append("cut")
+        return Checkpoint(number, {"config": "the engine's own"}, {})
+
+    def known(self) -> dict[str, Any]:
+        return {}
+
+    def clocks(self) -> dict[str, int]:
+        return {"m0": 7}
+
+    def needed(self) -> set[str]:
+        self.said.append("needed")
+        return set()
+
+    def event(self, event: Event) -> None:
+        self.said.append(event.kind)
+
+
+def housekeeper(folder: Path, recorder: Any, config: RunConfig) -> Housekeeper:
+    return Housekeeper("demo", config, recorder, Mock(), recorder, recorder, folder, 0)
+
+
+CONFIG = RunConfig.model_validate({"env": {"name": "connect_four"}, "checkpoints": {"every_s": 5.0}})
+
+
+def test_a_checkpoint_drains_cuts_and_writes_while_everything_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("arena.housekeeping.write_checkpoint", lambda folder, cut, keep: recorder.said.append("write") or folder / f"{cut.number}")
+    housekeeper(tmp_path, recorder, CONFIG).checkpoint()
+    assert recorder.said == ["rest", "drain", "cut", "write", "needed", "go on", "checkpoint"]
+
+
+def test_a_checkpoint_holds_the_stored_config_not_the_processes_of_this_start(tmp_path: Path) -> None:
+    housekeeper(tmp_path, Recorder(), CONFIG).checkpoint()
+    assert read_newest(tmp_path)[0].state["config"] == CONFIG.model_dump(mode="json")
+    assert CONFIG.runtime.placement == "auto"
+
+
+def test_an_engine_that_does_not_come_to_rest_puts_the_checkpoint_off(tmp_path: Path) -> None:
+    recorder = Recorder(restless=True)
+    keeper = housekeeper(tmp_path, recorder, CONFIG)
+    now_s = time.monotonic() + 6.0
+    keeper.checkpoint_if_due(now_s)
+    assert recorder.warning == "no checkpoint: worker-1 did not come to rest within 60 s" and list(tmp_path.iterdir()) == []
+    recorder._restless = False
+    keeper.checkpoint_if_due(now_s + 4.0)
+    assert recorder.said == [], "tried again only when the next one is due"
+    keeper.checkpoint_if_due(now_s + 5.0)
+    assert recorder.said[-1] == "checkpoint" and recorder.warning is None

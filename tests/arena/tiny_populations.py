@@ -16,6 +16,8 @@ CONNECT_FOUR: dict[str, Any] = {
     "snapshots": {"every_frames": 500},
     "evaluation": {"final_games": 40},
     "pbt": {"enabled": False},
+    # No processes to wait for; what is tested with these does not depend on the placement.
+    "runtime": {"placement": "serial"},
 }
 UNRATED = {**CONNECT_FOUR, "stop_at_frames": 300, "evaluation": {"share": 0.0, "final_games": 0}}
 TWO_ROLES = {**UNRATED, "env": {"name": "hide_and_seek"}, "population": {"members": {"hider": 2, "seeker": 1}}}

@@ -48,7 +48,17 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "half a list": (GAME + "[pbt]\nshaping_bounds = [1.0]\n", ("pbt.shaping_bounds[1]: missing; must be a number greater than 0",)),
     "no TOML": ("[env]\nname = connect_four\n", ("line 2, column 8: not TOML: found 'name = connect_four'",)),
     "cut short": (GAME + "[model]\nhidden = [64,", ("end of file",)),
-    "placement that is not there": (GAME + '[runtime]\nplacement = "central"\n', ('runtime.placement = "central": must be "serial"',)),
+    "placement that is not there": (
+        GAME + '[runtime]\nplacement = "parallel"\n',
+        ('runtime.placement = "parallel": must be one of "auto", "serial", "inline", "central"; the default is "auto"',),
+    ),
+    "neither a number nor auto": (
+        GAME + '[sampling]\nenvironments = "atuo"\n[runtime]\nworkers = 0\n',
+        ('sampling.environments = "atuo": must be a whole number of at least 1 or "auto"; did you mean "auto"?', "runtime.workers = 0: must be"),
+    ),
+    "device that is none": (
+        GAME + '[runtime]\nlearner_device = "gpu"\n', ('runtime.learner_device = "gpu": must be one of "auto", "cpu", "cuda:N"',)
+    ),
     "unknown game": ('[env]\nname = "conect_four"\n', ("env.name: env 'conect_four' is not known; did you mean 'connect_four'?",)),
     "no such game file": ('[env]\nname = "./missing.py:make"\n', ("missing.py; expected a Python file; paths are relative to",)),
     "no such function": ('[env]\nname = "./mine.py:maek"\n', ("no function 'maek'; expected a function of the file: it has make",)),
@@ -98,6 +108,7 @@ NAMES = {
     "train good.toml --data good.toml": "cannot be made: Not a directory; name another with --data",
     "train --resume nobody": "no population 'nobody'",
     "stop nobody": "no population 'nobody'",
+    "status nobody": "no population 'nobody'",
     "delete nobody --yes": "no population 'nobody'",
     "match random oneply": "none of them says which game is played; add --env NAME",
     "match random random --env conect_four": "did you mean 'connect_four'",
@@ -110,6 +121,7 @@ NAMES = {
     "config show nowhere": "no such file and no shipped config",
     "games first --kind trainig": "expected training or evaluation",
     "metrics first --out x.csv": "add --csv",
+    "metrics first --telemetry --json": "--telemetry and --json: choose one",
 }
 
 

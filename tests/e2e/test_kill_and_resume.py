@@ -45,6 +45,8 @@ share = 0.1
 final_games = 4
 [checkpoints]
 every_s = 0.3
+[runtime]
+placement = "serial"
 """
 
 

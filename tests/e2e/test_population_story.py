@@ -37,6 +37,8 @@ every_frames = 20_000
 [evaluation]
 share = 0.02
 final_games = 4
+[runtime]
+placement = "serial"
 """
 
 
