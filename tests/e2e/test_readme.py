@@ -1,6 +1,7 @@
 """README.md and its companions say what is true: every command they quote is one, the main ones run, and names in the code exist."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from arena.cli import app as cli
+from pbt.config.schema import RuntimeConfig
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 from tests.e2e.readme_parts import DOCUMENTS, ROOT, blocks, commands, quoted_lines, shell_lines
 
@@ -20,7 +22,7 @@ QUOTED = [
 ]
 # Long ones are cut short; later options win.
 SHORTER = {"match": ["--games", "8"], "evaluate": ["--episodes", "4"]}
-LOOKING = {"match", "evaluate", "league", "rounds", "populations", "games", "metrics", "delete", "env", "config", "doctor"}
+LOOKING = {"match", "evaluate", "league", "rounds", "populations", "games", "metrics", "status", "delete", "env", "config", "doctor"}
 EVERY_DAY = [words for words in commands(shell_lines(README)) if words[0] in LOOKING and not {"./my_game.py:make", "my@best", "my"} & {*words}]
 
 
@@ -74,6 +76,12 @@ def test_the_python_example_runs(data: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) in range(7)
+
+
+def test_every_key_of_the_runtime_is_documented_with_its_default() -> None:
+    rows = re.findall(r"^\| (`runtime\..*?`) \| (.*?) \|", (ROOT / "docs/placements.md").read_text(encoding="utf-8"), re.MULTILINE)
+    documented = {key: default.strip("`") for keys, default in rows for key in re.findall(r"`runtime\.(\w+)`", keys)}
+    assert documented == {name: json.dumps(value) for name, value in RuntimeConfig().model_dump().items()}
 
 
 def defined_names(path: Path) -> set[str]:
