@@ -128,7 +128,7 @@ class ParallelEngine:
                 self._roster.game_over(message)
                 self._controller.on_game(message)
             case Gathered():
-                self._flow.gathered(message.member)
+                self._flow.gathered(name, message.member)
             case Updated():
                 self._flow.updated(message.member, message.stats)
             case Copied():

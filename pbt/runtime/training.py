@@ -28,11 +28,15 @@ from pbt.transport.weights import PublishedWeights
 
 @dataclass
 class Dispatched:
-    """A batch on its way through a learner. to_gather, to_train: shards that have not said so yet; discarded: its rows are counted as dropped."""
+    """A batch on its way through a learner.
+
+    to_gather  the shards' processes that have not copied their slots yet;  to_train: how many shards have not trained yet
+    discarded  its rows are counted as dropped
+    """
 
     fulls: list[SlotFull]
     rows: int
-    to_gather: int
+    to_gather: set[str]
     to_train: int
     training: bool = False
     discarded: bool = False
@@ -127,12 +131,12 @@ class TrainingFlow:
         member = self._controller.members[trainee.name]
         self._permit(trainee.batcher.add(full, member.generation, refuse=member.refused))
 
-    def gathered(self, name: str) -> None:
-        """A shard copied its slots; when all have, they go back to their workers."""
+    def gathered(self, process: str, name: str) -> None:
+        """The member's shard in a process copied its slots of one batch more; when all shards have, that batch's slots go back to their workers."""
         trainee = self.trainees[name]
-        batch = next(batch for batch in trainee.batches if batch.to_gather)
-        batch.to_gather -= 1
-        if batch.to_gather == 0:
+        batch = next(batch for batch in trainee.batches if process in batch.to_gather)
+        batch.to_gather.remove(process)
+        if not batch.to_gather:
             self._permit(trainee.batcher.permits(batch.fulls))
             if batch.discarded:
                 trainee.batches.remove(batch)
@@ -199,7 +203,7 @@ class TrainingFlow:
         if fulls is None:
             return
         shards = len(trainee.hosts)
-        trainee.batches.append(Dispatched(fulls, trainee.batcher.rows(fulls), shards, shards))
+        trainee.batches.append(Dispatched(fulls, trainee.batcher.rows(fulls), set(trainee.hosts), shards))
         for shard, host in enumerate(trainee.hosts):
             self._send(host, Gather(trainee.name, tuple(full.slot for full in fulls[shard::shards])))
 
@@ -249,7 +253,7 @@ class TrainingFlow:
         if not batch.discarded:
             self.dropped[reason] += batch.rows
             batch.discarded = True
-        if batch.to_gather == 0:
+        if not batch.to_gather:
             trainee.batches.remove(batch)
 
     def hosts_died(self, hosts: set[str]) -> None:

@@ -1,0 +1,71 @@
+"""`pbt.runtime.process` that also writes down what it acted for, gathered and copied: lines of int64 in files of its own, read by `routing.py`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pbt.runtime import process
+from pbt.runtime.hosts import HostedLearner, LearnerHost
+from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
+from pbt.transport.messages import ActionRequest, ActionsReady
+
+LOGS = "ARENA_TEST_LOGS"
+
+
+class Log:
+    """An append-only table of one process; whole rows only, whenever it is killed."""
+
+    def __init__(self, name: str) -> None:
+        path = Path(os.environ[LOGS]) / f"{name}-{os.getpid()}"
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def write(self, *columns: Any) -> None:
+        """Arrays of one length and numbers."""
+        rows = max(np.size(column) for column in columns)
+        table = np.stack([np.broadcast_to(np.asarray(column), rows).astype(np.int64) for column in columns], axis=1)
+        os.write(self._file, np.ascontiguousarray(table).tobytes())
+
+
+def watch() -> None:
+    """Put ears on the policy server and the learners' host."""
+    acted, gathered, copied = Log("acted"), Log("gathered"), Log("copied")
+    copies: dict[str, int] = {}
+    serve, gather, copy = PolicyServer.serve, LearnerHost._gather, LearnerHost._copy
+
+    def served(self: PolicyServer, request: ActionRequest) -> ActionsReady:
+        ready = serve(self, request)
+        hosted = self._policies[request.policy]
+        if isinstance(hosted, NetworkPolicy) and hosted._published is not None:
+            acted.write(request.keys.view(np.int64), request.steps, request.policy, hosted._publications, hosted.version)
+        return ready
+
+    def gathering(self: LearnerHost, name: str, slots: tuple[int, ...]) -> None:
+        hosted, at = self._learners[name], list(slots)
+        column = self._place.memory.slabs[hosted.role].column
+        valid = column["valid"][at]
+        rows = [column[key][at][valid] for key in ("policy", "version")]
+        origin = column["origin"][at][valid]
+        if valid.any():
+            gathered.write(*origin.T, *rows, self._policies[name], hosted.role, copies.get(name, 0), hosted.learner.version)
+        gather(self, name, slots)
+
+    def copying(self: LearnerHost, hosted: HostedLearner, snapshot_id: str) -> None:
+        copy(self, hosted, snapshot_id)
+        member = hosted.shard.member
+        copies[member] = copies.get(member, 0) + 1
+        copied.write(self._policies[member], copies[member], hosted.shard.index, hosted.published.publications)
+
+    PolicyServer.serve = served  # type: ignore[method-assign]
+    LearnerHost._gather = gathering  # type: ignore[method-assign]
+    LearnerHost._copy = copying  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    watch()
+    status = process.main(int(sys.argv[1]))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
