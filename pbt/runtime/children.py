@@ -15,6 +15,7 @@ from pbt.transport.messages import JsonState
 from pbt.transport.wire import Wire
 
 STOP_TIMEOUT_S = 5.0
+STDERR = 2
 # Torch alone takes seconds to load on a busy machine.
 START_TIMEOUT_S = 180.0
 
@@ -37,7 +38,10 @@ class Child:
         # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
         command = [sys.executable, "-P", "-m", self.program, str(theirs.fileno())]
         environment = {**os.environ, "OMP_NUM_THREADS": str(assignment["config"]["runtime"]["torch_threads"])}
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), *descriptors), env=environment)
+        # What a game prints must not get between the lines of `--json`.
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment
+        )  # fmt: skip
         theirs.close()
         self.channel = Channel(ours, outgoing=Wire(FROM_MAIN), incoming=Wire(TO_MAIN), blocking_send=False)
         self.send(Assignment(name, assignment))
