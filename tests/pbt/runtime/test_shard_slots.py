@@ -1,126 +1,51 @@
-"""Batches, rounds and deaths in any order: every slot has one owner, every row is counted once, nothing is trained on twice or too late."""
+"""A member's learner in two processes: each copies its own slots of a batch, in its own time."""
 
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any, cast
 
-import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+import numpy as np
+from gymnasium import spaces
 
-from tests.pbt.runtime.flow_scene import NAMES, T, Scene
+from pbt.envs.contract import Role
+from pbt.learning.batcher import Batcher
+from pbt.population.controller import Controller
+from pbt.runtime.control import Gather
+from pbt.runtime.restarts import RestartPolicy
+from pbt.runtime.training import Trainee, TrainingFlow
+from pbt.transport.messages import RolloutPermit, SlotFull
+from pbt.transport.slab import Slab, role_layout
+from pbt.transport.weights import PublishedWeights
+from tests.pbt.runtime.placing import placed
 
-EXAMPLES = 25
-picks = st.integers(0, 2**16)
-
-
-class FlowMachine(RuleBasedStateMachine):
-    """Everything that can happen, at any moment. Two placements differ in who dies with whom."""
-
-    runtime: ClassVar[dict[str, Any]]
-    max_lag: ClassVar[int | None] = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scene = Scene(self.runtime, self.max_lag)
-
-    def pick(self, names: list[Any], number: int) -> Any:
-        return names[number % len(names)] if names else None
-
-    @rule(number=picks, slot=picks, policy=st.integers(0, 2), valid=st.integers(1, T), lag=st.integers(0, 2), count=st.integers(1, 4))
-    def slots_are_filled(self, number: int, slot: int, policy: int, valid: int, lag: int, count: int) -> None:
-        for _ in range(count):
-            name = self.pick([name for name in self.scene.workers if name in self.scene.processes and self.scene.processes[name].held], number)
-            if name is not None:
-                self.scene.fill(name, self.pick(sorted(self.scene.processes[name].held), slot), policy, valid, lag)
-
-    @rule(number=picks, count=st.integers(1, 4))
-    def a_process_is_heard(self, number: int, count: int) -> None:
-        for _ in range(count):
-            if name := self.pick([name for name, process in self.scene.processes.items() if process.outbox], number):
-                self.scene.hear(name)
-
-    @rule(number=picks, count=st.integers(1, 4))
-    def a_process_hears(self, number: int, count: int) -> None:
-        for _ in range(count):
-            processes = self.scene.processes
-            if name := self.pick([name for name, process in processes.items() if process.inbox and process.busy is None], number):
-                self.scene.attend(name)
-
-    @rule(number=picks)
-    def slots_are_copied(self, number: int) -> None:
-        places = [(name, member) for name, process in self.scene.processes.items() for member, asked in process.asked.items() if asked]
-        if place := self.pick(places, number):
-            self.scene.copy(*place)
-
-    @rule(number=picks, count=st.integers(1, 3), raises=st.integers(0, 9), skips=st.booleans())
-    def a_learner_acts(self, number: int, count: int, raises: int, skips: bool) -> None:
-        for _ in range(count):
-            able = [name for name, process in self.scene.processes.items() if process.ready and (process.unsent or process.to_train or process.busy)]
-            if name := self.pick(able, number):
-                self.scene.act(name, raises == 0, skips)
-
-    @rule()
-    def a_turn_ends(self) -> None:
-        self.scene.dispatch()
-
-    @rule(winner=st.integers(0, 2), behind=st.integers(1, 2))
-    def a_game_is_played(self, winner: int, behind: int) -> None:
-        self.scene.game(NAMES[winner], NAMES[(winner + behind) % 3])
-
-    @rule(resting=st.booleans())
-    def rest_begins_or_ends(self, resting: bool) -> None:
-        self.scene.flow.resting = resting
-
-    @rule(number=picks, for_ever=st.integers(0, 4))
-    def a_domain_dies(self, number: int, for_ever: int) -> None:
-        if domain := self.pick([domain for domain in self.scene.domains if domain[0] in self.scene.processes], number):
-            self.scene.die(domain, for_ever == 0)
-
-    @rule(number=picks)
-    def a_domain_is_started(self, number: int) -> None:
-        if domain := self.pick([domain for domain in self.scene.domains if self.scene.may_start(domain)], number):
-            self.scene.start(domain)
-
-    @rule(number=picks)
-    def a_domain_gets_ready(self, number: int) -> None:
-        processes = self.scene.processes
-        if domain := self.pick([domain for domain in self.scene.domains if domain[0] in processes and not processes[domain[0]].ready], number):
-            self.scene.get_ready(domain)
-
-    @rule()
-    def all_goes_well_for_a_while(self) -> None:
-        """So that long stories are told, too."""
-        for _ in range(3):
-            self.scene.work_through()
-
-    @invariant()
-    def slots_and_rows(self) -> None:
-        self.scene.check()
-
-    def teardown(self) -> None:
-        """Told to rest, all comes to rest, and then nothing is on its way."""
-        flow = self.scene.flow
-        flow.resting = True
-        self.scene.settle()
-        assert flow.rows_at_learners() == 0 and not flow.gathering
-        for name, member in self.scene.controller.members.items():
-            host = flow.trainees[name].hosts[0]
-            if host in self.scene.processes:
-                assert self.scene.processes[host].hyperparams[name] == member.hyperparams
-            if member.refused:
-                assert not flow.trainees[name].batcher.waiting
+BATCH_SLOTS = 8
 
 
-PLACEMENTS: dict[str, dict[str, Any]] = {
-    "learners apart": {"placement": "central", "workers": 2, "learners": 2, "groups": 1},
-    "servers train": {"placement": "central", "workers": 2, "learners": 0, "groups": 1},
-    "workers train": {"placement": "inline", "workers": 2},
-    "shards": {"placement": "inline", "workers": 6},
-}
+def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
+    """A quick shard may be two batches ahead of the other: its word stands for its own slots only."""
+    role = Role("player", spaces.Box(0.0, 1.0, (1,), np.float32), spaces.Discrete(2))
+    slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
+    member = SimpleNamespace(generation=0, refused="", failed=False)
+    controller = cast("Controller", SimpleNamespace(members={"m0": member}))
+    trainee = Trainee("m0", 0, 0, ("a", "b"), Batcher(slab, 0, BATCH_SLOTS), cast("PublishedWeights", None), RestartPolicy(1))
+    sent: list[tuple[str, Any]] = []
+    back: list[int] = []
 
+    def send(name: str, *messages: Any) -> None:
+        sent.extend((name, message) for message in messages)
 
-@pytest.mark.parametrize("max_lag", [None, 1])
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_whatever_happens(placement: str, max_lag: int | None) -> None:
-    machine = type("Machine", (FlowMachine,), {"runtime": PLACEMENTS[placement], "max_lag": max_lag})
-    run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=60))
+    def permit(permits: list[RolloutPermit]) -> None:
+        back.extend(permit.slot for permit in permits)
+
+    flow = TrainingFlow(placed("inline", "tictactoe", 100), [trainee], controller, send, lambda name: True, permit)
+    for slot in range(2 * BATCH_SLOTS):
+        flow.slot_full(SlotFull(0, 0, 0, slot))
+    flow.dispatch()
+    flow.dispatch()
+    assert [name for name, message in sent if isinstance(message, Gather)] == ["a", "b", "a", "b"]
+    flow.gathered("a", "m0")
+    flow.gathered("a", "m0")
+    assert back == [] and flow.gathering
+    flow.gathered("b", "m0")
+    assert back == list(range(BATCH_SLOTS)) and flow.gathering
+    flow.gathered("b", "m0")
+    assert back == list(range(2 * BATCH_SLOTS)) and not flow.gathering
