@@ -221,7 +221,8 @@ class ParallelEngine:
             self._lose_slots()
         delay_s = self._policies[domain].died(self._flow.updates)
         if delay_s is not None:
-            self._sink.event(Event("restart", None, max(self.clocks().values()), f"{reason}; starting again: {', '.join(domain)}"))
+            lost = f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void" if plane else ""
+            self._sink.event(Event("restart", None, max(self.clocks().values()), f"{reason}; starting again: {', '.join(domain)}{lost}"))
             self._due[domain] = time.monotonic() + delay_s
             return
         tried = f"{reason}; {self._policies[domain].in_a_row} times in a row without an update in between"

@@ -1,7 +1,7 @@
 """Who plays, as the main process knows it: tells every worker's planner what changed, and a new worker everything."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetLearning
 from pbt.sampling.matchmaking import SnapshotEntry
@@ -20,6 +20,8 @@ class Roster:
         self._learning = dict.fromkeys(policies, True)
         self._snapshots: list[SnapshotEntry] = []
         self._evaluated: Counter[str] = Counter()
+        # table -> count of its newest game that is over
+        self._over: dict[int, int] = {}
         self.closing_played = 0
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
@@ -45,10 +47,17 @@ class Roster:
         return any(self._learning.values())
 
     def game_over(self, end: GameEnd) -> None:
-        """Keep count of evaluation games."""
+        """Keep count of evaluation games, and of what each table is through with."""
+        self._over[end.table] = end.plan.game_count
         if end.plan.kind == "evaluation":
             self._evaluated.update(seat.player.name for seat in end.plan.seats if seat.player.kind == "snapshot")
             self.closing_played += not self.learning
+
+    def void_open_games(self, counts: Sequence[int]) -> int:
+        """All workers died: games that had begun and were not over are so now. counts: begun so far, of every table. Returns how many they are."""
+        lost = sum(self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts))
+        self._over = {table: begun - 1 for table, begun in enumerate(counts)}
+        return lost
 
     def snapshot_ids(self) -> set[str]:
         """Every opponent there is."""
@@ -69,5 +78,7 @@ class Roster:
         self._evaluated = Counter(state["evaluated"])
         self.closing_played = state["closing_played"]
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
+        # Games that are open are taken over by workers, or reported as void.
+        self._over = {table: count - 1 for table, count in enumerate(state["counts"])}
         for name, (generation, learning) in state["entrants"].items():
             self._generations[name], self._learning[name] = generation, learning
