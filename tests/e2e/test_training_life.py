@@ -44,6 +44,8 @@ placement = "{placement}"
 workers = 2
 """
 PLACEMENTS = ("serial", "inline", "central")
+# Each start of a process takes seconds: one placement for every day, the others with the long tests.
+MOSTLY_INLINE = [pytest.param("serial", marks=pytest.mark.slow), "inline", pytest.param("central", marks=pytest.mark.slow)]
 RAISING = """
 import itertools
 import numpy as np
@@ -143,7 +145,7 @@ def test_ctrl_c_saves_and_resume_goes_on(placement: str, tmp_path: Path) -> None
     assert answer(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=2000")["finished"]
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement), "--set", "checkpoints.every_s=0.05")
     wait_for_checkpoints(tmp_path, "a", 2)
@@ -158,7 +160,7 @@ def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: 
     assert answer(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1000")["finished"]
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_a_game_that_raises_ends_the_run_with_its_reason(placement: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(RAISING)
     path = config(tmp_path, "a", env="./bad.py:make", placement=placement)
@@ -168,7 +170,7 @@ def test_a_game_that_raises_ends_the_run_with_its_reason(placement: str, tmp_pat
     assert not seen["running"] and seen["state"].startswith("failed: EnvError")
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement))
     wait_for_checkpoints(tmp_path, "a", 3)
