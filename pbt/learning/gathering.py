@@ -111,10 +111,11 @@ class BatchGatherer:
             gathered = self._gathered(work)
         except Exception as error:  # noqa: BLE001 - raised again by take, in the thread that can report it
             gathered = _Gathered(error, None)
+        # First: nobody may hear of the update on a batch before hearing that it was gathered.
+        self._on_gathered(work.member)
         with self._changed:
             self._ready[work.member].append(gathered)
             self._changed.notify_all()
-        self._on_gathered(work.member)
 
     def _gathered(self, work: _Work) -> _Gathered:
         slab, slots = self._slabs[work.role], np.array(work.slots, np.int64)

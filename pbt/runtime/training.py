@@ -31,7 +31,7 @@ class Dispatched:
     """A batch on its way through a learner.
 
     to_gather  the shards' processes that have not copied their slots yet;  to_train: how many shards have not trained yet
-    discarded  its rows are counted as dropped
+    discarded  its rows are counted as dropped;  publications: of the learner when it was told to train, more of them show that it has
     """
 
     fulls: list[SlotFull]
@@ -39,6 +39,7 @@ class Dispatched:
     to_gather: set[str]
     to_train: int
     training: bool = False
+    publications: int = 0
     discarded: bool = False
 
 
@@ -193,7 +194,7 @@ class TrainingFlow:
                 self._gather(trainee)
             waiting = trainee.batches[0] if trainee.batches else None
             if waiting is not None and not waiting.training and not waiting.discarded:
-                waiting.training = True
+                waiting.training, waiting.publications = True, trainee.published.publications
                 self._send_to(trainee, Train(trainee.name))
 
     def _gather(self, trainee: Trainee) -> None:
@@ -261,11 +262,10 @@ class TrainingFlow:
         for trainee in self.trainees.values():
             if not hosts & set(trainee.hosts):
                 continue
-            seen = trainee.version
             trainee.refresh()
             for batch in reversed(trainee.batches):
-                if batch.training and trainee.version > seen and not batch.discarded:
-                    # It was published, only the news of it were lost.
+                if batch.training and trainee.published.publications > batch.publications and not batch.discarded:
+                    # It was published, only the news of it were lost. The version would not tell: it stays when every step was skipped.
                     self.rows_trained += batch.rows
                     self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
                 elif batch.to_gather and batch.fulls and not batch.discarded:

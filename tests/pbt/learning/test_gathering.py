@@ -72,6 +72,17 @@ def test_slots_may_be_filled_again_once_gathered_was_said(slabs: list[Slab]) -> 
     gatherer.close()
 
 
+def test_gathered_is_said_before_the_batch_can_be_taken(slabs: list[Slab]) -> None:
+    taken = threading.Event()
+    waited: list[bool] = []
+    gatherer = BatchGatherer(slabs, on_gathered=lambda member: waited.append(taken.wait(0.1)))
+    gatherer.gather("m0", 0, (1, 2))
+    gatherer.take("m0")
+    taken.set()
+    assert waited == [False]
+    gatherer.close()
+
+
 def test_a_discarded_batch_never_comes_and_the_next_one_does(slabs: list[Slab]) -> None:
     gatherer = BatchGatherer(slabs)
     for slots in ((1, 2), (3, 4)):
