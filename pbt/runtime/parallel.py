@@ -260,14 +260,19 @@ class ParallelEngine:
             self._paused.clear()
 
     def _come_to_rest(self) -> None:
-        """A process that dies meanwhile is started again as ever, and asked to rest like the others."""
+        """Learners first: what follows from their last updates is part of the workers' states.
+
+        A process that dies meanwhile is started again as ever, and asked to rest like the others.
+        """
         deadline = time.monotonic() + REST_TIMEOUT_S
         told: set[int] = set()
         while not (self._paused.keys() >= set(self._crew.workers()) and self._flow.idle):
-            for name in self._crew.workers():
-                if self._crew.is_ready(name) and (pid := self._crew.children[name].pid) not in told:
-                    told.add(pid)
-                    self._crew.send(name, Pause())
+            # Before all are ready nobody was told to go, and a Go that comes after a Pause would undo it.
+            if self._flow.idle and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
+                for name in self._crew.workers():
+                    if (pid := self._crew.children[name].pid) not in told:
+                        told.add(pid)
+                        self._crew.send(name, Pause())
             self._turn()
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]

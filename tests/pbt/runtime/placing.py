@@ -117,10 +117,21 @@ class Running:
         self.rests += 1
 
     def cut(self, number: int = 1) -> Checkpoint:
-        """The whole population, at rest, its rows accounted for."""
+        """The whole population, at rest, its rows accounted for. Everybody in it knows the same."""
         with self.engine.at_rest():
             self.check_account()
-            return self.engine.take_cut(number)
+            cut = self.engine.take_cut(number)
+        members = {member["name"]: member for member in cut.state["controller"]["members"]}
+        entrants = {name: [member["generation"], not (member["finished"] or member["failed"])] for name, member in members.items()}
+        assert cut.state["planner"]["entrants"] == entrants
+        opponents = {record.snapshot_id for record in self.sink.snapshots if record.reason != "round"}
+        assert opponents <= {entry[0] for entry in cut.state["planner"]["snapshots"]}
+        generations = {member["policy"]: member["generation"] for member in members.values()}
+        seats = [seat for table in cut.state["worker"]["tables"] if table for seat in table["seats"] if seat["learning"]]
+        assert all(seat["generation"] == generations[seat["policy"]] for seat in seats), "rows of replaced weights would be trained on"
+        fulls = [full for trainee in cut.state["trainees"].values() for full in trainee["queue"]]
+        assert all(generation == generations[policy] for _, policy, generation, _ in fulls)
+        return cut
 
     def games(self) -> dict[tuple[int, int], Any]:
         """(environment, count) -> record; each is told once."""

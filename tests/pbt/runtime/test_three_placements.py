@@ -1,0 +1,154 @@
+"""The same run in every placement, with processes of its own: it ends, its rows are accounted for and reach whom they belong to, its games are equal."""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from pbt.records import GameRecord
+from pbt.runtime.children import Child
+from tests.conftest import REPOSITORY
+from tests.pbt.runtime.checked_process import LOGS
+from tests.pbt.runtime.placing import PLACEMENTS, PROCESSES, Running, placed
+from tests.pbt.runtime.routing import Routing
+
+PARALLEL = [placement for placement in PLACEMENTS if placement != "serial"]
+# Half of two or three members is one, so somebody copies somebody in every round that has enough games.
+COPIES = {"top_share": 0.5, "period_frames": 100, "warmup_frames": 100}
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Children write down what they do, in this folder."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    monkeypatch.setattr(Child, "program", "tests.pbt.runtime.checked_process")
+    monkeypatch.setenv(LOGS, str(folder))
+    # They are started with -P, so they would not find the tests.
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    return folder
+
+
+def whole_life(placement: str, game: str, frames: int, folder: Path, logs: Path) -> Running:
+    """A run to its end, looked at now and then on the way."""
+    config = placed(placement, game, frames, pbt=COPIES)
+    with Running(config, folder / "snapshots").start() as run:
+        turns = 0
+
+        def look() -> None:
+            nonlocal turns
+            turns += 1
+            if turns % 150 == 40:
+                run.account()
+                assert run.engine.needed() <= {record.snapshot_id for record in run.sink.snapshots}
+            elif turns % 150 == 100:
+                run.cut()
+
+        run.finish(look)
+        assert run.rests >= 3 and len(run.pids) == PROCESSES[placement] and not any(run.restarts().values())
+        check_story(run)
+    if placement != "serial":
+        routing = Routing(logs, run)
+        routing.check()
+        assert routing.renewals and len(routing.gathered) >= run.engine.rows_trained >= sum(run.engine.clocks().values()) * 0.99
+    return run
+
+
+def check_story(run: Running) -> None:
+    """The run met what it is about."""
+    engine, games, config = run.engine, run.games(), run.config
+    assert engine.rows_trained == sum(engine.clocks().values())
+    assert not any(record.end_reason.startswith("voided") for record in games.values())
+    training = [record for record in games.values() if record.kind == "training"]
+    assert any(seat.player.kind == "snapshot" for record in training for seat in record.seats), "nobody met a past opponent"
+    assert any(record.opening_plies for record in training) and len(training) < len(games)
+    assert engine.games.total() == len(games) == engine.controller.games and engine.games["training"] == len(training)
+    copies = [record for record in run.sink.rounds if record.directive.copy_from]
+    assert copies and sum(member.copies for member in engine.controller.members.values()) == len(copies)
+    assert engine.dropped()["generation"] > 0 and not engine.dropped()["restart"]
+    numbers: dict[int, set[int]] = {}
+    for environment, count in games:
+        numbers.setdefault(environment, set()).add(count)
+    assert len(numbers) == config.sampling.environments and all(counts == set(range(len(counts))) for counts in numbers.values())
+    lags = [values["lag_mean"] for _, _, values in run.sink.points]
+    assert all(math.isfinite(lag) and lag >= 0 for lag in lags)
+    if config.runtime.placement == "central":
+        assert sum(lags) / len(lags) > 0
+
+
+FEW = {"serial": ("tictactoe", 1000), "inline": ("tictactoe", 1700), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 900),
+       "shards": ("rock_paper_scissors", 2700)}  # fmt: skip
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(placement: str, tmp_path: Path, logs: Path) -> None:
+    """Over all placements learners are given some 20 000 rows, and each of them is checked."""
+    whole_life(placement, *FEW[placement], tmp_path, logs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", ["connect_four", "rock_paper_scissors", "hide_and_seek"])
+@pytest.mark.parametrize("placement", PARALLEL)
+def test_more_rows_reach_their_learners(placement: str, game: str, tmp_path: Path, logs: Path) -> None:
+    """100 000 rows over all."""
+    members = 2 if placement == "shards" else 6 if game == "hide_and_seek" else 3
+    whole_life(placement, game, 9000 // members, tmp_path, logs)
+
+
+# --- streams -----------------------------------------------------------------------------------------------------------------------------------
+
+
+Games = Mapping[tuple[int, int], GameRecord]
+# Nobody finishes, nobody is frozen, and learning changes nothing.
+STILL: dict[str, Any] = {
+    "learning": {"learning_rate": 0.0}, "pbt": {"enabled": False}, "evaluation": {"share": 0.0}, "matchmaking": {"past_share": 0.0}
+}  # fmt: skip
+
+
+def first_games(placement: str, game: str, number: int, folder: Path) -> Games:
+    with Running(placed(placement, game, 1_000_000, **STILL), folder).start() as run:
+        run.until(lambda: len(run.sink.games) >= number)
+        return run.games()
+
+
+@cache
+def in_one_process(game: str, number: int) -> Games:
+    with TemporaryDirectory() as folder:
+        return first_games("serial", game, number, Path(folder))
+
+
+@pytest.mark.parametrize(("placement", "game"), [("inline", "tictactoe"), ("central", "rock_paper_scissors")])
+def test_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
+    check_streams(placement, game, 1200, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", ["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"])
+@pytest.mark.parametrize("placement", [placement for placement in PARALLEL if placement != "shards"])
+def test_many_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
+    check_streams(placement, game, 8000, tmp_path)
+
+
+def check_streams(placement: str, game: str, number: int, folder: Path) -> None:
+    """Games with equal (environment, count) have equal seeds and players, and with weights that never change they are equal move by move.
+
+    Rows stand in other batches in every placement, and a network's last digits depend on the batch's shape. A choice differs by it only when its
+    uniform number falls between two sums of probabilities that differ by some 1e-7, which may happen once in millions of decisions.
+    """
+    games, reference = first_games(placement, game, number, folder), in_one_process(game, number)
+    both = games.keys() & reference.keys()
+    assert len(both) > 0.6 * number
+    differing = 0
+    for key in both:
+        one, other = games[key], reference[key]
+        assert (one.kind, one.seed, one.opening_plies) == (other.kind, other.seed, other.opening_plies)
+        assert [seat.player for seat in one.seats] == [seat.player for seat in other.seats]
+        differing += (one.trajectory_hash, one.steps, [seat.place for seat in one.seats]) != (
+            other.trajectory_hash, other.steps, [seat.place for seat in other.seats]
+        )  # fmt: skip
+    assert differing <= len(both) / 1000
+    assert len({record.trajectory_hash for record in games.values()}) > 5, "the test needs games that could differ"
