@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Stop
+from pbt.runtime.control import FROM_MAIN, LEFT_TO_MAIN, TO_MAIN, Assignment, Failed, Stop
 from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.messages import JsonState
 from pbt.transport.wire import Wire
 
 STOP_TIMEOUT_S = 5.0
+END_TIMEOUT_S = 0.5
 STDERR = 2
 # Torch alone takes seconds to load on a busy machine.
 START_TIMEOUT_S = 180.0
@@ -39,9 +40,14 @@ class Child:
         command = [sys.executable, "-P", "-m", self.program, str(theirs.fileno())]
         environment = {**os.environ, "OMP_NUM_THREADS": str(assignment["config"]["runtime"]["torch_threads"])}
         # What a game prints must not get between the lines of `--json`.
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment
-        )  # fmt: skip
+        # A Ctrl-C must not reach it before it knows that this is not for it; it unblocks them itself.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
+        try:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment
+            )  # fmt: skip
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self.channel = Channel(ours, outgoing=Wire(FROM_MAIN), incoming=Wire(TO_MAIN), blocking_send=False)
         self.send(Assignment(name, assignment))
@@ -93,8 +99,10 @@ class Child:
         """How it ended, in words."""
         if self.failure is not None:
             return f"{self.name} failed: {self.failure.kind}: {self.failure.text}"
-        code = self.process.poll()
-        if code is None:
+        try:
+            # The end of its channel is seen a moment before its own.
+            code = self.process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
             return f"{self.name} closed its channel"
         if code < 0:
             return f"{self.name} (pid {self.pid}) was killed by {signal.Signals(-code).name}"

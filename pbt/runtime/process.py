@@ -20,7 +20,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import PbtError
 from pbt.runtime.assembly import facts_of
-from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
+from pbt.runtime.control import FROM_MAIN, LEFT_TO_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
 from pbt.runtime.hosts import Host, LearnerHost, ServerHost, WorkerHost, Workplace
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory
@@ -36,9 +36,10 @@ _PR_SET_PDEATHSIG = 1
 def main(descriptor: int) -> int:
     """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
     die_with_parent()
-    # Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one decides what they mean.
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    for number in LEFT_TO_MAIN:
         signal.signal(number, signal.SIG_IGN)
+    # They were blocked while it started.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT_TO_MAIN)
     channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN))
     try:
         work(channel)
@@ -99,7 +100,8 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
 
 
 def beat(row: Any) -> None:
-    """Show a sign of life from a thread of its own: it stops with the process, and only with it."""
+    """Show signs of life: one now, so that nobody takes building for silence, then from a thread that stops with the process, and only with it."""
+    row.beat()
 
     def show() -> None:
         while not stopped.wait(BEAT_EVERY_S):
@@ -110,11 +112,12 @@ def beat(row: Any) -> None:
 
 
 def die_with_parent() -> None:
-    """Ask the system to kill this process when its parent dies; if that has happened already, leave."""
+    """Ask the system to kill this process when its parent dies. If that has happened already, the channel is at its end, which is seen next.
+
+    The parent's number would not tell: in a container the main process may well be number 1.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() == 1:
-        os._exit(0)
 
 
 if __name__ == "__main__":

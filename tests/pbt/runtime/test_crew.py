@@ -1,0 +1,180 @@
+"""Real processes that die, hang, fall silent and are orphaned: what is seen of it, and that none is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pbt.runtime import children, crew
+from pbt.runtime.children import Child
+from pbt.runtime.control import Failed, GameError, Go, Ready
+from pbt.runtime.crew import Crew
+from pbt.runtime.placements import ProcessPlan, Shard
+from pbt.transport.board import Board, board_bytes
+from pbt.transport.fifo import fifo_kinds
+from pbt.transport.memory import Region
+from tests.pbt.runtime.crew_programs import PROGRAM, REPOSITORY, assignment
+
+SILENT_AFTER_S = 2.0
+LIMITS_S = {"game": 0.4, "learning": 0.4}
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Children are the made-up ones, and are started in a folder of a careless user's."""
+    monkeypatch.setattr(Child, "program", PROGRAM)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    for name in ("arena", "pbt", "tests", "torch", "signal"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')")
+    monkeypatch.chdir(tmp_path)
+
+
+class Staff:
+    """A crew of such processes; those whose names begin with "plane" are its sampling plane."""
+
+    def __init__(self, *whats: str) -> None:
+        self.region = Region.create("board", board_bytes(len(whats)))
+        plans = [ProcessPlan(what, groups=(0,)) if what.startswith("plane") else ProcessPlan(what, trains=(Shard(what),)) for what in whats]
+        self.crew = Crew(plans, Board(len(whats), self.region), SILENT_AFTER_S, LIMITS_S)
+        self.heard: list[tuple[str, Any]] = []
+        self.pids: dict[str, int] = {}
+        self.start(*whats)
+
+    def start(self, *whats: str) -> None:
+        names = list(self.crew.plans)
+        orders = {what: assignment(what.removeprefix("plane_"), board=[self.region.fd, len(names), names.index(what)]) for what in whats}
+        self.crew.start({what: (order, [self.region.fd]) for what, order in orders.items()})
+        self.pids |= {what: self.crew.children[what].pid for what in whats}
+        assert not any(self.crew.is_ready(what) for what in whats) and all(self.crew.reachable(what) for what in whats)
+        self.until(lambda: all(self.crew.is_ready(what) for what in whats))
+
+    def until(self, happened: Callable[[], bool]) -> None:
+        """Hear until then."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not happened():
+            assert time.monotonic() < deadline, (self.crew.troubles(), self.heard[-3:])
+            for name, message in self.crew.hear(0.02):
+                self.heard.append((name, message))
+                if isinstance(message, Ready):
+                    self.crew.children[name].ready = True
+
+    def trouble(self, name: str) -> str:
+        """What is wrong with the process, as soon as something is."""
+        domain = self.crew.domain_of(name)
+        self.until(lambda: domain in self.crew.troubles())
+        return self.crew.troubles()[domain]
+
+    def left(self) -> list[int]:
+        """Processes that were started and are still there, dead or alive."""
+        return [pid for pid in self.pids.values() if psutil.pid_exists(pid)]
+
+
+@pytest.fixture
+def staff() -> Iterator[Callable[..., Staff]]:
+    hired: list[Staff] = []
+
+    def hire(*whats: str) -> Staff:
+        hired.append(Staff(*whats))
+        return hired[-1]
+
+    yield hire
+    for one in hired:
+        one.crew.close()
+        one.region.close()
+        assert one.left() == [], "not even a zombie"
+
+
+def test_how_a_process_ended_is_said_and_its_last_words_are_heard(staff: Callable[..., Staff]) -> None:
+    one = staff("idle", "exit", "hang_up", "fail", "plane_idle", "plane_last_words")
+    for name in one.crew.plans:
+        one.crew.send(name, Go())
+    assert one.trouble("exit") == f"exit (pid {one.pids['exit']}) exited with status 3"
+    assert one.trouble("hang_up") == "hang_up closed its channel"
+    assert one.trouble("fail") == "fail failed: ValueError: made up"
+    assert one.trouble("plane_last_words") == f"plane_last_words (pid {one.pids['plane_last_words']}) was killed by SIGKILL"
+    assert set(one.crew.troubles()) == {("exit",), ("hang_up",), ("fail",), ("plane_idle", "plane_last_words")}, "the others are well"
+
+    heard = [message for name, message in one.heard if name == "plane_last_words" and isinstance(message, GameError)]
+    heard += [message for _, message in one.crew.bury(one.crew.domains[0])]
+    assert [int(message.place) for message in heard] == list(range(500)), "everything that it said, in order"
+    assert not psutil.pid_exists(one.pids["plane_idle"]), "the plane dies as a whole"
+    assert {name: count for name, count in one.crew.restarts.items() if count} == {"plane_idle": 1, "plane_last_words": 1}
+    assert not one.crew.reachable("plane_idle") and not one.crew.is_ready("plane_idle")
+    one.crew.send("plane_idle", Go())
+    (trace,) = (message.trace for name, message in one.heard if name == "fail" and isinstance(message, Failed))
+    assert "raise ValueError" in trace
+
+    os.kill(one.pids["idle"], signal.SIGTERM)
+    one.start("plane_idle")
+    assert ("idle",) not in one.crew.troubles(), "that is for the main process to decide"
+    assert one.crew.is_ready("plane_idle")
+
+
+def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+    one = staff("idle", "busy", "game", "learning", "on_channel")
+    for name in one.crew.plans:
+        one.crew.send(name, Go())
+    assert one.trouble("game").startswith(f"game (pid {one.pids['game']}) has been game for 0.")
+    assert one.trouble("game").endswith("at table 7: the game's code does not return (env.timeout_s)")
+    assert one.trouble("learning").startswith(f"learning (pid {one.pids['learning']}) has been learning for ")
+
+    os.kill(one.pids["on_channel"], signal.SIGSTOP)
+    stopped_s = time.monotonic()
+    assert "gave no sign of life for 2." in one.trouble("on_channel")
+    assert time.monotonic() - stopped_s < SILENT_AFTER_S + 1.0
+    assert set(one.crew.troubles()) == {("game",), ("learning",), ("on_channel",)}, "who computes or waits is well"
+
+    one.crew.children["idle"].ready = False
+    monkeypatch.setattr(crew, "START_TIMEOUT_S", 0.0)
+    assert one.crew.troubles()["idle",] == "idle did not get ready within 0 s; use fewer workers (runtime.workers)?"
+
+    monkeypatch.setattr(children, "STOP_TIMEOUT_S", 1.0)
+    closing_s = time.monotonic()
+    one.crew.close()
+    assert one.left() == [] and not one.crew.children
+    assert time.monotonic() - closing_s < 4.0
+    one.crew.close()
+
+
+def heard(parent: "subprocess.Popen[str]") -> list[str]:
+    assert parent.stdout is not None
+    return parent.stdout.readline().split()
+
+
+def go_on(parent: "subprocess.Popen[str]") -> None:
+    assert parent.stdin is not None
+    parent.stdin.write("\n")
+    parent.stdin.flush()
+
+
+def test_children_leave_signals_to_their_parent_and_follow_it(tmp_path: Path) -> None:
+    """Whatever they are busy with. A whole group is interrupted while they start, and again when they work."""
+    command = [sys.executable, "-P", "-m", PROGRAM, "parent", "busy", "on_channel", *fifo_kinds()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        try:
+            word, *pids = heard(parent)
+            assert word == "pids"
+            processes = [psutil.Process(int(pid)) for pid in pids]
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                os.killpg(parent.pid, number)
+            go_on(parent)
+            assert heard(parent) == ["ready"]
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                os.killpg(parent.pid, number)
+            go_on(parent)
+            assert heard(parent) == ["working"]
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                os.killpg(parent.pid, number)
+            assert all(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+        finally:
+            parent.kill()
+        _, left = psutil.wait_procs(processes, timeout=2.0)
+        assert [process for process in left if process.status() != psutil.STATUS_ZOMBIE] == []
