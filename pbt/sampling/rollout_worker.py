@@ -210,7 +210,7 @@ class RolloutWorker:
         if table.steps >= self._max_decisions:
             self._spoil(table, EnvError(f"{table.where} did not end within {self._max_decisions} decisions; end it, or raise env.max_decisions"))
             return
-        actions, table.actions = table.actions, {}
+        actions = table.take_actions()
         table.moves += 1
         self._play(table, lambda: table.game.step(actions), "step")
 

@@ -57,7 +57,7 @@ class Table:
     """A table, its game and the moves made so far.
 
     due      seats that must act before the game can be stepped;  actions: those that have
-    history  (seat, heads...) of every action in the order taken, flat
+    history  (seat, heads...) of every action, flat: move by move, those of one move in the order of seats (of the running one: as they came)
     steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of all seats that were due
     """
 
@@ -75,6 +75,14 @@ class Table:
         """Make the table ready for its next game."""
         self.plan, self.due, self.steps, self.moves = plan, 0, 0, 0
         self.seats, self.actions, self.history = [], {}, []
+
+    def take_actions(self) -> dict[int, tuple[int, ...]]:
+        """The actions of a complete move, by seat in ascending order: whose answer came first must not show in the game or its history."""
+        actions, self.actions = dict(sorted(self.actions.items())), {}
+        if len(actions) > 1:
+            ordered = [number for seat, action in actions.items() for number in (seat, *action)]
+            self.history[-len(ordered) :] = ordered
+        return actions
 
     @property
     def where(self) -> str:

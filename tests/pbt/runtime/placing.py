@@ -20,10 +20,11 @@ PLACEMENTS: dict[str, dict[str, Any]] = {
     "inline": {"placement": "inline", "workers": 2},
     "central": {"placement": "central", "workers": 1},
     "mixture": {"placement": "central", "workers": 1, "servers": 2, "learners": 0, "queues": "sockets"},
-    # Two members, of which the first has a shard in two of the processes.
-    "shards": {"placement": "inline", "workers": 3},
+    # One member with a shard in each process; three members, of which the first has two shards.
+    "shards": {"placement": "inline", "workers": 2},
+    "more_shards": {"placement": "inline", "workers": 4},
 }
-PROCESSES = {"serial": 0, "inline": 2, "central": 3, "mixture": 3, "shards": 3}
+PROCESSES = {"serial": 0, "inline": 2, "central": 3, "mixture": 3, "shards": 2, "more_shards": 4}
 
 TINY: dict[str, Any] = {
     "seed": 5,
@@ -42,7 +43,7 @@ def placed(placement: str, game: str, frames: int, **changes: Any) -> RunConfig:
     """A resolved configuration. Sections of `changes` go into those of TINY; runtime: beyond what the placement says."""
     config: dict[str, Any] = {**TINY, "env": {"name": game}, "stop_at_frames": frames}
     if placement == "shards":
-        config["population"] = {"members": 2}
+        config["population"] = {"members": 1}
     for name, value in changes.items():
         config[name] = {**config.get(name, {}), **value} if isinstance(value, Mapping) else value
     config["runtime"] = {**PLACEMENTS[placement], **changes.get("runtime", {})}

@@ -1,4 +1,4 @@
-"""What `checked_process` wrote down, held against the games that were told: every row that a learner gathered is its own, fresh, and its only time."""
+"""What `checked_process` wrote down, held against the games that were told: every gathered row is the learner's own, fresh, and seen once."""
 
 from pathlib import Path
 from typing import NamedTuple

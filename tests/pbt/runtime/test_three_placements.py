@@ -1,4 +1,4 @@
-"""The same run in every placement, with processes of its own: it ends, its rows are accounted for and reach whom they belong to, its games are equal."""
+"""The same run in every placement, in processes of its own: it ends, every row is accounted for and reaches its own learner, games are equal."""
 
 import math
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ from tests.pbt.runtime.placing import PLACEMENTS, PROCESSES, Running, placed
 from tests.pbt.runtime.routing import Routing
 
 PARALLEL = [placement for placement in PLACEMENTS if placement != "serial"]
-# Half of two or three members is one, so somebody copies somebody in every round that has enough games.
-COPIES = {"top_share": 0.5, "period_frames": 100, "warmup_frames": 100}
+SEVERAL = [placement for placement in PARALLEL if placement != "shards"]
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def whole_life(placement: str, game: str, frames: int, folder: Path, logs: Path) -> Running:
     """A run to its end, looked at now and then on the way."""
-    config = placed(placement, game, frames, pbt=COPIES)
+    config = placed(placement, game, frames)
     with Running(config, folder / "snapshots").start() as run:
         turns = 0
 
@@ -54,7 +53,7 @@ def whole_life(placement: str, game: str, frames: int, folder: Path, logs: Path)
     if placement != "serial":
         routing = Routing(logs, run)
         routing.check()
-        assert routing.renewals and len(routing.gathered) >= run.engine.rows_trained >= sum(run.engine.clocks().values()) * 0.99
+        assert len(routing.gathered) >= run.engine.rows_trained >= sum(run.engine.clocks().values()) * 0.99
     return run
 
 
@@ -68,8 +67,10 @@ def check_story(run: Running) -> None:
     assert any(record.opening_plies for record in training) and len(training) < len(games)
     assert engine.games.total() == len(games) == engine.controller.games and engine.games["training"] == len(training)
     copies = [record for record in run.sink.rounds if record.directive.copy_from]
-    assert copies and sum(member.copies for member in engine.controller.members.values()) == len(copies)
-    assert engine.dropped()["generation"] > 0 and not engine.dropped()["restart"]
+    assert sum(member.copies for member in engine.controller.members.values()) == len(copies)
+    if len(engine.controller.members) >= 3:
+        assert copies and engine.dropped()["generation"] > 0
+    assert not engine.dropped()["restart"]
     numbers: dict[int, set[int]] = {}
     for environment, count in games:
         numbers.setdefault(environment, set()).add(count)
@@ -80,11 +81,11 @@ def check_story(run: Running) -> None:
         assert sum(lags) / len(lags) > 0
 
 
-FEW = {"serial": ("tictactoe", 1000), "inline": ("tictactoe", 1700), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 900),
-       "shards": ("rock_paper_scissors", 2700)}  # fmt: skip
+FEW = {"serial": ("tictactoe", 1000), "inline": ("tictactoe", 2000), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 500),
+       "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", FEW)
 def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(placement: str, tmp_path: Path, logs: Path) -> None:
     """Over all placements learners are given some 20 000 rows, and each of them is checked."""
     whole_life(placement, *FEW[placement], tmp_path, logs)
@@ -92,11 +93,10 @@ def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(place
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", ["connect_four", "rock_paper_scissors", "hide_and_seek"])
-@pytest.mark.parametrize("placement", PARALLEL)
+@pytest.mark.parametrize("placement", SEVERAL)
 def test_more_rows_reach_their_learners(placement: str, game: str, tmp_path: Path, logs: Path) -> None:
     """100 000 rows over all."""
-    members = 2 if placement == "shards" else 6 if game == "hide_and_seek" else 3
-    whole_life(placement, game, 9000 // members, tmp_path, logs)
+    whole_life(placement, game, 1200 if game == "hide_and_seek" else 2400, tmp_path, logs)
 
 
 # --- streams -----------------------------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_games_are_the_same_in_every_placement(placement: str, game: str, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", ["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"])
-@pytest.mark.parametrize("placement", [placement for placement in PARALLEL if placement != "shards"])
+@pytest.mark.parametrize("placement", SEVERAL)
 def test_many_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
     check_streams(placement, game, 8000, tmp_path)
 

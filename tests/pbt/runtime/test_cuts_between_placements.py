@@ -1,0 +1,123 @@
+"""A checkpoint made in one placement is gone on with in another: the same clocks, members, open games and rows, and one life over all of them."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pbt.checkpoints import Checkpoint, read_newest, write_checkpoint
+from pbt.records import GameRecord
+from pbt.sampling.table import NO_SLOT
+from tests.pbt.runtime.placing import PLACEMENTS, Running, placed
+
+OTHERS = [placement for placement in PLACEMENTS if placement != "shards"]
+
+
+def rows_in(cut: Checkpoint) -> int:
+    """Valid rows in the slots of a checkpoint: OPEN, PARKED, and waiting for their batch."""
+    worker, found = cut.state["worker"], 0
+    places = [(seat["role"], seat["slot"], seat["row"]) for table in worker["tables"] if table for seat in table["seats"] if seat["learning"]]
+    for role, filler in enumerate(worker["fillers"]):
+        places += [(role, slot, row) for entries in filler["pool"]["parked"].values() for slot, row in entries]
+    places += [(role, slot, None) for trainee in cut.state["trainees"].values() for role, _, _, slot in trainee["queue"]]
+    for role, slot, row in places:
+        if slot != NO_SLOT:
+            slab = cut.tensors[f"slab-{role}"]
+            found += int(slab["valid"][slab["slots"].tolist().index(slot)][:row].sum())
+    return found
+
+
+def account(cut: Checkpoint) -> dict[str, int]:
+    """What was counted so far, wherever in the checkpoint."""
+    fillers, trainees = cut.state["worker"]["fillers"], cut.state["trainees"].values()
+    dropped = sum(sum(part["dropped"].values()) for part in (*fillers, *trainees))
+    return {"produced": sum(filler["produced"] for filler in fillers), "trained": cut.state["engine"]["rows_trained"], "dropped": dropped}
+
+
+def open_games(cut: Checkpoint) -> dict[tuple[int, int], list[Any]]:
+    """(environment, count) -> what does not depend on the placement."""
+    tables = enumerate(cut.state["worker"]["tables"])
+    return {
+        (number, table["plan"]["game_count"]): [table["plan"]["seed"], list(table["history"]), table["steps"]] for number, table in tables if table
+    }
+
+
+def check_same(run: Running, cut: Checkpoint) -> None:
+    """A run that was just restored is where the cut was."""
+    engine = run.engine
+    assert engine.restore(cut) == 0
+    engine.take_over_hyperparams()
+    assert engine.clocks() == {name: int(cut.tensors[f"learner-{name}"]["clocks"][1]) for name in cut.state["trainees"]}
+    with engine.at_rest():
+        again = engine.take_cut(cut.number + 1)
+    assert again.state["controller"] == cut.state["controller"] and again.state["engine"] == cut.state["engine"]
+    assert again.state["planner"] == cut.state["planner"]
+    lost = sum(trainee["dropped"].get("no room", 0) for trainee in again.state["trainees"].values())
+    before = account(cut)
+    assert before["produced"] == before["trained"] + before["dropped"] + rows_in(cut)
+    assert account(again) == before | {"dropped": before["dropped"] + lost} and rows_in(again) == rows_in(cut) - lost
+    assert (engine.rows_produced(), engine.rows_trained) == (before["produced"], before["trained"])
+    assert engine.rows_standing() == rows_in(again)
+    assert open_games(again) == open_games(cut)
+
+
+def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
+    """One life through these placements, each going on from the checkpoint of the one before; looked at in the others, too."""
+    told: list[GameRecord] = []
+    cuts: list[Checkpoint] = []
+    for number, placement in enumerate(placements):
+        with Running(placed(placement, game, frames), folder / "snapshots") as run:
+            if cuts:
+                check_same(run, read(folder, cuts[-1]))
+            else:
+                run.start()
+            if number < len(placements) - 1:
+                due = frames * (number + 1) // len(placements)
+                run.until(lambda run=run, due=due: min(run.engine.clocks().values()) >= due)  # type: ignore[misc]
+                cuts.append(run.cut(number + 1))
+                # Going on after a cut changes nothing in what was written.
+                write_checkpoint(folder / "checkpoints", cuts[-1], keep=2)
+            else:
+                run.finish(run.account)
+        told += run.sink.games
+        assert not any(run.restarts().values()) and not run.engine.dropped()["restart"]
+    check_life(told, cuts)
+    for placement in OTHERS:
+        for cut in cuts:
+            with Running(placed(placement, game, frames), folder / "snapshots") as run:
+                check_same(run, cut)
+
+
+def read(folder: Path, cut: Checkpoint) -> Checkpoint:
+    found, damaged = read_newest(folder / "checkpoints")
+    assert not damaged and found.number == cut.number
+    return found
+
+
+def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
+    assert [record.number for record in told] == list(range(len(told))), "games are numbered on, none twice"
+    games = {(record.environment, record.count): record for record in told}
+    assert len(games) == len(told) and not any(record.end_reason.startswith("voided") for record in told)
+    for cut in cuts:
+        assert open_games(cut), "the test needs open games"
+        for key, (seed, history, _) in open_games(cut).items():
+            record = games[key]
+            assert record.seed == seed and record.number >= cut.state["controller"]["games"]
+            assert history[1::2] == history[1::2] and record.steps > 0
+    assert all(later.state["controller"]["games"] > earlier.state["controller"]["games"] for earlier, later in pairwise(cuts))
+
+
+def test_one_life_through_all_placements(tmp_path: Path) -> None:
+    chain("tictactoe", ["serial", "inline", "central", "serial"], 800, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("placements", [
+    ["serial", "central", "inline", "serial"],
+    ["inline", "inline", "mixture", "central", "central"],
+    ["central", "more_shards", "serial", "mixture", "inline"],
+])  # fmt: skip
+@pytest.mark.parametrize("game", ["connect_four", "rock_paper_scissors", "hide_and_seek"])
+def test_more_lives(game: str, placements: list[str], tmp_path: Path) -> None:
+    chain(game, placements, 600 if game == "hide_and_seek" else 1500, tmp_path)
