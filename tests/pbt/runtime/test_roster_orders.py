@@ -1,0 +1,232 @@
+"""What workers are told, together or one after the other, and what their answers add up to."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbt.config.schema import RunConfig
+from pbt.envs import registry
+from pbt.population.memory import MemorySink, MemoryStore, NoControl
+from pbt.records import PlayerRef, SeatRecord
+from pbt.runtime.assembly import Blueprint, assemble, facts_of, new_planner
+from pbt.runtime.control import FROM_MAIN, AddSnapshot, Assignment, Paused, Regenerate, RemoveSnapshots, SetLearning
+from pbt.runtime.cut import split_cut
+from pbt.runtime.orders import Orders
+from pbt.runtime.placements import ProcessPlan, process_plans, resolve
+from pbt.runtime.roster import Roster
+from pbt.runtime.serial import SerialEngine
+from pbt.runtime.shared import SharedMemory, read_share
+from pbt.sampling.frozen import FrozenPool
+from pbt.sampling.matchmaking import SnapshotEntry
+from pbt.sampling.planner import TrainingPlanner
+from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
+from pbt.transport.wire import Wire
+
+TABLES = 7
+CONFIG = RunConfig.model_validate(
+    {
+        "env": {"name": "tictactoe"},
+        "population": {"members": 3},
+        "sampling": {"environments": TABLES, "rollout_steps": 4},
+        "model": {"hidden": [4]},
+        "learning": {"batch_steps": 32},
+        "runtime": {"placement": "central", "workers": 2, "servers": 2},
+    }
+)
+MEMBERS = {"m0": 0, "m1": 1, "m2": 2}
+
+
+class NoHost:
+    """Attaches nothing."""
+
+    def attach_player(self, policy: int, player: PlayerRef, role: int) -> None: ...
+
+    def detach(self, policy: int) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def blueprint() -> Blueprint:
+    return facts_of(CONFIG, registry.spec("tictactoe"))
+
+
+def planner(blueprint: Blueprint) -> TrainingPlanner:
+    pool = FrozenPool(NoHost(), len(blueprint.members), blueprint.frozen_slots)
+    return new_planner(blueprint, pool, range(TABLES), np.zeros(TABLES, np.int64))
+
+
+def tell(planner: TrainingPlanner, message: Any) -> None:
+    """As `pbt.runtime.hosts` does."""
+    match message:
+        case Regenerate():
+            planner.set_generation(message.member, message.generation)
+        case SetLearning():
+            planner.set_learning(message.member, message.learning)
+        case AddSnapshot():
+            planner.add_snapshot(SnapshotEntry(*message))
+        case RemoveSnapshots():
+            planner.remove_snapshots(set(message.snapshot_ids))
+
+
+def evaluation(*players: tuple[str, str], kind: Any = "evaluation") -> GameEnd:
+    refs = [PlayerRef(sort, name) for sort, name in players]  # type: ignore[arg-type]
+    seats = tuple(SeatPlan(ref, 3, 0, False) for ref in refs)
+    records = tuple(SeatRecord(ref, 0, 0, 0, place, 0.0) for place, ref in enumerate(refs))
+    return GameEnd(0, GamePlan(0, kind, 0, seats, ()), records, 5, 5, "win", "", None)
+
+
+members = st.sampled_from(sorted(MEMBERS))
+told = st.one_of(
+    st.tuples(st.just("add"), members, st.integers(0, 9)),
+    st.tuples(st.just("remove"), members, st.integers(0, 9)),
+    st.tuples(st.just("generation"), members, st.integers(1, 9)),
+    st.tuples(st.just("learning"), members, st.booleans()),
+)
+
+
+@given(st.lists(told, max_size=30), st.integers(0, 30))
+def test_a_new_worker_knows_what_the_old_ones_were_told(blueprint: Blueprint, story: list[tuple[str, str, int]], joins: int) -> None:
+    old, late, messages = planner(blueprint), planner(blueprint), []
+    roster = Roster(MEMBERS, lambda *parts: messages.extend(parts))
+    known: set[str] = set()
+    for number, (what, member, value) in enumerate([*story, ("learning", "m0", 1)]):
+        if number == min(joins, len(story)):
+            late.load(json.loads(json.dumps(roster.state([0] * TABLES))))
+        match what:
+            case "add" if f"{member}-{value}" not in known:
+                roster.add_snapshot(SnapshotEntry(f"{member}-{value}", member, "player"))
+                known.add(f"{member}-{value}")
+            case "remove":
+                roster.remove_snapshots({f"{member}-{value}", "unheard of"})
+                known.discard(f"{member}-{value}")
+            case "generation":
+                roster.set_generation(member, value)
+            case "learning":
+                roster.set_learning(member, bool(value))
+        for message in messages:
+            tell(old, message)
+            if number >= min(joins, len(story)):
+                tell(late, message)
+        messages.clear()
+    assert old.state() == late.state() == roster.state(np.zeros(TABLES, np.int64))
+    assert roster.snapshot_ids() == known and roster.learning == old.learning
+    again = Roster(MEMBERS, lambda *parts: messages.extend(parts))
+    again.load(roster.state([0] * TABLES))
+    assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, "nobody is told what he is given anyway"
+
+
+def test_evaluation_games_are_counted_when_they_are_over() -> None:
+    roster = Roster(MEMBERS, lambda *parts: None)
+    roster.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
+    roster.game_over(evaluation(("snapshot", "a"), ("scripted", "random")))
+    roster.game_over(evaluation(("member", "m0"), ("snapshot", "b"), kind="training"))
+    assert roster.state([])["evaluated"] == {"a": 2, "b": 1} and roster.closing_played == 0
+    for name in MEMBERS:
+        roster.set_learning(name, False)
+    roster.game_over(evaluation(("snapshot", "a"), ("snapshot", "b")))
+    assert roster.closing_played == 1 and not roster.learning
+    roster.set_learning("m1", True)
+    assert roster.closing_played == 0 and roster.learning, "there will be another end"
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------------------------------
+
+
+class Desk:
+    """Orders for two workers of two groups, over real shared memory."""
+
+    def __init__(self, blueprint: Blueprint, folder: Path) -> None:
+        self.config = resolve(CONFIG, 4, False)
+        self.plans = process_plans(self.config, list(MEMBERS))
+        self.shared = SharedMemory(blueprint, self.plans)
+        self.shared.renew_plane()
+        self.orders = Orders(blueprint, self.plans, self.shared, folder)
+        self.roster = Roster(MEMBERS, lambda *parts: None)
+
+    def tables(self) -> dict[str, JsonState]:
+        return self.orders.tables(self.roster, False, {"worker-0": 3, "worker-1": 2})
+
+    def paused(self, tables: dict[str, JsonState]) -> dict[str, Paused]:
+        """The answer of workers that did nothing but take over their tables."""
+        empty = iter(self.shared.empty_workers())
+        groups = {name: [group["state"] or next(empty) for group in own["groups"]] for name, own in tables.items()}
+        return {name: Paused({"groups": groups[name], "planner": own["planner"]}, (), 0) for name, own in reversed(tables.items())}
+
+
+@pytest.fixture
+def desk(blueprint: Blueprint, tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(blueprint, tmp_path)
+    yield desk
+    desk.shared.close()
+
+
+@pytest.fixture
+def engine() -> SerialEngine:
+    """A population in the middle of its games."""
+    sink, store = MemorySink(), MemoryStore()
+    engine = SerialEngine(assemble(CONFIG, registry.spec("tictactoe"), sink, store), sink, store, NoControl())
+    engine.controller.start()
+    for _ in range(60):
+        engine.turn()
+    return engine
+
+
+def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -> None:
+    checkpoint = engine.take_cut(1)
+    state = checkpoint.state
+    before = state["worker"]
+    split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
+    desk.roster.load(state["planner"])
+    desk.shared.counts[:] = state["planner"]["counts"]
+    assert desk.orders.resume(split.workers) == (engine.rows_produced(), Counter(before["fillers"][0]["dropped"]))
+
+    unstarted = desk.orders.merged(desk.roster, {})
+    tables = desk.tables()
+    assert [read_share(group["share"]) for own in tables.values() for group in own["groups"]] == desk.shared.shares
+    assert [group["state"]["numbers"] for own in tables.values() for group in own["groups"]] == [list(share.tables) for share in desk.shared.shares]
+    assert [own["source"] for own in tables.values()] == [0, 1] and [own["closing_games"] for own in tables.values()] == [3, 2]
+    assert desk.orders.merged(desk.roster, desk.paused(tables)) == unstarted, "in the order of tables, whoever answers first"
+
+    worker, planner = unstarted
+    assert planner == state["planner"]
+    assert [table and table["plan"] for table in worker["tables"]] == [table and table["plan"] for table in before["tables"]]
+    assert [filler["produced"] for filler in worker["fillers"]] == [0] and not worker["fillers"][0]["dropped"], "those are counted elsewhere"
+    parked, parked_before = (fillers["fillers"][0]["pool"]["parked"] for fillers in (worker, before))
+    assert {policy: sorted(row for _, row in entries) for policy, entries in parked.items()} == {
+        policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
+    }
+    again = desk.tables()
+    assert all(group["state"] is None for own in again.values() for group in own["groups"]), "a second plane starts with empty tables"
+    assert sum((Counter(own["planner"]["evaluated"]) for own in again.values()), Counter()) == Counter(state["planner"]["evaluated"])
+
+
+def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
+    worker, planner = desk.orders.merged(desk.roster, {})
+    assert worker["tables"] == [None] * TABLES and sorted(worker["idle"]) == list(range(TABLES)) and not worker["waiting"]
+    assert sorted(worker["fillers"][0]["pool"]["free"]) == list(range(desk.shared.slabs[0].slots))
+    assert planner == desk.roster.state([0] * TABLES)
+    assert desk.orders.merged(desk.roster, desk.paused(desk.tables())) == (worker, planner)
+
+
+def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialEngine) -> None:
+    members = engine.controller.members
+    tables = desk.tables()
+    wire = Wire(FROM_MAIN)
+    for plan in desk.plans:
+        orders, descriptors = desk.orders.assignment(plan.name, members, tables.get(plan.name, {}))
+        arrived = wire.decode(memoryview(wire.encode(Assignment(plan.name, orders))))
+        assert arrived.name == plan.name and ProcessPlan.of(arrived.plan["plan"]) == plan
+        assert RunConfig.model_validate(arrived.plan["config"]) == blueprint.config
+        assert arrived.plan["hyperparams"] == {name: member.hyperparams for name, member in members.items()}
+        assert arrived.plan["servers"] == 2 and ("groups" in arrived.plan) == bool(plan.groups)
+        assert len(set(descriptors)) == len(descriptors)
+        assert {fd for fd, _ in arrived.plan["memory"]["regions"].values()} <= set(descriptors)
+        if plan.groups:
+            assert [read_share(group["share"]) for group in arrived.plan["groups"]] == [desk.shared.shares[group] for group in plan.groups]
+            planner(blueprint).load(arrived.plan["planner"])
