@@ -219,7 +219,8 @@ class ParallelEngine:
         self._tally.bury(domain)
         if plane:
             self._lose_slots()
-        delay_s = self._policies[domain].died(self._flow.updates)
+        # What the other learners do says nothing about one that never trains.
+        delay_s = self._policies[domain].died(self._flow.updates if plane else self._flow.frames_at(domain))
         if delay_s is not None:
             lost = f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void" if plane else ""
             self._sink.event(Event("restart", None, max(self.clocks().values()), f"{reason}; starting again: {', '.join(domain)}{lost}"))

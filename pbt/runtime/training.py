@@ -4,7 +4,7 @@ A member's learner has at most one batch in training and one gathered ahead, so 
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -218,6 +218,10 @@ class TrainingFlow:
     def idle(self) -> bool:
         """No batch and no copy is on its way."""
         return not any(trainee.batches or trainee.copying is not None for trainee in self.trainees.values())
+
+    def frames_at(self, processes: Collection[str]) -> int:
+        """Trained so far by all members whose learners these processes host."""
+        return sum(trainee.frames for trainee in self.trainees.values() if not set(trainee.hosts).isdisjoint(processes))
 
     def rows_at_learners(self) -> int:
         return sum(batch.rows for trainee in self.trainees.values() for batch in trainee.batches if not batch.discarded)

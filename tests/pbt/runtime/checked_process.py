@@ -1,4 +1,8 @@
-"""`pbt.runtime.process` that also writes down what it acted for, gathered and copied: lines of int64 in files of its own, read by `routing.py`."""
+"""`pbt.runtime.process` for tests. By variables of the environment:
+
+ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of its own in that folder; `routing.py` reads them
+ARENA_TEST_FAILING  every update of that member raises
+"""
 
 import os
 import sys
@@ -12,7 +16,7 @@ from pbt.runtime.hosts import HostedLearner, LearnerHost
 from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
 from pbt.transport.messages import ActionRequest, ActionsReady
 
-LOGS = "ARENA_TEST_LOGS"
+LOGS, FAILING = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING"
 
 
 class Log:
@@ -63,8 +67,23 @@ def watch() -> None:
     LearnerHost._copy = copying  # type: ignore[method-assign]
 
 
+def fail(member: str) -> None:
+    """Let nothing be learned by this member."""
+    update = LearnerHost._update
+
+    def updating(self: LearnerHost, name: str, hosted: HostedLearner) -> None:
+        if name == member:
+            raise ArithmeticError("this member cannot learn")
+        update(self, name, hosted)
+
+    LearnerHost._update = updating  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
-    watch()
+    if LOGS in os.environ:
+        watch()
+    if FAILING in os.environ:
+        fail(os.environ[FAILING])
     status = process.main(int(sys.argv[1]))
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,70 @@
+"""Policy lag is what the rows themselves say: a learner whose batches are held back reads exactly by how many."""
+
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from pbt.config.schema import RunConfig
+from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
+from pbt.learning.batch import Batch
+from pbt.learning.batcher import gather
+from pbt.population.memory import MemorySink, MemoryStore
+from pbt.runtime.assembly import assemble
+from pbt.transport.messages import SlotFull
+
+STEPS, TABLES = 4, 6
+
+
+class InStep:
+    """One seat, games as long as a slot: all tables fill their slots in the same turn, so every row of a batch was acted by the same weights."""
+
+    roles = (Role("player", spaces.Box(0.0, float(STEPS), (1,), np.float32), spaces.Discrete(3)),)
+    seat_names, seat_roles, reward_terms = ("player",), (0,), ("reward",)
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        self._step = 0
+        return [SeatTurn(0, np.zeros(1, np.float32), None, (0.0,), tics=0)]
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        self._step += 1
+        return [SeatTurn(0, np.full(1, self._step, np.float32), None, (float(actions[0][0]),), terminated=self._step == STEPS)]
+
+    def outcome(self) -> Outcome:
+        return Outcome((0,))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("held", [0, 1, 3])
+def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: int) -> None:
+    config = RunConfig.model_validate({
+        "env": {"name": "in_step"}, "population": {"members": 1}, "evaluation": {"share": 0.0}, "pbt": {"enabled": False},
+        "sampling": {"environments": TABLES, "rollout_steps": STEPS}, "model": {"hidden": [8]},
+        "learning": {"batch_steps": TABLES * STEPS, "epochs": 2, "minibatches": 2},
+    })  # fmt: skip
+    spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="nobody")
+    population = assemble(config, spec, MemorySink(), MemoryStore())
+    (trainee,), worker = population.trainees, population.worker
+    behind: deque[Batch] = deque()
+    read: list[tuple[float, int]] = []
+    while len(read) < 12:
+        for request in worker.requests():
+            worker.receive(population.server.serve(request))
+        for message in worker.advance():
+            if isinstance(message, SlotFull):
+                trainee.batcher.add(message, 0)
+        if (taken := trainee.batcher.take()) is not None:
+            behind.append(gather(population.slabs[0], np.array([full.slot for full in taken])))
+            for permit in trainee.batcher.permits(taken):
+                worker.permit(permit)
+        if len(behind) > held:
+            stats = trainee.learner.update(behind.popleft())
+            trainee.publish()
+            assert stats.rows == TABLES * STEPS
+            read.append((stats.lag_mean, stats.lag_max))
+    # The first batches were acted before anything was learned.
+    assert read == [(min(index, held), min(index, held)) for index in range(len(read))]
