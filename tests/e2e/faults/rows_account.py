@@ -23,9 +23,11 @@ def row_problems(run: Run) -> list[str]:
     standing = standing_rows(checkpoint)
     account = f"produced {produced}, trained {trained}, dropped {dropped}, standing {standing}"
     problems = []
-    if produced != trained + sum(dropped.values()) + standing or min([trained, standing, *dropped.values()]) < 0 or not trained:
+    if produced != trained + sum(dropped.values()) + standing or min([trained, standing, *dropped.values()]) < 0:
         problems.append(f"checkpoint {checkpoint.number}: {account}: {produced - trained - sum(dropped.values()) - standing} rows too many")
     rows = status.rows
+    if not rows.trained:
+        problems.append("no row was trained")
     told = (rows.produced, rows.trained, sum(rows.dropped.values()), rows.standing)
     if status.ended in ("finished", "stopped") and told != (produced, trained, sum(dropped.values()), standing):
         problems.append(f"the last status says {rows}, its checkpoint {account}")

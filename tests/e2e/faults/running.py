@@ -21,8 +21,6 @@ from tests.e2e.faults.league_log import LeagueLog
 
 NAME = "run"
 GONE_WITHIN_S = 5.0
-# PyTorch makes this folder when an optimiser is built; it stays empty as long as nothing is compiled.
-PYTORCHS_OWN = "torchinductor_"
 START_LIMIT_S, STOP_LIMIT_S = 120.0, 150.0
 POLL_S = 0.05
 
@@ -171,8 +169,7 @@ class Run:
         """Processes alive some seconds after the end, files in shared memory and in TMPDIR."""
         found = [f"process of the run after {GONE_WITHIN_S:g} s: {line}" for line in processes.survivors(self.mark, self.pid, GONE_WITHIN_S)]
         found += [f"left in /dev/shm: {name}" for name in processes.left_in_shared_memory(self._in_shared_memory)]
-        files = [path.relative_to(self.tmp) for path in sorted(self.tmp.rglob("*"))]
-        found += [f"left in TMPDIR: {path}" for path in files if not (len(path.parts) == 1 and path.name.startswith(PYTORCHS_OWN))]
+        found += [f"left in TMPDIR: {path.relative_to(self.tmp)}" for path in sorted(self.tmp.rglob("*"))]
         if (holder := look(self.paths, NAME).pid) is not None:
             found.append(f"process {holder} still holds the population")
         return found
