@@ -101,10 +101,9 @@ def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
     assert len(games) == len(told) and not any(record.end_reason.startswith("voided") for record in told)
     for cut in cuts:
         assert open_games(cut), "the test needs open games"
-        for key, (seed, history, _) in open_games(cut).items():
+        for key, (seed, _, steps) in open_games(cut).items():
             record = games[key]
-            assert record.seed == seed and record.number >= cut.state["controller"]["games"]
-            assert history[1::2] == history[1::2] and record.steps > 0
+            assert record.seed == seed and record.steps >= steps and record.number >= cut.state["controller"]["games"]
     assert all(later.state["controller"]["games"] > earlier.state["controller"]["games"] for earlier, later in pairwise(cuts))
 
 

@@ -164,7 +164,6 @@ def strike_at_random(placement: str, folder: Path, strikes: int, seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("placement", ["inline", "central", "mixture", "shards"])
+@pytest.mark.parametrize(("placement", "seed"), [("inline", 0), ("central", 1), ("central", 2), ("mixture", 3), ("shards", 4)])
 def test_deaths_at_any_moment(placement: str, seed: int, tmp_path: Path) -> None:
-    strike_at_random(placement, tmp_path, strikes=12, seed=seed)
+    strike_at_random(placement, tmp_path, strikes=6, seed=seed)

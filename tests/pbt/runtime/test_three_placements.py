@@ -96,7 +96,7 @@ def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(place
 @pytest.mark.parametrize("placement", SEVERAL)
 def test_more_rows_reach_their_learners(placement: str, game: str, tmp_path: Path, logs: Path) -> None:
     """100 000 rows over all."""
-    whole_life(placement, game, 1200 if game == "hide_and_seek" else 2400, tmp_path, logs)
+    whole_life(placement, game, 1400 if game == "hide_and_seek" else 2800, tmp_path, logs)
 
 
 # --- streams -----------------------------------------------------------------------------------------------------------------------------------
