@@ -108,7 +108,7 @@ def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
 
 
 def test_one_life_through_all_placements(tmp_path: Path) -> None:
-    chain("tictactoe", ["serial", "inline", "central", "serial"], 800, tmp_path)
+    chain("tictactoe", ["serial", "inline", "central", "serial"], 500, tmp_path)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import torch
 from gymnasium import spaces
 
 from pbt.envs.contract import Role
@@ -26,7 +27,9 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
     member = SimpleNamespace(generation=0, refused="", failed=False)
     controller = cast("Controller", SimpleNamespace(members={"m0": member}))
-    trainee = Trainee("m0", 0, 0, ("a", "b"), Batcher(slab, 0, BATCH_SLOTS), cast("PublishedWeights", None), RestartPolicy(1))
+    trainee = Trainee(
+        "m0", 0, 0, ("a", "b"), Batcher(slab, 0, BATCH_SLOTS), PublishedWeights({"clocks": torch.zeros(4, dtype=torch.int64)}), RestartPolicy(1)
+    )
     sent: list[tuple[str, Any]] = []
     back: list[int] = []
 
