@@ -116,7 +116,7 @@ class Scene:
     def _trainee(self, name: str, policy: int) -> Trainee:
         hosts = sorted((shard.index, plan.name) for plan in self.plans.values() for shard in plan.trains if shard.member == name)
         batcher = Batcher(self.slab, 0, BATCH_SLOTS)
-        state = {"model.w": torch.tensor([policy]), "adam.w": torch.zeros(1), "clocks": torch.zeros(4, dtype=torch.int64)}
+        state = {"model.w": torch.tensor([1000 * policy]), "adam.w": torch.zeros(1), "clocks": torch.zeros(4, dtype=torch.int64)}
         return Trainee(name, 0, policy, tuple(host for _, host in hosts), batcher, PublishedWeights(state), RestartPolicy(2))
 
     # --- the main process ----------------------------------------------------------------------------------------------------------------
@@ -144,6 +144,10 @@ class Scene:
         return tuple(self.slab.column["origin"][list(slots), 0, 0].tolist())
 
     def _tell_workers(self, *messages: Any) -> None:
+        for message in messages:
+            if isinstance(message, Regenerate):
+                copied = self.store.load(self.controller.members[message.member].newest_snapshot or "")["model.w"]
+                assert torch.equal(self.flow.trainees[message.member].published.read()["model.w"], copied), "acts as it copied, from now on"
         for name in self.workers:
             if name in self.processes:
                 self.processes[name].inbox.extend(messages)
@@ -313,6 +317,7 @@ class Scene:
         self.truth.update(numbers)
         self._last_rows[trainee.name] = sum(self.rows[number] for number in numbers)
         state = trainee.published.read()
+        state["model.w"] += 1
         state["clocks"] += torch.tensor([not skips, self._last_rows[trainee.name], skips, 0])
         trainee.published.publish(state, int(state["clocks"][0]))
 

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from tests.pbt.runtime.flow_scene import NAMES, Scene, T
+from tests.pbt.runtime.flow_scene import BATCH_SLOTS, NAMES, Scene, T
 
 EXAMPLES = 40
 picks = st.integers(0, 2**16)
@@ -176,3 +176,71 @@ PLACEMENTS: dict[str, dict[str, Any]] = {
 def test_whatever_happens(placement: str, max_lag: int | None) -> None:
     machine = type("Machine", (FlowMachine,), {"runtime": PLACEMENTS[placement], "max_lag": max_lag})
     run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40))
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """Learners in processes of their own; m0 beats the others."""
+    scene = Scene(PLACEMENTS["learners apart"])
+    for name in NAMES[1:] * 4:
+        scene.game(NAMES[0], name)
+    return scene
+
+
+def fill(scene: Scene, policy: int, slots: int) -> None:
+    """And have the main process hear of it."""
+    for _ in range(slots):
+        worker = max(scene.workers, key=lambda name: len(scene.processes[name].held))
+        scene.fill(worker, min(scene.processes[worker].held), policy, T, 0)
+        scene.hear(worker)
+
+
+def copying(scene: Scene) -> str | None:
+    """Until m2 is told to copy a snapshot, but has not."""
+    trainee = scene.flow.trainees["m2"]
+    fill(scene, 2, 2 * BATCH_SLOTS)
+    for _ in range(10):
+        scene.work_through()
+        if trainee.copying is not None:
+            return trainee.copying.copy_snapshot
+    raise AssertionError("no round came")
+
+
+def test_a_member_that_is_given_up_while_it_copies_keeps_nobody_waiting(scene: Scene) -> None:
+    trainee = scene.flow.trainees["m2"]
+    copying(scene)
+    fill(scene, 2, 1)
+    (host,) = trainee.hosts
+    scene.die((host,))
+    assert trainee.copying is not None and not scene.flow.idle, "it is copied when the learner lives again"
+    scene.start((host,))
+    scene.die((host,), for_ever=True)
+    assert scene.controller.members["m2"].failed and trainee.copying is None and not trainee.batcher.waiting
+    scene.settle()
+    assert scene.controller.members["m2"].copies == 0
+
+
+def test_a_copy_that_was_interrupted_is_made_when_the_learner_lives_again(scene: Scene) -> None:
+    trainee = scene.flow.trainees["m2"]
+    snapshot = copying(scene)
+    scene.die(trainee.hosts)
+    scene.settle()
+    member = scene.controller.members["m2"]
+    assert (member.copies, member.generation, member.newest_snapshot) == (1, 1, snapshot)
+
+
+def test_updates_that_raise_too_often_end_the_member_and_count_its_rows_once(scene: Scene) -> None:
+    fill(scene, 1, 5)
+    scene.dispatch()
+    scene.dispatch()
+    trainee = scene.flow.trainees["m1"]
+    assert len(trainee.batches) == 2 and all(batch.to_gather for batch in trainee.batches)
+    for errors in range(1, 4):
+        scene.flow.member_error("m1", "ValueError: made up")
+        scene.check()
+        assert scene.controller.members["m1"].failed == (errors == 3), "two in a row are forgiven"
+    assert scene.flow.dropped == {"error": 4 * T} and trainee.batcher.dropped == {"failed": T}
+    scene.settle()
+    assert not trainee.batches and scene.flow.rows_trained == 0
+    (event,) = (event for event in scene.sink.events if event.kind == "failed")
+    assert event.text.startswith("ValueError: made up")
