@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pbt.runtime.control import FROM_MAIN, LEFT_TO_MAIN, TO_MAIN, Assignment, Failed, Stop
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Stop
+from pbt.runtime.entry import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.messages import JsonState
 from pbt.transport.wire import Wire
@@ -22,13 +23,13 @@ START_TIMEOUT_S = 180.0
 
 
 class Child:
-    """One process, from its start to its end. It dies with this process, whatever ends that: see `pbt.runtime.process`.
+    """One process, from its start to its end. It dies with this process, whatever ends that: see `pbt.runtime.entry`.
 
     ready    it has said Ready;  gone: its end of the channel is closed;  failure: what it said of its own end
     program  the module it executes
     """
 
-    program = "pbt.runtime.process"
+    program = "pbt.runtime.entry"
 
     def __init__(self, name: str, assignment: JsonState, descriptors: Sequence[int]) -> None:
         ours, theirs = channel_pair()

@@ -3,7 +3,6 @@
 A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main -> learner), Gathered (learner -> main), Permits (main -> worker).
 """
 
-import signal
 from typing import Any, NamedTuple
 
 from pbt.learning.statistics import UpdateStats
@@ -180,6 +179,3 @@ FROM_MAIN: tuple[type[Any], ...] = (
 TO_MAIN: tuple[type[Any], ...] = (
     Ready, Paused, Failed, SlotFull, GameEnd, Quiet, GameError, Gathered, Updated, Copied, MemberError
 )  # fmt: skip
-
-# Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one decides what they mean.
-LEFT_TO_MAIN = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)

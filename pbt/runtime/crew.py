@@ -9,6 +9,9 @@ from pbt.runtime.placements import ProcessPlan
 from pbt.transport.board import Board
 from pbt.transport.messages import JsonState
 
+# Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
+PAUSE_S = 2.0
+
 Domain = tuple[str, ...]
 """Names of processes that live and die together: the whole sampling plane, or one process outside it."""
 
@@ -22,6 +25,7 @@ class Crew:
         self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
         self.children: dict[str, Child] = {}
+        self._looked_s = self._woke_s = time.monotonic()
         self.restarts = dict.fromkeys(self.plans, 0)
         plane = tuple(plan.name for plan in plans if plan.in_plane)
         self.domains: tuple[Domain, ...] = (plane, *((plan.name,) for plan in plans if not plan.in_plane))
@@ -63,6 +67,11 @@ class Crew:
     def troubles(self) -> dict[Domain, str]:
         """Domain -> what is wrong with one of its processes, in words."""
         found: dict[Domain, str] = {}
+        now = time.monotonic()
+        if now - self._looked_s > PAUSE_S:
+            # Nobody looked for a while: perhaps the whole run was stopped and goes on just now. Everybody gets the time to show it.
+            self._woke_s = now
+        self._looked_s = now
         for domain in self.domains:
             reasons = [reason for name in domain if name in self.children and (reason := self._trouble(self.children[name]))]
             if reasons:
@@ -72,15 +81,14 @@ class Crew:
     def _trouble(self, child: Child) -> str:
         if child.gone or child.process.poll() is not None:
             return child.epitaph()
-        now = time.monotonic()
-        if not child.ready:
-            late = now - child.started_s > START_TIMEOUT_S
+        now, row, phase = time.monotonic(), self._rows[child.name].read(), self._rows[child.name].phase
+        if not child.ready and phase != "game":
+            late = now - max(child.started_s, self._woke_s) > START_TIMEOUT_S
             return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?" if late else ""
-        row = self._rows[child.name].read()
-        silent = now - max(row["beat_s"], child.started_s)
-        if silent > self._silent_after_s:
+        silent = now - max(row["beat_s"], child.started_s, self._woke_s)
+        if child.ready and silent > self._silent_after_s:
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
-        phase, since = self._rows[child.name].phase, now - row["phase_since_s"]
+        since = now - max(row["phase_since_s"], self._woke_s)
         if since > self._phase_limits_s.get(phase, since):
             where = f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)" if phase == "game" else ""
             return f"{child.name} (pid {child.pid}) has been {phase} for {since:.1f} s{where}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pbt.population.members import Member
 from pbt.runtime.assembly import Blueprint
+from pbt.runtime.closing import Closing
 from pbt.runtime.control import Paused
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.roster import Roster
@@ -41,18 +42,19 @@ class Orders:
         }
         return {**general, **tables}, descriptors
 
-    def tables(self, roster: Roster, closing: bool, closing_games: Mapping[str, int]) -> dict[str, JsonState]:
+    def tables(self, roster: Roster, closing: Closing) -> dict[str, JsonState]:
         """By worker: its tables as they were resumed, else empty ones, and all it must know of players. What was resumed is handed out once."""
         resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
         self._resumed = None
+        games = closing.shares(roster.closing_played)
         planners = split_planner(roster.state(self._shared.counts), len(self._workers))
         return {
             plan.name: {
                 "source": source,
                 "groups": [{"share": share_state(self._shared.shares[group]), "state": resumed[group]} for group in plan.groups],
                 "planner": planners[source],
-                "closing": closing,
-                "closing_games": closing_games[plan.name],
+                "closing": closing.begun,
+                "closing_games": games[plan.name],
             }
             for source, plan in enumerate(self._workers)
         }

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.errors import EngineError, EnvError
+from pbt.errors import EngineError, EnvError, PbtError
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
 from pbt.records import Event, GameKind
 from pbt.runtime.assembly import facts_of, new_controller
 from pbt.runtime.backlog import Backlog
+from pbt.runtime.closing import Closing
 from pbt.runtime.control import (
     CloseWith,
     Copied,
@@ -51,7 +52,7 @@ EQUAL_ERRORS = 2
 
 
 class ParallelEngine:
-    """Processes that play, act and learn, and the one loop that keeps them at it."""
+    """Processes that play, act and learn, and the one loop that keeps them at it. Its interface is explained at `Engine`."""
 
     def __init__(self, config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> None:
         """config: resolved (`placements.resolve`). Nothing is started before `run`."""
@@ -60,9 +61,8 @@ class ParallelEngine:
         self._blueprint = blueprint = facts_of(config, spec)
         plans = process_plans(config, [member.name for member in blueprint.members])
         self._shared = SharedMemory(blueprint, plans)
-        self._crew = Crew(
-            plans, self._shared.board, config.runtime.silent_after_s, {"game": config.env.timeout_s, "learning": config.learning.timeout_s}
-        )
+        limits_s = {"game": config.env.timeout_s, "learning": config.learning.timeout_s}
+        self._crew = Crew(plans, self._shared.board, config.runtime.silent_after_s, limits_s)
         self._orders = Orders(blueprint, plans, self._shared, store.folder)
         self._tally = Tally(self._shared.board, plans)
         self._roster = Roster({member.name: member.policy for member in blueprint.members}, self._crew.tell_workers)
@@ -74,8 +74,9 @@ class ParallelEngine:
         self._due: dict[Domain, float] = dict.fromkeys(self._crew.domains, 0.0)
         self._permits: dict[str, list[RolloutPermit]] = {}
         self._paused: dict[str, Paused] = {}
-        self._quiet: set[str] = set()
-        self._closing = self._holding = False
+        self._closing = Closing(config.evaluation.final_games * len(blueprint.members), self._crew.workers())
+        self._holding = False
+        self._ended: PbtError | None = None
         self._errors: Counter[str] = Counter()
         self.games: Counter[GameKind] = Counter()
 
@@ -88,13 +89,11 @@ class ParallelEngine:
         return self._flow.rows_trained
 
     def clocks(self) -> dict[str, int]:
-        """Member -> frames consumed."""
         return {name: trainee.frames for name, trainee in self._flow.trainees.items()}
 
     @property
     def done(self) -> bool:
-        """Every member finished or failed, the closing evaluation is played."""
-        return self._closing and self._quiet >= set(self._crew.workers())
+        return self._closing.over
 
     # --- the loop --------------------------------------------------------------------------------------------------------------------------
 
@@ -108,7 +107,15 @@ class ParallelEngine:
         return True
 
     def _turn(self) -> None:
-        """Hear what happened, give everybody their work, see who died."""
+        """Hear what happened, give everybody their work, see who died. A run that cannot go on says so at every turn, whoever asked for it."""
+        if self._ended is None:
+            try:
+                return self._one_turn()
+            except PbtError as error:
+                self._ended = error
+        raise self._ended
+
+    def _one_turn(self) -> None:
         self._start_due()
         for name, message in self._crew.hear(POLL_S):
             self._route(name, message)
@@ -134,22 +141,24 @@ class ParallelEngine:
             case Copied():
                 self._flow.copied(message.member)
             case GameError():
-                self._errors[message.place] += 1
-                if self._errors[message.place] >= EQUAL_ERRORS:
+                if self._again(message.place):
                     raise EnvError(message.text)
             case MemberError():
                 self._flow.member_error(message.member, message.text)
             case Failed():
                 # Of a process of its own, the same twice: nothing that another start would mend.
-                self._errors[message.text] += 1
-                if self._errors[message.text] >= EQUAL_ERRORS and message.kind != "EngineError":
+                if self._again(message.text) and message.kind != "EngineError":
                     raise EngineError(f"{name} failed twice: {message.kind}: {message.text}\n{message.trace}".rstrip())
             case Paused():
                 self._paused[name] = message
             case Quiet():
-                self._quiet.add(name)
+                self._closing.quiet(name)
             case Ready():
                 self._ready(name)
+
+    def _again(self, error: str) -> bool:
+        self._errors[error] += 1
+        return self._errors[error] >= EQUAL_ERRORS
 
     # --- slots and pace --------------------------------------------------------------------------------------------------------------------
 
@@ -170,17 +179,11 @@ class ParallelEngine:
             self._crew.tell_workers(Hold(hold))
 
     def _close_if_finished(self) -> None:
-        """When the last member is done: the closing evaluation, shared among the workers."""
-        if self._controller.finished and not self._closing and self._flow.idle:
-            self._closing = True
-            for name, games in self._closing_shares().items():
+        """When the last member is done: the closing evaluation."""
+        if self._controller.finished and not self._closing.begun and self._flow.idle:
+            self._closing.begun = True
+            for name, games in self._closing.shares(self._roster.closing_played).items():
                 self._crew.send(name, CloseWith(games))
-
-    def _closing_shares(self) -> dict[str, int]:
-        """Closing games still to be played, by worker."""
-        workers = self._crew.workers()
-        left = max(0, self.config.evaluation.final_games * len(self._blueprint.members) - self._roster.closing_played) if self._closing else 0
-        return {name: left // len(workers) + (index < left % len(workers)) for index, name in enumerate(workers)}
 
     # --- life and death --------------------------------------------------------------------------------------------------------------------
 
@@ -194,8 +197,8 @@ class ParallelEngine:
             del self._due[domain]
             if plane:
                 self._shared.renew_plane()
-                self._quiet.clear()
-            tables = self._orders.tables(self._roster, self._closing, self._closing_shares()) if plane else {}
+                self._closing.restart()
+            tables = self._orders.tables(self._roster, self._closing) if plane else {}
             self._crew.start({name: self._orders.assignment(name, self._controller.members, tables.get(name, {})) for name in domain})
 
     def _ready(self, name: str) -> None:
@@ -251,7 +254,7 @@ class ParallelEngine:
         """See `Engine.at_rest`: workers stand between two turns, learners have trained what they gathered."""
         self._flow.resting = True
         try:
-            if self._crew.children:
+            if self._crew.children or not self._flow.idle:
                 self._come_to_rest()
             yield
         finally:
@@ -280,7 +283,6 @@ class ParallelEngine:
                 raise EngineError(f"the run did not come to rest within {REST_TIMEOUT_S:.0f} s: {', '.join(moving)} still at work")
 
     def take_cut(self, number: int) -> Checkpoint:
-        """See `Engine.take_cut`."""
         worker, planner = self._orders.merged(self._roster, self._paused)
         # Which role and process counted what is of no use to whoever resumes.
         worker["fillers"][0] |= {"produced": self.rows_produced(), "dropped": dict(self._tally.dropped() + self._flow.dropped)}
@@ -338,12 +340,10 @@ class ParallelEngine:
         return self._tally.stage_s()
 
     def processes(self) -> list[ProcessStatus]:
-        """See `Engine.processes`."""
         waiting = {name: len(trainee.batcher.waiting) for name, trainee in self._flow.trainees.items()}
         return [ProcessStatus("main", os.getpid(), ("main",), "running"), *self._tally.statuses(self._crew, waiting)]
 
     def weights_digest(self) -> str:
-        """See `Engine.weights_digest`."""
         states = (trainee.state() for trainee in self._flow.trainees.values())
         return digest_of(
             {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)} for state in states

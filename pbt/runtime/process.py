@@ -1,14 +1,10 @@
-"""What every process of a run executes but the main one: `python -P -m pbt.runtime.process DESCRIPTOR`, started by `pbt.runtime.children`.
+"""What every process of a run executes but the main one, once `pbt.runtime.entry` has settled it.
 
 It builds what its Assignment names, says Ready, and then does two things in turn: hear the main process, work. It ends when it is told to, when the
 main process is gone (end of the stream), and in any case when its parent dies (death signal).
 """
 
-import ctypes
-import os
-import signal
 import socket
-import sys
 import threading
 import traceback
 from pathlib import Path
@@ -20,7 +16,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import PbtError
 from pbt.runtime.assembly import facts_of
-from pbt.runtime.control import FROM_MAIN, LEFT_TO_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
 from pbt.runtime.hosts import Host, LearnerHost, ServerHost, WorkerHost, Workplace
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory
@@ -30,16 +26,10 @@ from pbt.transport.wire import Wire
 
 BEAT_EVERY_S = 0.5
 IDLE_WAIT_S = 0.2
-_PR_SET_PDEATHSIG = 1
 
 
 def main(descriptor: int) -> int:
     """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
-    die_with_parent()
-    for number in LEFT_TO_MAIN:
-        signal.signal(number, signal.SIG_IGN)
-    # They were blocked while it started.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT_TO_MAIN)
     channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN))
     try:
         work(channel)
@@ -109,20 +99,3 @@ def beat(row: Any) -> None:
 
     stopped = threading.Event()
     threading.Thread(target=show, name="beat", daemon=True).start()
-
-
-def die_with_parent() -> None:
-    """Ask the system to kill this process when its parent dies. If that has happened already, the channel is at its end, which is seen next.
-
-    The parent's number would not tell: in a container the main process may well be number 1.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-if __name__ == "__main__":
-    # Not sys.exit: threads of games and libraries must not keep a process that is told to leave.
-    status = main(int(sys.argv[1]))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)

@@ -1,4 +1,4 @@
-"""`pbt.runtime.process` for tests. By variables of the environment:
+"""`pbt.runtime.entry` for tests. By variables of the environment:
 
 ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of its own in that folder; `routing.py` reads them
 ARENA_TEST_FAILING  every update of that member raises
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pbt.runtime import process
+from pbt.runtime.entry import leave, settle
 from pbt.runtime.hosts import HostedLearner, LearnerHost
 from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
 from pbt.transport.messages import ActionRequest, ActionsReady
@@ -80,11 +81,9 @@ def fail(member: str) -> None:
 
 
 if __name__ == "__main__":
+    settle(int(sys.argv[1]))
     if LOGS in os.environ:
         watch()
     if FAILING in os.environ:
         fail(os.environ[FAILING])
-    status = process.main(int(sys.argv[1]))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    leave(process.main(int(sys.argv[1])))

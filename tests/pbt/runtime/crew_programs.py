@@ -11,6 +11,7 @@ from typing import Any
 from pbt.runtime import process
 from pbt.runtime.children import Child, hear
 from pbt.runtime.control import Assignment, Failed, GameError, Go, Pause, Quiet, Ready
+from pbt.runtime.entry import leave, settle
 from pbt.transport.board import Board, Row, board_bytes
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo, make_fifo
@@ -139,6 +140,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "parent":
         Parent(sys.argv[2:]).run()
     else:
+        settle(int(sys.argv[1]))
         process.build = build
-        status = process.main(int(sys.argv[1]))
-        os._exit(status)
+        leave(process.main(int(sys.argv[1])))

@@ -16,6 +16,7 @@ from pbt.envs import registry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import Blueprint, assemble, facts_of, new_planner
+from pbt.runtime.closing import Closing
 from pbt.runtime.control import FROM_MAIN, AddSnapshot, Assignment, Paused, Regenerate, RemoveSnapshots, SetLearning
 from pbt.runtime.cut import split_cut
 from pbt.runtime.orders import Orders
@@ -148,9 +149,11 @@ class Desk:
         self.shared.renew_plane()
         self.orders = Orders(blueprint, self.plans, self.shared, folder)
         self.roster = Roster(MEMBERS, lambda *parts: None)
+        self.closing = Closing(5, ["worker-0", "worker-1"])
+        self.closing.begun = True
 
     def tables(self) -> dict[str, JsonState]:
-        return self.orders.tables(self.roster, False, {"worker-0": 3, "worker-1": 2})
+        return self.orders.tables(self.roster, self.closing)
 
     def paused(self, tables: dict[str, JsonState]) -> dict[str, Paused]:
         """The answer of workers that did nothing but take over their tables."""
