@@ -2,7 +2,8 @@
 
     python -m bench.soak --placement inline --minutes 60 --json soak.json
 
-Memory is the proportional set size (what processes share is counted in parts, so the sum is what the run costs). After the warm-up, per process
+Memory is what the processes themselves hold: heap, stacks and their parts of shared memory. (Proportional set size also counts parts of libraries, so
+it grows when a stranger who shared them ends.) After the warm-up, per process
 and in all: the slope of a least-squares line times the hours, last minus first tenth (medians), and max - min. Run it from the repository's root.
 """
 
@@ -31,10 +32,10 @@ GROWTH_LIMIT_MB = 50.0
 
 
 def sample(run: Run) -> dict[str, tuple[float, int]]:
-    """Process name -> (PSS in MB, open descriptors), and their sums under "all"."""
+    """Process name -> (own memory in MB, open descriptors), and their sums under "all"."""
     names = {process.pid: process.name for process in current(run).processes}
     pids = [pid for pid in processes.of_run(run.mark, run.pid) if processes.alive(pid)]
-    found = {names.get(pid, f"pid {pid}"): (processes.pss_bytes(pid) / MB, processes.descriptors(pid)) for pid in pids}
+    found = {names.get(pid, f"pid {pid}"): (processes.own_bytes(pid) / MB, processes.descriptors(pid)) for pid in pids}
     return {**found, ALL: (sum(memory for memory, _ in found.values()), sum(count for _, count in found.values()))}
 
 

@@ -66,12 +66,23 @@ def survivors(mark: str, main: int | None, limit_s: float) -> list[str]:
 
 
 def pss_bytes(pid: int) -> int:
-    """Proportional set size: what is shared counts in parts. 0 for a process that is gone."""
+    """Proportional set size: what is shared counts in parts, so it moves when strangers load the same libraries. 0 for a process that is gone."""
+    return _memory(pid).get("Pss", 0)
+
+
+def own_bytes(pid: int) -> int:
+    """What the process itself asked for: heap and stacks, and its part of shared memory; without libraries. 0 for a process that is gone."""
+    memory = _memory(pid)
+    return memory.get("Anonymous", 0) + memory.get("Pss_Shmem", 0)
+
+
+def _memory(pid: int) -> dict[str, int]:
+    """Bytes by the kernel's names."""
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
     except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+        return {}
+    return {name.rstrip(":"): int(kilobytes) * 1024 for name, kilobytes, *_ in (line.split() for line in lines)}
 
 
 def descriptors(pid: int) -> int:

@@ -38,7 +38,7 @@ def test_an_orphan_is_found_by_its_mark() -> None:
     try:
         assert processes.marked(mark) == [orphan]
         assert processes.survivors(mark, None, 0.0) == [processes.words(orphan)]
-        assert processes.pss_bytes(orphan) > 0 and processes.descriptors(orphan) > 0
+        assert 0 < processes.own_bytes(orphan) <= processes.pss_bytes(orphan) and processes.descriptors(orphan) > 0
     finally:
         os.kill(orphan, 9)
     assert processes.survivors(mark, None, 30.0) == []

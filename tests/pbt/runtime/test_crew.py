@@ -144,6 +144,22 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     one.crew.close()
 
 
+def test_a_run_that_was_stopped_as_a_whole_goes_on(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by Ctrl-Z and fg: the main process does not look for a while either, and takes nobody for dead when it does."""
+    one = staff("on_channel")
+    one.crew.send("on_channel", Go())
+    one.crew.troubles()
+    os.kill(one.pids["on_channel"], signal.SIGSTOP)
+    stopped_s = time.monotonic()
+    real = time.monotonic
+    monkeypatch.setattr(crew.time, "monotonic", lambda: real() + 60.0)
+    assert one.crew.troubles() == {}, "a minute later"
+    os.kill(one.pids["on_channel"], signal.SIGCONT)
+    monkeypatch.setattr(crew.time, "monotonic", real)
+    one.until(lambda: real() - stopped_s > SILENT_AFTER_S / 2)
+    assert one.crew.troubles() == {}
+
+
 def heard(parent: "subprocess.Popen[str]") -> list[str]:
     assert parent.stdout is not None
     return parent.stdout.readline().split()
