@@ -39,6 +39,7 @@ from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, EnvNameError, PbtError, PlayerError
 from pbt.records import Event
 from pbt.runtime.build import build_engine
+from pbt.runtime.devices import check_devices
 from pbt.runtime.engine import Engine
 from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
@@ -268,6 +269,7 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
         raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
     try:
         check_against_game(config, game, source)
+        check_devices(config, source)
     finally:
         game.close()
     return spec

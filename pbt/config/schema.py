@@ -175,7 +175,7 @@ class RuntimeConfig(Section):
 
     placement   "serial": one process, reproducible bit for bit; "inline": workers that act and learn themselves; "central": workers, policy
                 servers and learners apart. "auto": central where there is a CUDA device, else inline
-    workers     processes that play games; "auto": one per usable core (affinity and cgroup quota)
+    workers     processes that play games; "auto": one per usable core (affinity and cgroup quota), in "central" one less
     servers     (central) processes that act;  learners: (central) processes that train, 0: the servers' processes do
     groups      (central) sets of tables per worker: while one waits for its actions the next is stepped
     inference_device, learner_device  "auto" (CUDA where there is one, else the CPU), "cpu", "cuda:N"

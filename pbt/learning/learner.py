@@ -26,6 +26,7 @@ from pbt.seeding import Key, generator
 from pbt.transport.staging import to_host
 
 MAX_SKIPS_IN_A_ROW = 10
+LOWER = "lower learning.learning_rate, or look for nan in the game's observations and rewards"
 _MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
 
 
@@ -92,7 +93,7 @@ class Learner:
     def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
         """Train on one batch (this shard's part of it). Returns the statistics of the whole batch, the same on every shard but for `lag_max`.
 
-        Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient.
+        Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a weight is not finite any more.
         """
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
@@ -107,6 +108,10 @@ class Learner:
                 norms.append(norm)
                 sums = sums + step_sums
         self.version += bool(norms)
+        if not self._adam.is_finite():
+            raise EngineError(
+                f"learner of {self.member}: the weights left the range of numbers at version {self.version} ({self._values()}); {LOWER}"
+            )
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
         self._observe(batch, reducer)
@@ -193,9 +198,11 @@ class Learner:
         return norm
 
     def _diverged(self) -> str:
-        values = ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
-        found = f"{self._skips_in_a_row} updates in a row without a finite gradient at version {self.version} ({values})"
-        return f"learner of {self.member}: {found}; lower learning.learning_rate, or look for nan in the game's observations and rewards"
+        found = f"{self._skips_in_a_row} updates in a row without a finite gradient at version {self.version} ({self._values()})"
+        return f"learner of {self.member}: {found}; {LOWER}"
+
+    def _values(self) -> str:
+        return ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
 
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
         """Let the observation statistics see the batch. After the last step, since they are part of the policy that the ratios compare."""

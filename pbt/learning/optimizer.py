@@ -40,6 +40,10 @@ class FlatAdam:
             lr=learning_rate, beta1=beta1, beta2=self._beta2, eps=self._eps, weight_decay=0.0,
         )  # fmt: skip
 
+    def is_finite(self) -> bool:
+        """Every weight is a number."""
+        return bool(torch.isfinite(self._flat).all())
+
     def tensors(self) -> dict[str, Tensor]:
         """The moments and the step count; the next step changes them."""
         return {"step": self._steps, "exp_avg": self._exp_avg, "exp_avg_sq": self._exp_avg_sq}

@@ -26,6 +26,7 @@ from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.records import PlayerRef
+from pbt.runtime.devices import choose_device
 from pbt.sampling.frozen import FrozenPool, LoadPolicy, LocalHost
 from pbt.sampling.matchmaking import MemberEntry
 from pbt.sampling.planner import Entrant, GameFacts, TrainingPlanner
@@ -258,7 +259,7 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
         Slab(layout, slots_needed(tables * blueprint.seats_per_role[role], blueprint.role_members(role), blueprint.batch_slots))
         for role, layout in enumerate(layouts)
     )
-    server = PolicyServer(slabs, blueprint.policy_slots)
+    server = PolicyServer(slabs, blueprint.policy_slots, choose_device(config.runtime.inference_device, "runtime.inference_device"))
     frozen = FrozenPool(LocalHost(server, policy_loader(spec, layouts, config, store)), len(members), blueprint.frozen_slots)
     trainees = [_trainee(blueprint, member, slabs[member.role]) for member in members]
     for member, trainee in zip(members, trainees, strict=True):
@@ -272,6 +273,6 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
 
 
 def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> Trainee:
-    learner = new_learner(blueprint, member)
+    learner = new_learner(blueprint, member, choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"))
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
     return Trainee(member.name, member.role, learner, batcher, PublishedWeights(acting_weights(learner.model)))

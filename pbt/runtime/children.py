@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import psutil
+
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Stop
 from pbt.runtime.entry import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
@@ -92,6 +94,13 @@ class Child:
             self.process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             return
+
+    def is_stopped(self) -> bool:
+        """By a signal, not by its own end."""
+        try:
+            return bool(psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
+        except psutil.NoSuchProcess:
+            return False
 
     def close(self) -> None:
         self.channel.close()

@@ -17,9 +17,7 @@ class Assignment(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """Everything is built; nothing happens before Go. voided: open games of a checkpoint that could not be replayed."""
-
-    voided: int
+    """Everything is built; nothing happens before Go."""
 
 
 class Go(NamedTuple):
@@ -27,15 +25,21 @@ class Go(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Come to rest between two turns, send everything that happened, then Paused. Learners finish what they were told and need no such message."""
+    """Come to rest between two turns, send everything that happened, then Paused. Learners finish what they were told and need no such message.
+
+    rest: the running number of this attempt, which Paused repeats
+    """
+
+    rest: int
 
 
 class Paused(NamedTuple):
     """state: of the worker's groups (`pbt.sampling.saving`) and its planner.
 
-    needed  snapshots its tables may still seat;  standing: valid rows in its slots
+    rest: what Pause said;  needed: snapshots its tables may still seat;  standing: valid rows in its slots
     """
 
+    rest: int
     state: JsonState
     needed: tuple[str, ...]
     standing: int
@@ -52,11 +56,15 @@ class Stop(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A process ends by an exception of its own. kind: name of the error class; text: what went wrong; trace: the traceback."""
+    """A process ends by an exception of its own.
+
+    kind: name of the error class; text: what went wrong; trace: the traceback; engine: an EngineError, of processes with each other
+    """
 
     kind: str
     text: str
     trace: str
+    engine: bool
 
 
 # --- workers ---------------------------------------------------------------------------------------------------------------------------------
@@ -118,7 +126,7 @@ class GameError(NamedTuple):
 
 
 class Gather(NamedTuple):
-    """Copy these slots of the member's role into its next batch. parts: number of shards, of which this process gathers its own slots only."""
+    """Copy these slots of the member's role into its next batch, or into this process's shard of it."""
 
     member: str
     slots: tuple[int, ...]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pbt.runtime.children import START_TIMEOUT_S, Child, hear, stop_all
 from pbt.runtime.placements import ProcessPlan
-from pbt.transport.board import Board
+from pbt.transport.board import PHASES, Board
 from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
@@ -81,15 +81,17 @@ class Crew:
     def _trouble(self, child: Child) -> str:
         if child.gone or child.process.poll() is not None:
             return child.epitaph()
-        now, row, phase = time.monotonic(), self._rows[child.name].read(), self._rows[child.name].phase
-        if not child.ready and phase != "game":
-            late = now - max(child.started_s, self._woke_s) > START_TIMEOUT_S
-            return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?" if late else ""
-        silent = now - max(row["beat_s"], child.started_s, self._woke_s)
-        if child.ready and silent > self._silent_after_s:
+        now, row = time.monotonic(), self._rows[child.name].read()
+        phase = PHASES[int(row["phase"])]
+        if not child.ready and now - max(child.started_s, self._woke_s) > START_TIMEOUT_S:
+            return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?"
+        silent, since = now - max(row["beat_s"], child.started_s, self._woke_s), now - max(row["phase_since_s"], self._woke_s)
+        limit_s = self._phase_limits_s.get(phase, since)
+        # A game's own code may keep everything else of its process from running, the sign of life included; while it loads there is none either.
+        patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
+        if silent > patience_s and (row["beat_s"] or child.is_stopped()):
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
-        since = now - max(row["phase_since_s"], self._woke_s)
-        if since > self._phase_limits_s.get(phase, since):
+        if row["beat_s"] and since > limit_s:
             where = f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)" if phase == "game" else ""
             return f"{child.name} (pid {child.pid}) has been {phase} for {since:.1f} s{where}"
         return ""

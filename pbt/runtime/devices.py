@@ -2,8 +2,21 @@
 
 import torch
 
+from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 from pbt.transport.staging import CPU
+
+
+def check_devices(config: RunConfig, source: str) -> None:
+    """Raises: ConfigError for every device of the configuration that this machine does not have."""
+    problems: list[str] = []
+    for name in ("inference_device", "learner_device"):
+        try:
+            choose_device(getattr(config.runtime, name), f"runtime.{name}")
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(source, problems)
 
 
 def choose_device(word: str, setting: str = "runtime") -> torch.device:

@@ -22,7 +22,8 @@ def settle(descriptor: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     for number in LEFT_TO_MAIN:
-        signal.signal(number, signal.SIG_IGN)
+        # Not SIG_IGN: what a game starts would inherit that, and could no longer be ended by its game.
+        signal.signal(number, lambda *_: None)
     # They were blocked while it started.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT_TO_MAIN)
     if _at_end(descriptor):

@@ -1,47 +1,28 @@
-"""What a process can host: tables (WorkerHost), policies (ServerHost), learners (LearnerHost), in any mixture, each in its turn."""
+"""What a process can host, in any mixture, each in its turn: tables (WorkerHost), policies (ServerHost), learners (`learner_host.py`)."""
 
-import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import torch
-
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
-from pbt.hyperparams import Hyperparams
-from pbt.learning.gathering import BatchGatherer
-from pbt.learning.learner import Learner
-from pbt.learning.reducer import Reducer, SingleReducer
-from pbt.learning.shared_reducer import SharedReducer
 from pbt.population.ports import SnapshotStore
-from pbt.runtime.assembly import Blueprint, MemberPlace, acting_model, game_maker, new_learner, new_planner, policy_loader
+from pbt.runtime.assembly import Blueprint, MemberPlace, acting_model, game_maker, new_planner, policy_loader
 from pbt.runtime.control import (
     AddSnapshot,
     CloseWith,
-    Copied,
-    Copy,
-    Discard,
     GameError,
-    Gather,
-    Gathered,
     Go,
     Hold,
-    MemberError,
     Pause,
     Paused,
     Permits,
     Quiet,
     Regenerate,
     RemoveSnapshots,
-    SetHyperparams,
     SetLearning,
-    Train,
-    Updated,
 )  # fmt: skip
 from pbt.runtime.devices import choose_device
-from pbt.runtime.placements import ProcessPlan, Shard
+from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory, read_share
 from pbt.sampling.frozen import FrozenPool
 from pbt.sampling.inference import Inference, LocalInference
@@ -54,7 +35,6 @@ from pbt.sampling.saving import load_worker, save_worker
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo
 from pbt.transport.messages import JsonState
-from pbt.transport.weights import PublishedWeights
 
 # How long a host may wait for others at a time; meanwhile the main process is not heard.
 PATIENCE_S = 0.05
@@ -78,9 +58,7 @@ class Workplace:
 
 
 class Host(Protocol):
-    """voided: open games that could not be taken over from a checkpoint."""
-
-    voided: int
+    """One part of a process."""
 
     def hear(self, message: Any) -> None:
         """A message of the main process; those for other hosts are passed over."""
@@ -112,7 +90,8 @@ class WorkerHost:
         ]  # fmt: skip
         self._row.enter("starting")
         states = [(worker, group["state"]) for worker, group in zip(self._groups, orders["groups"], strict=True) if group["state"] is not None]
-        self.voided = sum(load_worker(worker, state, self._planner, replayable=blueprint.spec.replayable) for worker, state in states)
+        for worker, state in states:
+            load_worker(worker, state, self._planner, replayable=blueprint.spec.replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
         self._closing, self._paused = bool(orders["closing"]), False
 
@@ -136,7 +115,7 @@ class WorkerHost:
                 self._planner.close_with(message.games)
                 self._closing = True
             case Pause():
-                self._pause()
+                self._pause(message.rest)
             case Go():
                 self._paused = False
 
@@ -159,7 +138,7 @@ class WorkerHost:
         if messages:
             self._channel.send_many(messages)
 
-    def _pause(self) -> None:
+    def _pause(self, rest: int) -> None:
         """Come to rest and say how everything stands. Raises: EngineError when answers do not come."""
         self._report(self._sampler.drain(DRAIN_TIMEOUT_S))
         if not self._sampler.at_rest():
@@ -170,7 +149,7 @@ class WorkerHost:
         state = {"groups": [save_worker(group) for group in self._groups], "planner": self._planner.state()}
         self._paused = True
         standing = sum(group.rows_standing() for group in self._groups)
-        self._channel.send(Paused(state, tuple(sorted(self._planner.needed())), standing))
+        self._channel.send(Paused(rest, state, tuple(sorted(self._planner.needed())), standing))
 
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(GameError(where, text))
@@ -206,8 +185,6 @@ def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
 class ServerHost:
     """Policies for the tables of other processes."""
 
-    voided = 0
-
     def __init__(self, place: Workplace) -> None:
         blueprint, config = place.blueprint, place.config
         memory = place.orders["memory"]
@@ -231,109 +208,3 @@ class ServerHost:
     def work(self) -> bool:
         self._service.step(self._patience_s)
         return True
-
-
-@dataclass
-class HostedLearner:
-    """A learner, or one shard of it, and where it publishes; shard 0 alone does."""
-
-    shard: Shard
-    role: int
-    learner: Learner
-    published: PublishedWeights
-    reducer: Reducer
-
-    def publish(self) -> None:
-        if self.shard.index == 0:
-            self.published.publish(self.learner.state(), self.learner.version)
-
-
-class LearnerHost:
-    """Learners, one update at a time, in the order in which they were told to train."""
-
-    voided = 0
-
-    def __init__(self, place: Workplace) -> None:
-        self._place, self._channel, self._row = place, place.channel, place.memory.row
-        device = choose_device(place.config.runtime.learner_device, "runtime.learner_device")
-        members = {member.name: member for member in place.blueprint.members}
-        self._policies = {member.name: member.policy for member in place.blueprint.members}
-        self._learners = {shard.member: self._hosted(shard, members[shard.member], device) for shard in place.plan.trains}
-        # A worker's own core would only be shared with such a thread.
-        background = not place.plan.groups
-        self._gatherer = BatchGatherer(place.memory.slabs, device, background=background, on_gathered=self._gathered)
-        self._to_train: deque[str] = deque()
-
-    def _hosted(self, shard: Shard, member: MemberPlace, device: torch.device) -> HostedLearner:
-        """The learner as it published itself last, with the hyperparameters in force."""
-        learner = new_learner(self._place.blueprint, member, device)
-        published = self._place.memory.published(member)
-        learner.load_state(published.read())
-        learner.set_hyperparams(Hyperparams.from_flat(self._place.orders["hyperparams"][member.name]))
-        reducer: Reducer = SingleReducer()
-        if shard.shards > 1:
-            region = self._place.memory.regions[f"reducer-{shard.member}"]
-            parameters = sum(parameter.numel() for parameter in learner.model.parameters())
-            timeout_s = self._place.config.learning.timeout_s
-            reducer = SharedReducer(region, shard.index, shard.shards, parameters, timeout_s=timeout_s, while_waiting=self._row.beat)
-        return HostedLearner(shard, member.role, learner, published, reducer)
-
-    def hear(self, message: Any) -> None:
-        match message:
-            case Gather():
-                self._gather(message.member, message.slots)
-            case Train():
-                self._to_train.append(message.member)
-            case Discard():
-                self._to_train = deque(member for member in self._to_train if member != message.member)
-                self._gatherer.discard(message.member)
-            case Copy():
-                self._copy(self._learners[message.member], message.snapshot_id)
-            case SetHyperparams():
-                self._learners[message.member].learner.set_hyperparams(Hyperparams.from_flat(message.values))
-
-    def work(self) -> bool:
-        """One update, if one is due. What raises is told; the learner goes back to what it published last."""
-        if not self._to_train:
-            return False
-        name = self._to_train.popleft()
-        hosted = self._learners[name]
-        try:
-            self._timed(lambda: self._update(name, hosted))
-        except Exception as error:  # a member's trouble is not the others'
-            if hosted.shard.shards > 1:
-                # The other shards wait in the middle of a sum: all start again.
-                raise
-            hosted.learner.load_state(hosted.published.read())
-            self._channel.send(MemberError(name, f"{type(error).__name__}: {error}"))
-        return True
-
-    def _gather(self, name: str, slots: tuple[int, ...]) -> None:
-        """Raises: EngineError when a row was acted by another policy; no learner ever sees one."""
-        self._row.enter("gathering")
-        role, policy = self._learners[name].role, self._policies[name]
-        column = self._place.memory.slabs[role].column
-        strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
-        if strangers.any():
-            raise EngineError(f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies")
-        self._gatherer.gather(name, role, slots)
-
-    def _update(self, name: str, hosted: HostedLearner) -> None:
-        self._row.enter("learning")
-        stats = hosted.learner.update(self._gatherer.take(name), hosted.reducer)
-        hosted.publish()
-        self._row.add("frames", stats.frames)
-        self._channel.send(Updated(name, stats))
-
-    def _copy(self, hosted: HostedLearner, snapshot_id: str) -> None:
-        hosted.learner.copy_from(self._place.store.load(snapshot_id))
-        hosted.publish()
-        self._channel.send(Copied(hosted.shard.member))
-
-    def _gathered(self, member: str) -> None:
-        self._channel.send(Gathered(member))
-
-    def _timed(self, act: Callable[[], None]) -> None:
-        started = time.monotonic()
-        act()
-        self._row.add("learn_s", time.monotonic() - started)

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import torch
+
 from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
-from pbt.errors import EngineError, EnvError, PbtError
+from pbt.errors import EngineError, PbtError
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
@@ -38,6 +40,7 @@ from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, spl
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.orders import Orders
 from pbt.runtime.placements import process_plans
+from pbt.runtime.repetition import Repetition
 from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory
@@ -48,7 +51,6 @@ from pbt.transport.messages import GameEnd, RolloutPermit, SlotFull
 
 POLL_S = 0.05
 REST_TIMEOUT_S = 60.0
-EQUAL_ERRORS = 2
 
 
 class ParallelEngine:
@@ -56,6 +58,7 @@ class ParallelEngine:
 
     def __init__(self, config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> None:
         """config: resolved (`placements.resolve`). Nothing is started before `run`."""
+        torch.set_num_threads(config.runtime.torch_threads)
         self.config = config
         self._sink, self._control, self._backlog = sink, control, Backlog(sink)
         self._blueprint = blueprint = facts_of(config, spec)
@@ -73,11 +76,13 @@ class ParallelEngine:
         # When each domain that does not run is to be started.
         self._due: dict[Domain, float] = dict.fromkeys(self._crew.domains, 0.0)
         self._permits: dict[str, list[RolloutPermit]] = {}
+        # Answers to the newest attempt to come to rest, which has this number.
         self._paused: dict[str, Paused] = {}
+        self._rests = 0
         self._closing = Closing(config.evaluation.final_games * len(blueprint.members), self._crew.workers())
         self._holding = False
         self._ended: PbtError | None = None
-        self._errors: Counter[str] = Counter()
+        self._repetition = Repetition()
         self.games: Counter[GameKind] = Counter()
 
     @property
@@ -141,24 +146,17 @@ class ParallelEngine:
             case Copied():
                 self._flow.copied(message.member)
             case GameError():
-                if self._again(message.place):
-                    raise EnvError(message.text)
+                self._repetition.game_raised(message)
             case MemberError():
                 self._flow.member_error(message.member, message.text)
             case Failed():
-                # Of a process of its own, the same twice: nothing that another start would mend.
-                if self._again(message.text) and message.kind != "EngineError":
-                    raise EngineError(f"{name} failed twice: {message.kind}: {message.text}\n{message.trace}".rstrip())
-            case Paused():
+                self._repetition.process_failed(message)
+            case Paused() if message.rest == self._rests:
                 self._paused[name] = message
             case Quiet():
                 self._closing.quiet(name)
             case Ready():
                 self._ready(name)
-
-    def _again(self, error: str) -> bool:
-        self._errors[error] += 1
-        return self._errors[error] >= EQUAL_ERRORS
 
     # --- slots and pace --------------------------------------------------------------------------------------------------------------------
 
@@ -218,12 +216,13 @@ class ParallelEngine:
         for name, message in self._crew.bury(domain):
             self._route(name, message)
         self._flow.hosts_died(set(domain))
+        self._repetition.domain_died()
         plane = self._crew.is_plane(domain)
         self._tally.bury(domain)
         if plane:
             self._lose_slots()
         # What the other learners do says nothing about one that never trains.
-        delay_s = self._policies[domain].died(self._flow.updates if plane else self._flow.frames_at(domain))
+        delay_s = self._policies[domain].died(self._flow.updates + self._roster.closing_played if plane else self._flow.frames_at(domain))
         if delay_s is not None:
             lost = f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void" if plane else ""
             self._sink.event(Event("restart", None, max(self.clocks().values()), f"{reason}; starting again: {', '.join(domain)}{lost}"))
@@ -253,15 +252,17 @@ class ParallelEngine:
     def at_rest(self) -> Iterator[None]:
         """See `Engine.at_rest`: workers stand between two turns, learners have trained what they gathered."""
         self._flow.resting = True
+        self._rests += 1
         try:
             if self._crew.children or not self._flow.idle:
                 self._come_to_rest()
             yield
         finally:
             self._flow.resting = False
-            for name in self._paused:
-                self._crew.send(name, Go())
             self._paused.clear()
+            # Also to those that had not answered yet: they will answer, and go on.
+            if self._crew.children and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
+                self._crew.tell_workers(Go())
 
     def _come_to_rest(self) -> None:
         """Learners first: what follows from their last updates is part of the workers' states.
@@ -276,7 +277,7 @@ class ParallelEngine:
                 for name in self._crew.workers():
                     if (pid := self._crew.children[name].pid) not in told:
                         told.add(pid)
-                        self._crew.send(name, Pause())
+                        self._crew.send(name, Pause(self._rests))
             self._turn()
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
@@ -297,7 +298,7 @@ class ParallelEngine:
         state = checkpoint.state
         split = split_cut(checkpoint, self._shared.slabs, self._shared.shares)
         self._tally.produced_before, self._tally.dropped_before = self._orders.resume(split.workers)
-        self._roster.load(state["planner"])
+        self._roster.load(state["planner"], [table is not None for table in state["worker"]["tables"]])
         self._shared.counts[:] = state["planner"]["counts"]
         for name, trainee in self._flow.trainees.items():
             trainee.batcher.load(split.batchers[name])

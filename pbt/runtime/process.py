@@ -6,6 +6,7 @@ main process is gone (end of the stream), and in any case when its parent dies (
 
 import socket
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import torch
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.errors import PbtError
+from pbt.errors import EngineError, PbtError
 from pbt.runtime.assembly import facts_of
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
-from pbt.runtime.hosts import Host, LearnerHost, ServerHost, WorkerHost, Workplace
+from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
+from pbt.runtime.learner_host import LearnerHost
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory
 from pbt.snapshots import FileSnapshotStore
@@ -37,7 +39,7 @@ def main(descriptor: int) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
         try:
-            channel.send(Failed(type(error).__name__, str(error), traceback.format_exc()))
+            channel.send(Failed(type(error).__name__, str(error), traceback.format_exc(), isinstance(error, EngineError)))
         except PbtError:
             return 1
         return 1
@@ -53,8 +55,7 @@ def work(channel: Channel) -> None:
     assignment = later.pop(0)
     assert isinstance(assignment, Assignment), "the first thing the main process sends"
     hosts, row = build(assignment, channel)
-    beat(row)
-    channel.send(Ready(sum(host.voided for host in hosts)))
+    channel.send(Ready())
     going = False
     while True:
         for message in [*later, *channel.receive()]:
@@ -66,8 +67,11 @@ def work(channel: Channel) -> None:
         later = []
         worked = [host.work() for host in hosts] if going else []
         if not any(worked):
-            row.enter("waiting")
+            if row.phase != "paused":
+                row.enter("waiting")
+            began_s = time.monotonic()
             channel.wait(IDLE_WAIT_S)
+            row.add("wait_s", time.monotonic() - began_s)
 
 
 def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
@@ -78,6 +82,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True))
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
+    beat(memory.row)
     place = Workplace(plan, blueprint, memory, FileSnapshotStore(Path(orders["snapshots"])), channel, orders)
     hosts: list[Host] = []
     if plan.groups:

@@ -73,12 +73,11 @@ class Roster:
             "entrants": {name: [self._generations[name], self._learning[name]] for name in self._policies},
         }
 
-    def load(self, state: JsonState) -> None:
-        """Take over a planner's state; nobody is told, since workers start later."""
+    def load(self, state: JsonState, open_games: Sequence[bool]) -> None:
+        """Take over a planner's state; nobody is told, since workers start later. open_games: by table, whether its newest game is not over."""
         self._evaluated = Counter(state["evaluated"])
         self.closing_played = state["closing_played"]
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
-        # Games that are open are taken over by workers, or reported as void.
-        self._over = {table: count - 1 for table, count in enumerate(state["counts"])}
+        self._over = {table: begun - 1 - is_open for table, (begun, is_open) in enumerate(zip(state["counts"], open_games, strict=True))}
         for name, (generation, learning) in state["entrants"].items():
             self._generations[name], self._learning[name] = generation, learning

@@ -102,7 +102,7 @@ class SerialEngine:
         while (taken := trainee.batcher.take()) is not None:
             batch = gather(population.slabs[trainee.role], np.array([full.slot for full in taken]))
             self._permit(trainee.batcher.permits(taken))
-            stats = trainee.learner.update(batch)
+            stats = trainee.learner.update(batch.to(trainee.learner.device))
             self.rows_trained += stats.rows
             trainee.publish()
             directive = population.controller.on_update(trainee.name, stats)

@@ -69,7 +69,7 @@ class Tally:
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
         """Rows per second of what the process is there for."""
-        done = counted["produced" if plan.groups else "frames" if plan.serves is None else "rows_served"]
+        done = counted["produced" if plan.groups else "trained" if plan.serves is None else "rows_served"]
         then, before, rate = self._measured.get(plan.name, (now, done, 0.0))
         if now - then >= RATE_OVER_S:
             then, before, rate = now, done, (done - before) / (now - then)

@@ -199,7 +199,8 @@ class TrainingFlow:
 
     def _gather(self, trainee: Trainee) -> None:
         if self._config.learning.max_lag is not None:
-            self._permit(trainee.batcher.drop_stale(trainee.version, self._config.learning.max_lag))
+            # By the time it is trained, the batches in front of it will have been.
+            self._permit(trainee.batcher.drop_stale(trainee.version + len(trainee.batches), self._config.learning.max_lag))
         fulls = trainee.batcher.take()
         if fulls is None:
             return

@@ -199,7 +199,10 @@ class TrainingPlanner:
     def reseat(self, plan: GamePlan) -> GamePlan:
         """A stored plan, its frozen players resident again (their slots may differ)."""
         players = tuple(seat.player for seat in plan.seats)
-        frozen = iter(self._frozen.acquire(self._frozen_seats(players)) or ())
+        acquired = self._frozen.acquire(self._frozen_seats(players))
+        if acquired is None:
+            raise EngineError("the checkpoint's open games seat more frozen players than one worker has places for; resume with more workers")
+        frozen = iter(acquired)
         seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
         return plan._replace(seats=seats)
 

@@ -11,7 +11,7 @@ PHASES = ("starting", "waiting", "simulating", "inferring", "learning", "gatheri
 COLUMNS = (
     "beat_s", "phase", "phase_since_s", "detail",
     "simulate_s", "infer_s", "wait_s", "learn_s", "gather_s",
-    "produced", "dropped_voided", "dropped_generation", "rows_served", "forwards", "requests", "frames", "queue",
+    "produced", "dropped_voided", "dropped_generation", "rows_served", "forwards", "requests", "trained", "queue",
 )  # fmt: skip
 
 _COLUMN = {name: index for index, name in enumerate(COLUMNS)}
@@ -32,7 +32,7 @@ class Row:
     beat_s, phase_since_s  time.monotonic(), which all processes of a machine share; 0 = never
     phase                  what the process does now; detail: the table whose game runs in phase "game", else -1
     *_s                    seconds spent so far, by stage
-    the others             counters: rows produced and dropped by reason, rows served, forward passes, requests, frames trained
+    the others             counters: rows produced and dropped by reason, rows served, forward passes, requests, rows trained
     queue                  rows that wait now
     """
 

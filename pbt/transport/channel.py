@@ -89,7 +89,7 @@ class Channel:
                 self._outbox += frames
                 self._drain()
             if self._blocking:
-                self._drain_until(time.monotonic() + self._deadline_s)
+                self._drain_all()
 
     def flush(self) -> bool:
         """Send what can be sent without waiting. True: nothing is pending (or the peer is gone, and nothing ever will be)."""
@@ -109,10 +109,14 @@ class Channel:
             self._unsendable = "the process at the other end is gone"
             self._outbox.clear()
 
-    def _drain_until(self, deadline_s: float) -> None:
+    def _drain_all(self) -> None:
+        """Wait until the system has taken everything; the deadline begins anew with every bit it takes."""
         poll = select.poll()
         poll.register(self._socket, select.POLLOUT)
+        left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
         while self._outbox and self._unsendable is None:
+            if len(self._outbox) < left:
+                left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
                 # A part of a frame may be under way, so nothing can follow it.

@@ -48,6 +48,10 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "half a list": (GAME + "[pbt]\nshaping_bounds = [1.0]\n", ("pbt.shaping_bounds[1]: missing; must be a number greater than 0",)),
     "no TOML": ("[env]\nname = connect_four\n", ("line 2, column 8: not TOML: found 'name = connect_four'",)),
     "cut short": (GAME + "[model]\nhidden = [64,", ("end of file",)),
+    "a device this machine has not": (
+        GAME + '[runtime]\nplacement = "serial"\nlearner_device = "cuda:63"\n',
+        ('runtime.learner_device = "cuda:63": this machine has ', 'use "auto" or "cpu"'),
+    ),
     "placement that is not there": (
         GAME + '[runtime]\nplacement = "parallel"\n',
         ('runtime.placement = "parallel": must be one of "auto", "serial", "inline", "central"; the default is "auto"',),

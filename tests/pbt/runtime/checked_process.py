@@ -13,7 +13,7 @@ import numpy as np
 
 from pbt.runtime import process
 from pbt.runtime.entry import leave, settle
-from pbt.runtime.hosts import HostedLearner, LearnerHost
+from pbt.runtime.learner_host import HostedLearner, LearnerHost
 from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
 from pbt.transport.messages import ActionRequest, ActionsReady
 

@@ -29,8 +29,6 @@ def assignment(what: str, **facts: Any) -> JsonState:
 class MadeUpHost:
     """Answers Pause with Quiet; when it works it does what its name says."""
 
-    voided = 0
-
     def __init__(self, orders: JsonState, channel: Channel, row: Row) -> None:
         self._orders, self._channel, self._row = orders, channel, row
 
@@ -122,10 +120,10 @@ class Parent:
         say("ready")
         sys.stdin.readline()
         for child in self.children:
-            child.send(Pause())
+            child.send(Pause(1))
         self.expect(Quiet, self.children)
         for child in self.children:
-            child.send(Go(), Pause())
+            child.send(Go(), Pause(2))
         # What cannot hear any more says so by its silence; those that can are at work when they have answered.
         self.expect(Quiet, self.children)
         say("working")

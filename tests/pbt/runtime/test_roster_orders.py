@@ -118,7 +118,7 @@ def test_a_new_worker_knows_what_the_old_ones_were_told(blueprint: Blueprint, st
     assert old.state() == late.state() == roster.state(np.zeros(TABLES, np.int64))
     assert roster.snapshot_ids() == known and roster.learning == old.learning
     again = Roster(MEMBERS, lambda *parts: messages.extend(parts))
-    again.load(roster.state([0] * TABLES))
+    again.load(roster.state([0] * TABLES), [False] * TABLES)
     assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, "nobody is told what he is given anyway"
 
 
@@ -159,7 +159,7 @@ class Desk:
         """The answer of workers that did nothing but take over their tables."""
         empty = iter(self.shared.empty_workers())
         groups = {name: [group["state"] or next(empty) for group in own["groups"]] for name, own in tables.items()}
-        return {name: Paused({"groups": groups[name], "planner": own["planner"]}, (), 0) for name, own in reversed(tables.items())}
+        return {name: Paused(1, {"groups": groups[name], "planner": own["planner"]}, (), 0) for name, own in reversed(tables.items())}
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     state = checkpoint.state
     before = state["worker"]
     split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
-    desk.roster.load(state["planner"])
+    desk.roster.load(state["planner"], [False] * TABLES)
     desk.shared.counts[:] = state["planner"]["counts"]
     assert desk.orders.resume(split.workers) == (engine.rows_produced(), Counter(before["fillers"][0]["dropped"]))
 

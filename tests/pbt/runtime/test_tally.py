@@ -17,7 +17,7 @@ from pbt.transport.board import Board
 
 PLANS = (ProcessPlan("worker-0", (0,)), ProcessPlan("server-0", serves=0), ProcessPlan("learner-0", trains=(Shard("m0"), Shard("m1"))))
 NAMES = [plan.name for plan in PLANS]
-COUNTED = ("produced", "dropped_voided", "dropped_generation", "rows_served", "frames", "simulate_s", "infer_s", "wait_s", "gather_s", "learn_s")
+COUNTED = ("produced", "dropped_voided", "dropped_generation", "rows_served", "trained", "simulate_s", "infer_s", "wait_s", "gather_s", "learn_s")
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from((*COUNTED, "death")), st.integers(0, 9)), max_size=60))
@@ -83,7 +83,7 @@ def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     board.row(0).add("produced", 300)
     board.row(1).add("rows_served", 80)
     board.row(1).set("queue", 6)
-    board.row(2).add("frames", 50)
+    board.row(2).add("trained", 50)
     board.row(2).add("learn_s", 1.5)
     now_s[0] += 0.5
     assert statuses()["worker-0"].rate == 0.0, "too short a time for a speed"

@@ -153,7 +153,7 @@ def stay_in_a_game(fd: int, size: int, processes: int, process: int) -> None:
     from pbt.transport.memory import Region
 
     row = Board(processes, Region.attach(fd, size)).row(process)
-    row.add("frames", 12)
+    row.add("trained", 12)
     row.add("simulate_s", 0.5)
     row.add("simulate_s", 0.25)
     row.enter("game", 5)

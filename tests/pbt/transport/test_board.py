@@ -49,7 +49,7 @@ def test_the_main_process_sees_where_another_one_hangs_and_what_it_had_done() ->
         assert heard(process) == "ready"
         row = board.row(2)
         first = row.read()
-        assert (row.phase, first["detail"], first["frames"], first["simulate_s"]) == ("game", 5, 12, 0.75)
+        assert (row.phase, first["detail"], first["trained"], first["simulate_s"]) == ("game", 5, 12, 0.75)
         assert row.read() == first
         tell(process)
         seen, times = set(), []
@@ -64,7 +64,7 @@ def test_the_main_process_sees_where_another_one_hangs_and_what_it_had_done() ->
         process.wait()
     last = row.read()
     assert row.read() == last
-    assert last["frames"] == 12
+    assert last["trained"] == 12
     assert set(board.row(0).read().values()) == set(board.row(1).read().values()) == {0.0}
 
 

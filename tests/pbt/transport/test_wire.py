@@ -24,8 +24,8 @@ STATS = UpdateStats(1, 2, 3, 0.1, 0.2, math.inf, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 4
 
 # One example of everything that travels, with every field different from its default.
 EXAMPLES: tuple[Any, ...] = (
-    control.Assignment("worker 0", STATE), control.Ready(2), control.Go(), control.Pause(), control.Paused(STATE, ("ab", "cd"), 9),
-    control.Hold(True), control.Stop(), control.Failed("EngineError", "text", "trace"),
+    control.Assignment("worker 0", STATE), control.Ready(), control.Go(), control.Pause(3), control.Paused(3, STATE, ("ab", "cd"), 9),
+    control.Hold(True), control.Stop(), control.Failed("EngineError", "text", "trace", True),
     control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))), control.Regenerate("m0", 1, 2), control.SetLearning("m0", True),
     control.AddSnapshot("ab", "m0", "player"), control.RemoveSnapshots(("ab",)), control.CloseWith(3), control.Quiet(),
     control.GameError("place", "text"), control.Gather("m0", (1, 2, 3)), control.Gathered("m0"), control.Train("m0"), control.Updated("m0", STATS),
@@ -81,7 +81,9 @@ def test_numpy_scalars_travel_as_numbers() -> None:
     assert [type(value) for value in content] == [float, float, bool, int]
 
 
-@pytest.mark.parametrize("content", [np.zeros(3), {1, object()}, 2**64, [object()], {"a": lambda: 0}], ids=repr)
+@pytest.mark.parametrize(
+    "content", [np.zeros(3), {1, object()}, 2**64, [object()], {"a": lambda: 0}], ids=["array", "set", "too large", "object", "function"]
+)
 def test_what_cannot_travel_is_refused_with_the_message_s_name(content: Any) -> None:
     with pytest.raises(EngineError, match="message Anything: "):
         Wire((Anything,)).encode(Anything(content))

@@ -1,0 +1,131 @@
+"""Learners in a process: gather, train, publish, copy, as the main process says."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pbt.errors import EngineError
+from pbt.hyperparams import Hyperparams
+from pbt.learning.gathering import BatchGatherer
+from pbt.learning.learner import Learner
+from pbt.learning.reducer import Reducer, SingleReducer
+from pbt.learning.shared_reducer import SharedReducer
+from pbt.runtime.assembly import MemberPlace, new_learner
+from pbt.runtime.control import Copied, Copy, Discard, Gather, Gathered, MemberError, SetHyperparams, Train, Updated
+from pbt.runtime.devices import choose_device
+from pbt.runtime.hosts import Workplace
+from pbt.runtime.placements import Shard
+from pbt.transport.weights import PublishedWeights
+
+
+@dataclass
+class HostedLearner:
+    """A learner, or one shard of it, and where it publishes; shard 0 alone does."""
+
+    shard: Shard
+    role: int
+    learner: Learner
+    published: PublishedWeights
+    reducer: Reducer
+
+    def publish(self) -> None:
+        if self.shard.index == 0:
+            # Publishing copies; from another device everything comes in one piece first.
+            state = self.learner.tensors() if self.learner.device.type == "cpu" else self.learner.state()
+            self.published.publish(state, self.learner.version)
+
+
+class LearnerHost:
+    """Learners, one update at a time, in the order in which they were told to train."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place, self._channel, self._row = place, place.channel, place.memory.row
+        device = choose_device(place.config.runtime.learner_device, "runtime.learner_device")
+        members = {member.name: member for member in place.blueprint.members}
+        self._policies = {member.name: member.policy for member in place.blueprint.members}
+        self._learners = {shard.member: self._hosted(shard, members[shard.member], device) for shard in place.plan.trains}
+        # A worker's own core would only be shared with such a thread.
+        background = not place.plan.groups
+        self._gatherer = BatchGatherer(place.memory.slabs, device, background=background, on_gathered=self._gathered)
+        self._to_train: deque[str] = deque()
+
+    def _hosted(self, shard: Shard, member: MemberPlace, device: torch.device) -> HostedLearner:
+        """The learner as it published itself last, with the hyperparameters in force."""
+        learner = new_learner(self._place.blueprint, member, device)
+        published = self._place.memory.published(member)
+        learner.load_state(published.read())
+        learner.set_hyperparams(Hyperparams.from_flat(self._place.orders["hyperparams"][member.name]))
+        reducer: Reducer = SingleReducer()
+        if shard.shards > 1:
+            region = self._place.memory.regions[f"reducer-{shard.member}"]
+            parameters = sum(parameter.numel() for parameter in learner.model.parameters())
+            timeout_s = self._place.config.learning.timeout_s
+            reducer = SharedReducer(region, shard.index, shard.shards, parameters, timeout_s=timeout_s, while_waiting=self._row.beat)
+        return HostedLearner(shard, member.role, learner, published, reducer)
+
+    def hear(self, message: Any) -> None:
+        match message:
+            case Gather():
+                self._gather(message.member, message.slots)
+            case Train():
+                self._to_train.append(message.member)
+            case Discard():
+                self._to_train = deque(member for member in self._to_train if member != message.member)
+                self._gatherer.discard(message.member)
+            case Copy():
+                self._copy(self._learners[message.member], message.snapshot_id)
+            case SetHyperparams():
+                self._learners[message.member].learner.set_hyperparams(Hyperparams.from_flat(message.values))
+
+    def work(self) -> bool:
+        """One update, if one is due. What raises is told; the learner goes back to what it published last."""
+        if not self._to_train:
+            return False
+        name = self._to_train.popleft()
+        hosted = self._learners[name]
+        try:
+            self._timed(lambda: self._update(name, hosted))
+        except Exception as error:  # a member's trouble is not the others'
+            if hosted.shard.shards > 1:
+                # The other shards wait in the middle of a sum: all start again.
+                raise
+            hosted.learner.load_state(hosted.published.read())
+            self._channel.send(MemberError(name, f"{type(error).__name__}: {error}"))
+        return True
+
+    def _gather(self, name: str, slots: tuple[int, ...]) -> None:
+        """Raises: EngineError when a row was acted by another policy; no learner ever sees one."""
+        role, policy = self._learners[name].role, self._policies[name]
+        column = self._place.memory.slabs[role].column
+        strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
+        if strangers.any():
+            raise EngineError(f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies")
+        began_s = time.monotonic()
+        self._gatherer.gather(name, role, slots)
+        # Beside the training where there is a thread for it; then this is next to nothing.
+        self._row.add("gather_s", time.monotonic() - began_s)
+
+    def _update(self, name: str, hosted: HostedLearner) -> None:
+        self._row.enter("learning")
+        stats = hosted.learner.update(self._gatherer.take(name), hosted.reducer)
+        hosted.publish()
+        if hosted.shard.index == 0:
+            self._row.add("trained", stats.rows)
+        self._channel.send(Updated(name, stats))
+
+    def _copy(self, hosted: HostedLearner, snapshot_id: str) -> None:
+        hosted.learner.copy_from(self._place.store.load(snapshot_id))
+        hosted.publish()
+        self._channel.send(Copied(hosted.shard.member))
+
+    def _gathered(self, member: str) -> None:
+        self._channel.send(Gathered(member))
+
+    def _timed(self, act: Callable[[], None]) -> None:
+        started = time.monotonic()
+        act()
+        self._row.add("learn_s", time.monotonic() - started)
