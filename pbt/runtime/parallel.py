@@ -76,9 +76,8 @@ class ParallelEngine:
         # When each domain that does not run is to be started.
         self._due: dict[Domain, float] = dict.fromkeys(self._crew.domains, 0.0)
         self._permits: dict[str, list[RolloutPermit]] = {}
-        # Answers to the newest attempt to come to rest, which has this number.
-        self._paused: dict[str, Paused] = {}
-        self._rests = 0
+        # Answers to the newest attempt to come to rest, and its number.
+        self._paused, self._rests = dict[str, Paused](), 0
         self._closing = Closing(config.evaluation.final_games * len(blueprint.members), self._crew.workers())
         self._holding = False
         self._ended: PbtError | None = None

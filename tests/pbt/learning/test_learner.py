@@ -249,8 +249,11 @@ def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_o
 
 
 def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by_them(make_bench: Make) -> None:
-    bench = make_bench(config=LearningConfig(learning_rate=1e38))
-    learner = bench.learner()
-    with pytest.raises(EngineError, match=r"learner of m0: the weights left the range of numbers at version \d+ \(learning_rate = 1e\+38"):
+    learner = (bench := make_bench(config=LearningConfig(learning_rate=1e38))).learner()
+
+    def learn() -> None:
         for _ in range(20):
             learner.update(bench.batch(learner.model))
+
+    with pytest.raises(EngineError, match=r"learner of m0: the weights left the range of numbers at version \d+ \(learning_rate = 1e\+38"):
+        learn()

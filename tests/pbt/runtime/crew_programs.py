@@ -80,6 +80,7 @@ class MadeUpHost:
 def build(given: Assignment, channel: Channel) -> tuple[list[Any], Row]:
     fd, processes, index = given.plan["board"]
     row = Board(processes, Region.attach(fd, board_bytes(processes))).row(index)
+    process.beat(row)
     return [MadeUpHost(given.plan, channel, row)], row
 
 
