@@ -43,7 +43,6 @@ every_s = 0.2
 placement = "{placement}"
 workers = 2
 """
-PLACEMENTS = ("serial", "inline", "central")
 # Each start of a process takes seconds: one placement for every day, the others with the long tests.
 MOSTLY_INLINE = [pytest.param("serial", marks=pytest.mark.slow), "inline", pytest.param("central", marks=pytest.mark.slow)]
 RAISING = """
@@ -129,7 +128,7 @@ def wait_for_checkpoints(data: Path, name: str, count: int) -> None:
     raise AssertionError(f"no checkpoint {count} of {name}")
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_ctrl_c_saves_and_resume_goes_on(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement))
     wait_for_checkpoints(tmp_path, "a", 3)
@@ -194,6 +193,7 @@ def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Pat
     assert code == 0 and out.startswith("incarnation,t,elapsed_s,frames,restarts,rows_produced") and len(out.splitlines()) >= 2
 
 
+@pytest.mark.slow
 def test_a_population_changes_its_placement_between_starts(tmp_path: Path) -> None:
     first = answer(tmp_path, "train", config(tmp_path, "a", frames=600, placement="serial"))
     frames = {member["name"]: member["frames"] for member in first["members"]}

@@ -64,6 +64,7 @@ def struck(placement: str, folder: Path, frames: int = NEVER, **runtime: float) 
     return run
 
 
+@pytest.mark.slow
 def test_the_central_placement_survives_the_death_of_each_kind_of_process(tmp_path: Path) -> None:
     with struck("central", tmp_path) as run:
         run.trains()
@@ -82,6 +83,7 @@ def test_the_central_placement_survives_the_death_of_each_kind_of_process(tmp_pa
         assert "learner-0" in told[0] and {text.split()[0] for text in told[1:]} == {"learner-0", "server-0"}
 
 
+@pytest.mark.slow
 def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: Path) -> None:
     with struck("inline", tmp_path, frames=900, silent_after_s=2.0) as run:
         run.trains()

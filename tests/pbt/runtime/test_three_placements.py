@@ -85,7 +85,7 @@ FEW = {"serial": ("tictactoe", 700), "inline": ("tictactoe", 2000), "central": (
        "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
 
 
-@pytest.mark.parametrize("placement", FEW)
+@pytest.mark.parametrize("placement", [pytest.param(name, marks=pytest.mark.slow) if name == "mixture" else name for name in FEW])
 def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(placement: str, tmp_path: Path, logs: Path) -> None:
     """Over all placements learners are given some 20 000 rows, and each of them is checked."""
     whole_life(placement, *FEW[placement], tmp_path, logs)
