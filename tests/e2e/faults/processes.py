@@ -25,6 +25,14 @@ def marked(mark: str) -> list[int]:
     return sorted(found)
 
 
+def of_some_run(pid: int) -> bool:
+    """It carries a mark."""
+    try:
+        return f"{MARK}=".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
 def descendants(pid: int) -> list[int]:
     """Children of a process, theirs, and so on; dead ones that nobody has waited for included."""
     try:

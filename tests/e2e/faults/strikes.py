@@ -117,8 +117,9 @@ def arm(run: Run, fault: str, how_often: str) -> Path:
 
 
 def signal_to(pid: int, number: signal.Signals) -> None:
-    """To a process of the run, by its pid; one that is gone meanwhile needs none."""
+    """To a process of a run, by its pid; one that is gone meanwhile needs none, and a stranger who got its number must not be hit."""
     try:
-        os.kill(pid, number)
+        if processes.of_some_run(pid):
+            os.kill(pid, number)
     except ProcessLookupError:
         return
