@@ -34,6 +34,13 @@ class Display:
             self._live.stop()
 
     def __call__(self, progress: Progress) -> None:
+        """Show it. Whoever closed the other end wants to see no more; the training goes on."""
+        try:
+            self._show(progress)
+        except (OSError, SystemExit):  # rich leaves the program when its output is a broken pipe
+            self._live, self._quiet = None, True
+
+    def _show(self, progress: Progress) -> None:
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
         elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or progress.share >= 1.0):

@@ -102,7 +102,7 @@ def telemetry_lines(status: RunStatus) -> list[str]:
     """For people, at the end of a run: rows, then one line per kind of process."""
     rows = status.rows
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
-    lines = [f"rows: {rows.produced:,} produced, {rows.trained:,} trained; dropped: {dropped}"]
+    lines = [f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"]
     for kind, processes in by_kind(status.processes).items():
         restarts, queue = sum(process.restarts for process in processes), sum(process.queue for process in processes)
         extra = f"; {queue} waiting" * bool(queue) + f"; restarts: {restarts}" * bool(restarts)

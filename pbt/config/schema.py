@@ -28,7 +28,7 @@ class EnvConfig(Section):
     name: str = Field(min_length=1)
     options: dict[str, Any] = {}
     max_decisions: PositiveInt = 100_000
-    timeout_s: PositiveFloat = 8.0
+    timeout_s: PositiveFloat = 5.0
 
 
 class PopulationConfig(Section):

@@ -29,9 +29,10 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({*BUILTIN, *(point.name for point in _installed())}))
 
 
-def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
+def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     """The game called `name`, or, with allow_files, of the form "./file.py:function".
 
+    measured: (replayable, chance) of such a file, where somebody looked already: that takes some games.
     Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file where none is allowed and a plug-in that fails to load.
     """
     if is_file_name(name):
@@ -42,7 +43,7 @@ def spec(name: str, *, allow_files: bool = False) -> EnvSpec:
             )
         from pbt.envs.user_file import file_spec
 
-        return file_spec(name)
+        return file_spec(name, measured)
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
         built_in: EnvSpec = getattr(import_module(module), attribute)

@@ -37,7 +37,7 @@ def env_error(game: str, seed: int | None, step: int, seat: str, error: BaseExce
     """The error to raise `from error` when a game's own code raised: names game, seed, step and seat."""
     return EnvError(
         f"game {game!r} raised {type(error).__name__}: {error} (seed {seed}, step {step}, seat {seat}); "
-        "the game's own traceback is above; replay it with this seed and fix the game"
+        "replay it with this seed, by the game's own traceback, and fix the game"
     )
 
 

@@ -25,7 +25,7 @@ PROBE_SEEDS = 5
 PROBE_STEPS = 500
 
 
-def file_spec(name: str) -> EnvSpec:
+def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     """The game of "path.py:function"; the path is relative to the working directory. Runs the file.
 
     Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with its traceback) and for a return value that is no
@@ -46,7 +46,7 @@ def file_spec(name: str) -> EnvSpec:
             raise EnvError(f"env {name!r}: {function_name}() raised {type(error).__name__}: {error}\n{_user_traceback(error)}") from error
         return adapt(env, name)
 
-    replayable, chance = _measure(make, name)
+    replayable, chance = measured or _measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
     return EnvSpec(name, make, chance, replayable, winners, inspect.getdoc(function) or f"{function_name} of {path.name}")
 

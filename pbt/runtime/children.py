@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -47,7 +48,7 @@ class Child:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment
+                command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment, process_group=0
             )  # fmt: skip
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -87,13 +88,20 @@ class Child:
         while not self.gone and (messages := self.receive()):
             yield from messages
 
+    def has_ended(self) -> bool:
+        """Looks without waiting for it: its number stays its own until `_wait`."""
+        return self.process.returncode is not None or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def kill(self) -> None:
-        """End it now. Never raises; a process that cannot be killed (stuck in the kernel) is left to its death signal."""
-        self.process.kill()
-        try:
-            self.process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return
+        """End it now, and what its games started in its group. Never raises; one that is stuck in the kernel is left to its death signal."""
+        with suppress(subprocess.TimeoutExpired):
+            self._wait(STOP_TIMEOUT_S)
+
+    def _wait(self, timeout_s: float) -> int:
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+        return self.process.wait(timeout_s)
 
     def is_stopped(self) -> bool:
         """By a signal, not by its own end."""
@@ -109,11 +117,13 @@ class Child:
         """How it ended, in words."""
         if self.failure is not None:
             return f"{self.name} failed: {self.failure.kind}: {self.failure.text}"
-        try:
-            # The end of its channel is seen a moment before its own.
-            code = self.process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return f"{self.name} closed its channel"
+        deadline = time.monotonic() + END_TIMEOUT_S
+        # The end of its channel is seen a moment before its own.
+        while not self.has_ended():
+            if time.monotonic() > deadline:
+                return f"{self.name} closed its channel"
+            time.sleep(0.01)
+        code = self._wait(STOP_TIMEOUT_S)
         if code < 0:
             return f"{self.name} (pid {self.pid}) was killed by {signal.Signals(-code).name}"
         return f"{self.name} (pid {self.pid}) exited with status {code}"
@@ -140,11 +150,11 @@ def stop_all(children: Sequence[Child]) -> None:
     for child in children:
         child.send(Stop())
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    waiting = [child for child in children if child.process.poll() is None]
+    waiting = [child for child in children if not child.has_ended()]
     while waiting and time.monotonic() < deadline:
         for _ in hear(waiting, 0.05):
             """What they say now comes too late."""
-        waiting = [child for child in waiting if child.process.poll() is None and not child.gone]
+        waiting = [child for child in waiting if not child.has_ended() and not child.gone]
     for child in children:
         child.kill()
         child.close()

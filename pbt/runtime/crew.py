@@ -79,7 +79,7 @@ class Crew:
         return found
 
     def _trouble(self, child: Child) -> str:
-        if child.gone or child.process.poll() is not None:
+        if child.gone or child.has_ended():
             return child.epitaph()
         now, row = time.monotonic(), self._rows[child.name].read()
         phase = PHASES[int(row["phase"])]

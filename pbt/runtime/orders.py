@@ -21,6 +21,7 @@ class Orders:
 
     def __init__(self, blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory, snapshots: Path) -> None:
         """snapshots: the folder of the store."""
+        self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
         self._config, self._shared, self._snapshots = blueprint.config, shared, snapshots
         self._plans = {plan.name: plan for plan in plans}
         self._workers = [plan for plan in plans if plan.groups]
@@ -39,6 +40,7 @@ class Orders:
             "snapshots": str(self._snapshots),
             "hyperparams": {member.name: dict(member.hyperparams) for member in members.values()},
             "servers": self._servers,
+            "measured": self._measured,
         }
         return {**general, **tables}, descriptors
 

@@ -50,7 +50,7 @@ from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, RolloutPermit, SlotFull
 
 POLL_S = 0.05
-REST_TIMEOUT_S = 60.0
+REST_TIMEOUT_S = 60.0  # and a turn of the slowest allowed game
 
 
 class ParallelEngine:
@@ -154,7 +154,7 @@ class ParallelEngine:
                 self._paused[name] = message
             case Quiet():
                 self._closing.quiet(name)
-            case Ready():
+            case Ready() if self._crew.reachable(name):
                 self._ready(name)
 
     # --- slots and pace --------------------------------------------------------------------------------------------------------------------
@@ -268,8 +268,8 @@ class ParallelEngine:
 
         A process that dies meanwhile is started again as ever, and asked to rest like the others.
         """
-        deadline = time.monotonic() + REST_TIMEOUT_S
-        told: set[int] = set()
+        limit_s = REST_TIMEOUT_S + self.config.env.timeout_s * max(len(share.tables) for share in self._shared.shares)
+        deadline, told = time.monotonic() + limit_s, set[int]()
         while not (self._paused.keys() >= set(self._crew.workers()) and self._flow.idle):
             # Before all are ready nobody was told to go, and a Go that comes after a Pause would undo it.
             if self._flow.idle and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
@@ -280,7 +280,7 @@ class ParallelEngine:
             self._turn()
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
-                raise EngineError(f"the run did not come to rest within {REST_TIMEOUT_S:.0f} s: {', '.join(moving)} still at work")
+                raise EngineError(f"the run did not come to rest within {limit_s:.0f} s: {', '.join(moving)} still at work")
 
     def take_cut(self, number: int) -> Checkpoint:
         worker, planner = self._orders.merged(self._roster, self._paused)

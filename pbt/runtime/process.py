@@ -37,7 +37,7 @@ def main(descriptor: int) -> int:
         work(channel)
     except PeerGone:
         return 0
-    except Exception as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
         try:
             channel.send(Failed(type(error).__name__, str(error), traceback.format_exc(), isinstance(error, EngineError)))
         except PbtError:
@@ -78,8 +78,9 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     """The components that the assignment names."""
     plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
     config = RunConfig.model_validate(orders["config"])
+    replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)
-    blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True))
+    blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
     beat(memory.row)

@@ -16,3 +16,17 @@ def test_nothing_is_cut_off_on_eighty_columns() -> None:
     words = " ".join(out.getvalue().split())
     assert "31000 training games, 1650 evaluation games about 3:29 left" in words
     assert "disk full" in words and "mutated learning_rate" in words
+
+
+class ClosedPipe(StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_a_display_nobody_reads_any_more_does_not_end_the_training() -> None:
+    progress = Progress(54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (), False, None)
+    display = Display("demo")
+    display._console = Console(file=ClosedPipe(), width=80)
+    display(progress)
+    display._lined = -1e9
+    display(progress)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -63,6 +64,11 @@ class MadeUpHost:
 
     def exit(self) -> None:
         os._exit(3)
+
+    def engine(self) -> None:
+        """Like a game with an engine of its own."""
+        with subprocess.Popen(["sleep", "600"]):
+            threading.Event().wait()
 
     def hang_up(self) -> None:
         self._channel.close()

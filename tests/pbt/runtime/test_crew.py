@@ -144,6 +144,17 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     one.crew.close()
 
 
+def test_what_a_games_code_started_ends_with_its_process(staff: Callable[..., Staff]) -> None:
+    one = staff("engine")
+    one.crew.send("engine", Go())
+    child = psutil.Process(one.pids["engine"])
+    one.until(lambda: bool(child.children()))
+    (engine,) = child.children()
+    child.kill()
+    assert one.trouble("engine").endswith("was killed by SIGKILL")
+    engine.wait(5.0)
+
+
 def test_a_run_that_was_stopped_as_a_whole_goes_on(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
     """As by Ctrl-Z and fg: the main process does not look for a while either, and takes nobody for dead when it does."""
     one = staff("on_channel")

@@ -1,5 +1,6 @@
 """A run that cannot go on says so as often as it is asked, also by somebody who only wanted a checkpoint."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EnvError
 from pbt.population.memory import MemorySink, NoControl
-from pbt.runtime.control import GameError
+from pbt.runtime.control import GameError, Ready
 from pbt.runtime.parallel import ParallelEngine
 from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
@@ -18,15 +19,22 @@ CONFIG = RunConfig.model_validate(
 )
 
 
-def test_a_fatal_error_is_not_lost_in_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[ParallelEngine]:
     config = resolve(CONFIG, 2, cuda=False)
     engine = ParallelEngine(config, registry.spec("tictactoe"), MemorySink(), FileSnapshotStore(tmp_path), NoControl())
+    yield engine
+    engine.close()
+
+
+def test_what_a_process_says_after_it_was_buried_changes_nothing(engine: ParallelEngine) -> None:
+    engine._route("worker-1", Ready())
+
+
+def test_a_fatal_error_is_not_lost_in_a_checkpoint(engine: ParallelEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = [("worker-0", GameError("the same line", "it went wrong"))] * 2
     monkeypatch.setattr(engine._crew, "hear", lambda timeout_s: iter(heard))
     monkeypatch.setattr(engine, "_start_due", lambda: None)
-    try:
-        for _ in range(3):
-            with pytest.raises(EnvError, match="it went wrong"):
-                engine.run(lambda: None)
-    finally:
-        engine.close()
+    for _ in range(3):
+        with pytest.raises(EnvError, match="it went wrong"):
+            engine.run(lambda: None)
