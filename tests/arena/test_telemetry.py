@@ -81,7 +81,7 @@ def test_a_disk_that_takes_half_a_line_leaves_none(tmp_path: Path) -> None:
 
 def test_the_last_words() -> None:
     rows, *kinds = telemetry_lines(STATUS)
-    assert rows == "rows: 1,000 produced, 900 trained; dropped: 40 generation"
+    assert rows == "rows: 1,000 produced, 900 trained, 60 standing; dropped: 40 generation"
     assert kinds[1] == "2 x worker: simulating 69 %, waiting 31 %; restarts: 1"
     assert kinds[2] == "1 x server+learner: inferring 50 %, learning 50 %; 3 waiting"
     assert telemetry_lines(replace(STATUS, rows=RowCounts(0, 0, 0, {})))[0].endswith("dropped: none")
