@@ -124,6 +124,8 @@ class TrainingFlow:
         self.rows_trained = 0
         self.updates = 0
         self.resting = False
+        # Updates that wait for a copy to be in force before their rounds are decided; their learners rest.
+        self._undecided: deque[tuple[str, UpdateStats]] = deque()
 
     # --- what workers and learners say ---------------------------------------------------------------------------------------------------
 
@@ -143,7 +145,7 @@ class TrainingFlow:
                 trainee.batches.remove(batch)
 
     def updated(self, name: str, stats: UpdateStats) -> None:
-        """A shard finished an update; when all have, the controller sees it and what it decides is put in force."""
+        """A shard finished an update; when all have, the controller sees it."""
         trainee = self.trainees[name]
         batch = trainee.batches[0]
         batch.to_train -= 1
@@ -153,11 +155,18 @@ class TrainingFlow:
         self.rows_trained += stats.rows
         self.updates += 1
         trainee.refresh()
-        directive = self._controller.on_update(name, stats)
-        if directive is not None:
-            self._apply(trainee, directive)
-        if refused := self._controller.members[name].refused:
-            self.abandon(trainee, refused)
+        self._undecided.append((name, stats))
+        self._decide()
+
+    def _decide(self) -> None:
+        """Show the controller what was updated and put in force what it decides: one by one, since a round must find the one before it in force."""
+        while self._undecided and all(trainee.copying is None for trainee in self.trainees.values()):
+            name, stats = self._undecided.popleft()
+            directive = self._controller.on_update(name, stats)
+            if directive is not None:
+                self._apply(self.trainees[name], directive)
+            if refused := self._controller.members[name].refused:
+                self.abandon(self.trainees[name], refused)
 
     def copied(self, name: str) -> None:
         """A shard took the winner's weights; when all have, the member is of its next generation."""
@@ -167,6 +176,7 @@ class TrainingFlow:
             directive, trainee.copying = trainee.copying, None
             self._controller.applied(directive)
             self._permit(trainee.batcher.discard("generation"))
+            self._decide()
 
     def member_error(self, name: str, text: str) -> None:
         """An update raised. The learner went back to what it published last; too often in a row, and the member fails."""
@@ -182,13 +192,15 @@ class TrainingFlow:
         self._controller.fail(name, text)
         self.trainees[name].copying = None
         self.abandon(self.trainees[name], "failed")
+        self._decide()
 
     # --- giving learners their work --------------------------------------------------------------------------------------------------------
 
     def dispatch(self) -> None:
         """Have the next batch gathered while the one before it is trained."""
+        resting = {name for name, _ in self._undecided}
         for trainee in self.trainees.values():
-            if trainee.copying is not None or not all(self._reachable(host) for host in trainee.hosts):
+            if trainee.copying is not None or trainee.name in resting or not all(self._reachable(host) for host in trainee.hosts):
                 continue
             if len(trainee.batches) < 2 and not self.resting:
                 self._gather(trainee)
@@ -217,8 +229,8 @@ class TrainingFlow:
 
     @property
     def idle(self) -> bool:
-        """No batch and no copy is on its way."""
-        return not any(trainee.batches or trainee.copying is not None for trainee in self.trainees.values())
+        """No batch, no decision and no copy is on its way."""
+        return not self._undecided and not any(trainee.batches or trainee.copying is not None for trainee in self.trainees.values())
 
     def frames_at(self, processes: Collection[str]) -> int:
         """Trained so far by all members whose learners these processes host."""
