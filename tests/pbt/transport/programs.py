@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -81,9 +82,12 @@ def publish_forever(fd: int, size: int) -> None:
     from pbt.transport.weights import PublishedWeights
 
     published = PublishedWeights(example_weights(0), Region.attach(fd, size), owner=False)
+    parent = os.getppid()
     say("ready")
     for publication in count(published.publications + 1):
         published.publish(example_weights(publication), 10 * publication)
+        if os.getppid() != parent:
+            return  # the test itself was killed
 
 
 def write_fifo(handle: dict[str, Any], writer: int, messages: int) -> None:
