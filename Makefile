@@ -9,7 +9,7 @@ export VENV
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: ## train a small population on connect four and show what it learned (about five minutes)
+demo: ## train a small population on connect four and show what it learned (a few minutes)
 	@scripts/venv.sh run
 	@$(VENV)/bin/arena demo
 
