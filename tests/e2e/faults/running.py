@@ -59,6 +59,8 @@ class Run:
 
     def _arena(self, *words: str) -> None:
         self.starts += 1
+        # These tests may themselves run under nohup, whose children leave a closed terminal alone.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
         # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep this process waiting.
         with (self.folder / f"{self.starts}.out").open("wb") as out, (self.folder / f"{self.starts}.err").open("wb") as err:
