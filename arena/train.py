@@ -137,9 +137,7 @@ def _run(
         writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
         metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
         sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
-        store.remove_leftovers()
-        sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
-        sink.remember(league, name)
+        _known_before(sink, store, league, name)
         telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
         engine = build_engine(resolved(config), spec, sink, store, control)
         # Ends every process, whatever happens.
@@ -158,14 +156,26 @@ def _run(
             finished = _loop(engine, sink, keeper, meter, watch, observe)
             keeper.checkpoint()
         except BaseException as error:
-            state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            set_state(league, incarnation.population_id, state)
-            log.exception("training ended by %s", type(error).__name__)
-            watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")
+            _give_up(league, incarnation, watch, error)
             raise
         set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read(refit=True))
         return Result(name, finished, progress, watch.look("finished" if finished else "stopped and saved"), engine.weights_digest())
+
+
+def _give_up(league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException) -> None:
+    """Leave word of why a training ended before its last checkpoint: in the league, its log and its status."""
+    state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    set_state(league, incarnation.population_id, state)
+    log.error("training ended by %s", type(error).__name__, exc_info=error)
+    watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")
+
+
+def _known_before(sink: TrainingSink, store: FileSnapshotStore, league: League, name: str) -> None:
+    """What earlier starts left: their snapshots and games, and files that were cut short."""
+    store.remove_leftovers()
+    sink.snapshots.extend(stored.record for stored in list_snapshots(league, name))
+    sink.remember(league, name)
 
 
 def _loop(engine: Engine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, watch: RunWatch, observe: Observer) -> bool:

@@ -1,4 +1,7 @@
-"""A TrainingFlow between made-up processes: workers that fill slots, learners that answer when they are told to, everything in one thread."""
+"""A TrainingFlow between made-up processes: workers that fill slots, learners that answer when they are told to, everything in one thread.
+
+Over 350 lines: the scene and the account it keeps of every slot and row are one model, and read best together.
+"""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
