@@ -36,7 +36,7 @@ from pbt.config.schema import RunConfig
 from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
-from pbt.errors import ConfigError, EnvNameError, PbtError, PlayerError
+from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError, PlayerError
 from pbt.records import Event
 from pbt.runtime.build import build_engine
 from pbt.runtime.devices import check_devices
@@ -275,6 +275,8 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
         raise ConfigError(source, [f"env.name: {error}"]) from error
     try:
         game = spec.make(**config.env.options)
+    except EnvOptionsError as error:
+        raise ConfigError(source, [f"env.options.{problem}" for problem in error.problems]) from error
     except TypeError as error:
         raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
     try:

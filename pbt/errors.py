@@ -4,7 +4,9 @@ PbtError
 ├── ConfigError         the configuration contradicts itself; carries every problem found
 ├── PlayerError         a player name that cannot be resolved
 ├── EnvError            a game broke its contract, or raised
-│   └── EnvNameError    a name that names no game
+│   ├── EnvNameError    a name that names no game
+│   ├── EnvOptionsError env.options that the game does not take
+│   └── EnvCrash        a game's engine, a process of its own, ended: the game is lost, the table is not
 ├── SnapshotError       weights that are missing, damaged or of another shape
 ├── CheckpointError     a checkpoint that is missing, damaged or foreign
 ├── HeldError           another process holds the population
@@ -46,6 +48,20 @@ class EnvNameError(EnvError):
     """A name that names no game: nobody registered it, or there is no such file or function."""
 
     exit_code = 2
+
+
+class EnvOptionsError(EnvError):
+    """What a config says in env.options and the game does not take, one line each: ``place: found; expected; what to do``."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("env.options: " + "; ".join(self.problems))
+
+
+class EnvCrash(EnvError):
+    """The engine of a game ended: killed, out of memory, a fault of its own. Another one is started; a table whose engines keep ending fails."""
 
 
 class SnapshotError(PbtError):

@@ -180,6 +180,7 @@ class RuntimeConfig(Section):
     groups      (central) sets of tables per worker: while one waits for its actions the next is stepped
     inference_device, learner_device  "auto" (CUDA where there is one, else the CPU), "cpu", "cuda:N"
     queues      between workers and servers: "auto" (faster-fifo where it is installed), "faster_fifo", "sockets"
+    precision   of the networks' matrix products: "float32", "bfloat16", or "auto": bfloat16 for images where the CPU computes with it, else float32
     torch_threads  per process; more than one makes processes fight for the same cores
     waiting_batches  workers hold while any member has so many batches waiting for its learner
     silent_after_s  a process that shows no sign of life for so long is killed and restarted
@@ -195,6 +196,7 @@ class RuntimeConfig(Section):
     inference_device: Device = "auto"
     learner_device: Device = "auto"
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
     torch_threads: PositiveInt = 1
     waiting_batches: PositiveInt = 2
     silent_after_s: PositiveFloat = 5.0

@@ -1,6 +1,6 @@
 """Observation leaves in, one feature vector out.
 
-Every leaf is made a float32 vector: one-hot for indices, convolutions for images (rank-3 leaves, when the config has layers), else flattened.
+Every leaf is made a vector: one-hot for indices, convolutions for images (rank-3 leaves, when the config has layers), else flattened.
 The vectors are concatenated, so low-dimensional inputs join before the hidden layers and the core.
 """
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import elu_
+from torch.nn.functional import conv2d, elu_
 
 from pbt.config.schema import ConvLayer, ModelConfig
 from pbt.envs.spaces import Leaf
@@ -72,11 +72,15 @@ class OneHotEncoder(nn.Module):
 
 
 class ConvEncoder(nn.Module):
-    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features]. Normalised per channel when asked."""
+    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features]. Normalised per channel when asked.
 
-    def __init__(self, leaf: Leaf, config: ModelConfig) -> None:
+    Images lie in memory with their channels last, as they come; that is also what the convolutions are fastest on.
+    """
+
+    def __init__(self, leaf: Leaf, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
+        """dtype: the convolutions are computed in it."""
         super().__init__()
-        self._scale = integer_scale(leaf)
+        self._scale, self._dtype = integer_scale(leaf), dtype
         self._channels_last = config.channels_last_input
         self._activation = ACTIVATIONS[config.activation]
         height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
@@ -97,14 +101,23 @@ class ConvEncoder(nn.Module):
         return images.reshape(-1, images.shape[-1]).to(torch.float32) * self._scale
 
     def forward(self, values: Tensor) -> Tensor:
-        images = (values.permute(0, 3, 1, 2) if self._channels_last else values).to(torch.float32)
-        if self._scale != 1.0:
-            images = images * self._scale
+        images = values.permute(0, 3, 1, 2) if self._channels_last else values.contiguous(memory_format=torch.channels_last)
+        scale = self._scale
         if self.moments is not None:
-            images = self.moments.normalize(images.movedim(1, -1)).movedim(-1, 1)
-        for layer in self.layers:
-            images = self._activation(layer(images))
+            images = self.moments.normalize(images.movedim(1, -1).to(torch.float32) * scale).movedim(-1, 1)
+            scale = 1.0
+        images = images.to(self._dtype)
+        for index, layer in enumerate(self.layers):
+            # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
+            weight = layer.weight * scale if index == 0 and scale != 1.0 else layer.weight
+            weight = weight.to(self._dtype, memory_format=torch.channels_last)
+            images = self._activation(conv2d(images, weight, layer.bias.to(self._dtype), layer.stride, layer.padding))
         return images.flatten(1)
+
+    def fix_dtype(self) -> None:
+        """Keep the weights as they are computed with. For a model that only acts; the first layer's are scaled first, so they stay."""
+        for layer in list(self.layers)[self.moments is None and self._scale != 1.0 :]:
+            layer.to(self._dtype, memory_format=torch.channels_last)
 
 
 def blank(kind: type[LayerT], *sizes: int) -> LayerT:
@@ -123,23 +136,21 @@ def _conv_size(length: int, layer: ConvLayer) -> int:
 class ObservationEncoder(nn.Module):
     """All leaves of a role, concatenated in the order of the layout."""
 
-    def __init__(self, leaves: Sequence[Leaf], config: ModelConfig) -> None:
+    def __init__(self, leaves: Sequence[Leaf], config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
+        self._dtype = dtype
         if config.encoder == "conv" and not any(uses_conv(leaf, config) for leaf in leaves):
             shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
             raise ConfigError("model", [f'model.encoder = "conv": the observation has {shapes}; expected a leaf of rank 3; use encoder = "mlp"'])
-        parts = [_encoder(leaf, config) for leaf in leaves]
+        parts = [_encoder(leaf, config, dtype) for leaf in leaves]
         self.parts = nn.ModuleList(parts)
         self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
         self.features = sum(part.features for part in parts)
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """leaf name -> [N, *shape]. Returns [N, features] float32."""
-        if len(self._pairs) == 1:
-            name, part = self._pairs[0]
-            features: Tensor = part(observations[name])
-            return features
-        return torch.cat([part(observations[name]) for name, part in self._pairs], 1)
+        """leaf name -> [N, *shape]. Returns [N, features] in the dtype given."""
+        features = [part(observations[name]).to(self._dtype) for name, part in self._pairs]
+        return features[0] if len(features) == 1 else torch.cat(features, 1)
 
     def normalizers(self) -> list[tuple[str, FlatEncoder | ConvEncoder, RunningMoments]]:
         """The leaves that are normalised: name, encoder, its statistics."""
@@ -150,9 +161,9 @@ class ObservationEncoder(nn.Module):
         return found
 
 
-def _encoder(leaf: Leaf, config: ModelConfig) -> FlatEncoder | OneHotEncoder | ConvEncoder:
+def _encoder(leaf: Leaf, config: ModelConfig, dtype: torch.dtype) -> FlatEncoder | OneHotEncoder | ConvEncoder:
     if leaf.kind == "onehot":
         return OneHotEncoder(leaf)
     if uses_conv(leaf, config):
-        return ConvEncoder(leaf, config)
+        return ConvEncoder(leaf, config, dtype)
     return FlatEncoder(leaf, config.normalize_observations)

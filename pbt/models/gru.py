@@ -2,8 +2,11 @@
 
 Cho et al. 2014, in the form of torch.nn.GRUCell (reset gate applied to the hidden product):
     r = sigmoid(x W_ir + h W_hr),  z = sigmoid(x W_iz + h W_hz),  n = tanh(x W_in + r * (h W_hn)),  h' = (1 - z) * n + z * h      (biases left out)
-Written out because the library's fused sequence kernels cannot clear a state in the middle.
+Written out because the library's fused sequence kernels cannot clear a state in the middle. Matrix products may be in a narrower dtype; gates and
+state never are.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +16,10 @@ from torch.nn.functional import linear
 class MaskedGru(nn.Module):
     """Weights are named and laid out as in torch.nn.GRUCell: gates r, z, n stacked."""
 
-    def __init__(self, input_size: int, hidden_size: int) -> None:
+    def __init__(self, input_size: int, hidden_size: int, dtype: torch.dtype | None = None) -> None:
+        """dtype: of the matrix products; None: that of the weights."""
         super().__init__()
-        self.hidden_size = hidden_size
+        self.hidden_size, self._dtype = hidden_size, dtype
         self.weight_ih = nn.Parameter(torch.empty(3 * hidden_size, input_size))
         self.weight_hh = nn.Parameter(torch.empty(3 * hidden_size, hidden_size))
         self.bias_ih = nn.Parameter(torch.zeros(3 * hidden_size))
@@ -29,25 +33,75 @@ class MaskedGru(nn.Module):
 
     def step(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used; state: [N, H]. Returns the state after, [N, H]."""
-        return self._cell(linear(inputs, self.weight_ih, self.bias_ih), episode_start, state)
+        return cell(self._products(inputs), episode_start, state, self._cast(self.weight_hh), self._cast(self.bias_hh))
 
     def unroll(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """All steps, with one matrix product for the inputs of all of them.
 
         inputs: [T, B, F]; episode_start: [T, B] bool; state: [B, H] before row 0. Returns the state after every step, [T, B, H].
         """
-        products = linear(inputs, self.weight_ih, self.bias_ih)
-        states = []
-        for product, start in zip(products.unbind(0), episode_start.unbind(0), strict=True):
-            state = self._cell(product, start, state)
-            states.append(state)
-        return torch.stack(states)
+        weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
+        states: Tensor = Unroll.apply(self._products(inputs), episode_start, state, weight, bias)  # type: ignore[no-untyped-call]
+        return states
 
-    def _cell(self, product: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
-        # masked_fill, not a product: a state that was never written may be nan.
-        state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
-        hidden = linear(state, self.weight_hh, self.bias_hh)
-        size = 2 * self.hidden_size
-        reset, update = torch.sigmoid(product[:, :size] + hidden[:, :size]).chunk(2, -1)
-        candidate = torch.tanh(torch.addcmul(product[:, size:], reset, hidden[:, size:]))
-        return torch.lerp(candidate, state, update)
+    def _products(self, inputs: Tensor) -> Tensor:
+        return linear(self._cast(inputs), self._cast(self.weight_ih), self._cast(self.bias_ih))
+
+    def _cast(self, tensor: Tensor) -> Tensor:
+        return tensor if self._dtype is None else tensor.to(self._dtype)
+
+
+def cell(product: Tensor, episode_start: Tensor, state: Tensor, weight_hh: Tensor, bias_hh: Tensor) -> Tensor:
+    """One step, after the product of its inputs, [N, 3H]. Returns the state after, [N, H]."""
+    # masked_fill, not a product: a state that was never written may be nan.
+    state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
+    hidden = linear(state.to(weight_hh.dtype), weight_hh, bias_hh).to(state.dtype)
+    product = product.to(state.dtype)
+    size = 2 * state.shape[-1]
+    reset, update = torch.sigmoid(product[:, :size] + hidden[:, :size]).chunk(2, -1)
+    candidate = torch.tanh(torch.addcmul(product[:, size:], reset, hidden[:, size:]))
+    return torch.lerp(candidate, state, update)
+
+
+class Unroll(torch.autograd.Function):
+    """`cell` T times. Its gradient takes one matrix product for the recurrent weights of all steps, where autograd takes one per step."""
+
+    @staticmethod
+    def forward(ctx: Any, products: Tensor, episode_start: Tensor, state: Tensor, weight_hh: Tensor, bias_hh: Tensor) -> Tensor:
+        rows, slots, size = products.shape[0], products.shape[1], state.shape[-1]
+        states = state.new_empty(rows, slots, size)
+        before, gates = torch.empty_like(states), state.new_empty(rows, slots, 4 * size)
+        for t in range(rows):
+            state = torch.masked_fill(state, episode_start[t].unsqueeze(-1), 0.0)
+            before[t] = state
+            hidden = linear(state.to(weight_hh.dtype), weight_hh, bias_hh).to(state.dtype)
+            product = products[t].to(state.dtype)
+            gate = torch.sigmoid(product[:, : 2 * size] + hidden[:, : 2 * size])
+            candidate = torch.tanh(torch.addcmul(product[:, 2 * size :], gate[:, :size], hidden[:, 2 * size :]))
+            torch.cat([gate, candidate, hidden[:, 2 * size :]], 1, out=gates[t])
+            state = torch.lerp(candidate, state, gate[:, size:], out=states[t])
+        ctx.save_for_backward(before, gates, episode_start, weight_hh)
+        ctx.dtype = products.dtype
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        before, gates, episode_start, weight_hh = ctx.saved_tensors
+        rows, slots, size = gradients.shape
+        # By gate: of what goes into it from the inputs, and from the state (they differ for n, whose hidden product the reset gate multiplies).
+        of_products = torch.empty(rows, slots, 3 * size, dtype=gradients.dtype, device=gradients.device)
+        of_hidden = torch.empty(rows, slots, 3 * size, dtype=weight_hh.dtype, device=gradients.device)
+        carried = torch.zeros_like(gradients[0])
+        for t in range(rows - 1, -1, -1):
+            reset, update, candidate, hidden = gates[t].chunk(4, 1)
+            total = gradients[t] + carried
+            towards_n = total * (1.0 - update) * (1.0 - candidate.square())
+            towards_z = total * (before[t] - candidate) * update * (1.0 - update)
+            towards_r = towards_n * hidden * reset * (1.0 - reset)
+            torch.cat([towards_r, towards_z, towards_n], 1, out=of_products[t])
+            of_hidden[t] = torch.cat([towards_r, towards_z, towards_n * reset], 1)
+            through = torch.mm(of_hidden[t], weight_hh).to(total.dtype)
+            carried = torch.addcmul(through, total, update).masked_fill_(episode_start[t].unsqueeze(-1), 0.0)
+        flat = of_hidden.flatten(0, 1)
+        weight = flat.t() @ before.flatten(0, 1).to(weight_hh.dtype)
+        return of_products.to(ctx.dtype), None, carried, weight, flat.sum(0)

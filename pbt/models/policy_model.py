@@ -14,7 +14,7 @@ from torch.nn.functional import linear
 from pbt.config.schema import ModelConfig
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
-from pbt.models.encoders import ACTIVATIONS, ObservationEncoder, blank
+from pbt.models.encoders import ACTIVATIONS, ConvEncoder, ObservationEncoder, blank
 from pbt.models.gru import MaskedGru
 from pbt.transport.slab import RoleLayout
 
@@ -37,14 +37,16 @@ class PolicyModel(nn.Module):
     `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is the value.
     """
 
-    def __init__(self, layout: RoleLayout, config: ModelConfig) -> None:
+    def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
+        """dtype: of the products in front of the heads; weights, memory, heads and everything behind them are float32."""
         super().__init__()
+        self.dtype = dtype
         self.head_sizes = layout.head_sizes
         self._activation = ACTIVATIONS[config.activation]
-        self.encoder = ObservationEncoder(layout.leaves, config)
+        self.encoder = ObservationEncoder(layout.leaves, config, dtype)
         widths = (self.encoder.features, *config.hidden)
         self.hidden = nn.ModuleList(blank(nn.Linear, a, b) for a, b in pairwise(widths))
-        self.core = MaskedGru(widths[-1], config.gru_size) if config.core == "gru" else None
+        self.core = MaskedGru(widths[-1], config.gru_size, dtype) if config.core == "gru" else None
         self.state_size = config.gru_size if config.core == "gru" else 0
         self.heads = blank(nn.Linear, self.state_size or widths[-1], layout.mask_size + 1)
 
@@ -86,8 +88,17 @@ class PolicyModel(nn.Module):
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features: Tensor = self.encoder(observations)
         for layer in self.hidden:
-            features = self._activation(layer(features))
-        return features
+            features = self._activation(linear(features, layer.weight.to(self.dtype), layer.bias.to(self.dtype)))
+        return features if self.core is not None else features.float()
+
+    def fix_dtype(self) -> None:
+        """Keep the weights in the dtype they are computed with: for a model that only acts, and is refreshed now and then."""
+        for part in self.encoder.parts:
+            if isinstance(part, ConvEncoder):
+                part.fix_dtype()
+        self.hidden.to(self.dtype)
+        if self.core is not None:
+            self.core.to(self.dtype)
 
     def initialize(self, seed: int) -> None:
         """Orthogonal weights and zero biases that depend on nothing but the seed; the global random state is not touched."""
@@ -105,8 +116,8 @@ class PolicyModel(nn.Module):
         nn.init.zeros_(self.heads.bias)
 
 
-def build_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyModel:
+def build_model(layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32) -> PolicyModel:
     """A fresh model, its weights a function of (layout, config, seed). Raises ConfigError when the config does not fit the observation."""
-    model = PolicyModel(layout, config)
+    model = PolicyModel(layout, config, dtype)
     model.initialize(seed)
     return model

@@ -20,6 +20,7 @@ from pbt.hyperparams import initial_hyperparams
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import PolicyModel, build_model
+from pbt.models.precision import choose_dtype
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
 from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
@@ -50,7 +51,7 @@ class MemberPlace(NamedTuple):
 class Blueprint:
     """Everything about a population that follows from its configuration and its game: equal in every process of the run.
 
-    roles         their names;  layouts: of their slabs;  seats_per_role: of one game
+    roles         their names;  layouts: of their slabs;  dtypes: that their networks compute with;  seats_per_role: of one game
     tables        games played at the same time, in the whole run
     members       in the order of their places in the policy table, 0 upwards;  behind them stand `frozen_slots` places for frozen players
     batch_slots   slots of one batch
@@ -61,6 +62,7 @@ class Blueprint:
     spec: EnvSpec
     roles: tuple[str, ...]
     layouts: tuple[RoleLayout, ...]
+    dtypes: tuple[torch.dtype, ...]
     seats_per_role: tuple[int, ...]
     tables: int
     members: tuple[MemberPlace, ...]
@@ -96,7 +98,8 @@ def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     terms = game.reward_terms
     game.close()
-    return Blueprint(config, spec, roles, layouts, seats, tables, members, frozen_slots, batch_slots, terms, facts)
+    dtypes = tuple(network_dtype(config, layout) for layout in layouts)
+    return Blueprint(config, spec, roles, layouts, dtypes, seats, tables, members, frozen_slots, batch_slots, terms, facts)
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
@@ -108,6 +111,13 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """One slab layout per role."""
     state_size = config.model.gru_size if config.model.core == "gru" else 0
     return tuple(role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size) for role in game.roles)
+
+
+def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
+    """Of a role's networks, the same wherever one acts or learns: the ratio of both sides' probabilities is taken."""
+    runtime = config.runtime
+    devices = (choose_device(runtime.inference_device, "runtime.inference_device"), choose_device(runtime.learner_device, "runtime.learner_device"))
+    return choose_dtype(runtime.precision, config.model, layout.leaves, devices)
 
 
 # --- slots -----------------------------------------------------------------------------------------------------------------------------------
@@ -167,14 +177,17 @@ def policy_loader(spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfi
 
 def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str) -> PolicyModel:
     """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or of another shape."""
-    model = build_model(layout, config.model, seed=0)
+    model = build_model(layout, config.model, 0, network_dtype(config, layout))
     load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
+    model.fix_dtype()
     return model
 
 
 def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
     """A live member's model on the acting side; its weights come from where they are published."""
-    return build_model(blueprint.layouts[member.role], blueprint.config.model, seed=0)
+    model = build_model(blueprint.layouts[member.role], blueprint.config.model, 0, blueprint.dtypes[member.role])
+    model.fix_dtype()
+    return model
 
 
 def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
@@ -188,7 +201,8 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
 def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None) -> Learner:
     """A member's learner at frame 0. device: where it computes, the CPU unless given."""
     config = blueprint.config
-    model = build_model(blueprint.layouts[member.role], config.model, seed=integer(config.seed, "init", member.name, bits=31))
+    seed = integer(config.seed, "init", member.name, bits=31)
+    model = build_model(blueprint.layouts[member.role], config.model, seed, blueprint.dtypes[member.role])
     hyperparams = initial_hyperparams(config, member.name, blueprint.reward_terms)
     key = (config.seed, "minibatch", member.name)
     model = model if device is None else model.to(device)

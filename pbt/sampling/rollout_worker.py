@@ -22,7 +22,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from pbt.envs.contract import Game, SeatTurn
-from pbt.errors import EngineError, EnvError
+from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.slots import Share
 from pbt.sampling.table import Seat, Table
@@ -32,6 +32,8 @@ from pbt.transport.slab import Slab
 
 T = TypeVar("T")
 
+# A table whose engine ended so often without a finished game in between has a fault of its own.
+MAX_CRASHES = 5
 # What `watch` is told when no game's code runs.
 NO_TABLE = -1
 
@@ -232,6 +234,10 @@ class RolloutWorker:
 
     def _spoil(self, table: Table, error: EnvError) -> None:
         """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often and nobody else counts."""
+        if isinstance(error, EnvCrash) and table.crashes < MAX_CRASHES:
+            table.crashes += 1
+            self.void(table, f"voided: {error}")
+            return
         place = raising_line(error)
         text = f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()
         if self._on_error is not None:
@@ -265,6 +271,7 @@ class RolloutWorker:
         if table.steps == 0:
             raise EnvError(f"{table.where} was over before anybody could decide anything; a game needs at least one decision")
         outcome = self.run_game(table.game.outcome, table, "outcome")
+        table.crashes = 0
         if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(table.seats):
             raise EnvError(f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none")
         points = outcome.points or (None,) * len(table.seats)

@@ -59,6 +59,7 @@ class Table:
     due      seats that must act before the game can be stepped;  actions: those that have
     history  (seat, heads...) of every action, flat: move by move, those of one move in the order of seats (of the running one: as they came)
     steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of all seats that were due
+    crashes  of its engines since the last game that was finished
     """
 
     index: int
@@ -70,6 +71,7 @@ class Table:
     history: list[int] = field(default_factory=list)
     steps: int = 0
     moves: int = 0
+    crashes: int = 0
 
     def clear(self, plan: GamePlan) -> None:
         """Make the table ready for its next game."""

@@ -1,0 +1,224 @@
+"""The limit: how many frames a second this machine could learn from if nothing but the engine and the network took time.
+
+    python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --rounds 3 --json roofline.json
+
+Imports nothing of pbt. One process per usable core, pinned to it, all at the same time, each measures in turn, `rounds` times:
+  simulate  raw ViZDoom: make_action with random actions, get_state; no resize, no copy
+  infer     the network's forward pass in plain torch, sampling an action for every row
+  train     its forward and backward pass and loss over [T, B] rows, one epoch, and one Adam step per batch
+The last two in float32 and bfloat16 and with several numbers of rows; the fastest of each counts. Then
+
+    limit = frame_skip * cores / (simulate + infer + train)        frames per second, times in seconds per step on one core
+
+Everything else a training does (copying observations, bookkeeping, reducing gradients, publishing weights) takes it below that.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HEIGHT, WIDTH, CHANNELS, STATE = 72, 128, 3, 512
+T, BATCH_STEPS = 32, 2048
+
+
+def keep_freed_memory() -> None:
+    """Else glibc gives large tensors back to the system when they are freed, and every batch pays for fresh pages."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, (1 << 31) - 1)  # M_TRIM_THRESHOLD
+
+
+def make_network(actions: int) -> Any:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn.functional import elu, linear
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.convs = nn.ModuleList([nn.Conv2d(CHANNELS, 32, 8, 4), nn.Conv2d(32, 64, 4, 2), nn.Conv2d(64, 128, 3, 2)])
+            self.fc, self.gru = nn.Linear(128 * 3 * 6, STATE), nn.GRUCell(STATE, STATE)
+            self.heads = nn.Linear(STATE, actions + 1)
+            self.convs.to(memory_format=torch.channels_last)
+
+        def forward(self, images: Tensor, state: Tensor, keep: Tensor) -> Tensor:
+            """images [T, B, H, W, C] uint8, state [B, 512], keep [T, B, 1]. Returns logits and value, [T, B, actions + 1]."""
+            x = images.flatten(0, 1).permute(0, 3, 1, 2).to(torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32)
+            x = x * (1 / 255)
+            for conv in self.convs:
+                x = elu(conv(x), inplace=True)
+            products = linear(elu(self.fc(x.flatten(1))), self.gru.weight_ih, self.gru.bias_ih).view(*images.shape[:2], -1)
+            states = []
+            for t in range(len(products)):
+                state = state * keep[t]
+                hidden = linear(state, self.gru.weight_hh, self.gru.bias_hh)
+                reset, update = torch.sigmoid(products[t, :, : 2 * STATE] + hidden[:, : 2 * STATE]).chunk(2, 1)
+                candidate = torch.tanh(products[t, :, 2 * STATE :] + reset * hidden[:, 2 * STATE :])
+                state = (candidate + update * (state - candidate)).float()
+                states.append(state)
+            return self.heads(torch.stack(states)).float()
+
+    return Network()
+
+
+def simulate_step(scenario: str, skip: int, seconds: float) -> float:
+    """Seconds per step of one engine."""
+    import vizdoom
+
+    os.chdir(tempfile.mkdtemp(prefix="roofline-"))
+    game = vizdoom.DoomGame()
+    game.load_config(str(Path(vizdoom.scenarios_path) / f"{scenario}.cfg"))
+    game.set_screen_resolution(vizdoom.ScreenResolution.RES_160X120)
+    game.set_screen_format(vizdoom.ScreenFormat.RGB24)
+    game.set_window_visible(False)
+    game.set_mode(vizdoom.Mode.PLAYER)
+    game.init()
+    buttons = len(game.get_available_buttons())
+    steps, began = 0, time.perf_counter()
+    while (taken := time.perf_counter() - began) < seconds:
+        game.make_action([random.randint(0, 1) for _ in range(buttons)], skip)
+        if game.is_episode_finished():
+            game.new_episode()
+        game.get_state()
+        steps += 1
+    game.close()
+    return taken / steps
+
+
+def timed(step: Callable[[], None], rows: int, seconds: float) -> float:
+    """Seconds per row."""
+    step()
+    step()
+    count, began = 0, time.perf_counter()
+    while (taken := time.perf_counter() - began) < seconds:
+        step()
+        count += rows
+    return taken / count
+
+
+def infer_step(bfloat16: bool, rows: int, seconds: float) -> float:
+    """Seconds per row of a forward pass of so many. Weights are converted once: they change far more rarely than they are used."""
+    import torch
+
+    network = make_network(8)
+    dtype = torch.bfloat16 if bfloat16 else torch.float32
+    network.convs.to(dtype)
+    network.fc.to(dtype)
+    network.gru.to(dtype)
+    images = torch.randint(0, 255, (1, rows, HEIGHT, WIDTH, CHANNELS), dtype=torch.uint8)
+    state, keep = torch.zeros(rows, STATE), torch.ones(1, rows, 1)
+
+    def step() -> None:
+        with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
+            out = network(images, state, keep)[0]
+            torch.multinomial(out[:, :-1].softmax(1), 1)
+
+    return timed(step, rows, seconds)
+
+
+def train_step(bfloat16: bool, slots: int, seconds: float) -> float:
+    """Seconds per row of passes over T rows of so many slots at a time, with an Adam step where a batch is complete."""
+    import torch
+
+    network = make_network(8)
+    optimizer = torch.optim.Adam(network.parameters(), 1e-4, fused=True)
+    images = torch.randint(0, 255, (T, slots, HEIGHT, WIDTH, CHANNELS), dtype=torch.uint8)
+    state, keep, targets = torch.zeros(slots, STATE), torch.ones(T, slots, 1), torch.randint(0, 8, (T, slots, 1))
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
+            out = network(images, state, keep)
+        log_probs = out[..., :-1].log_softmax(-1)
+        (out[..., -1].square().sum() - log_probs.gather(-1, targets).sum() + (log_probs.exp() * log_probs).sum()).backward()
+        done += T * slots
+        # Of a batch that all cores share, every core has its part.
+        if done >= BATCH_STEPS / usable_cores():
+            done = 0
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+
+    return timed(step, T * slots, seconds)
+
+
+def usable_cores() -> int:
+    return int(os.environ.get("ROOFLINE_CORES") or len(os.sched_getaffinity(0)))
+
+
+def measure(core: int, options: argparse.Namespace) -> None:
+    """What one of the processes does. Prints JSON: name -> seconds per step, by round."""
+    os.sched_setaffinity(0, {core})
+    keep_freed_memory()
+    import torch
+
+    torch.set_num_threads(1)
+    precisions = (True, False) if torch.cpu._is_avx512_bf16_supported() else (False,)
+    parts: dict[str, Callable[[float], float]] = {"simulate": lambda seconds: simulate_step(options.scenario, options.frame_skip, seconds)}
+    for bfloat16 in precisions:
+        word = "bfloat16" if bfloat16 else "float32"
+        for rows in (32, 64):
+            parts[f"infer {word} {rows} rows"] = lambda seconds, b=bfloat16, n=rows: infer_step(b, n, seconds)
+        for slots in (8, 16, 32):
+            parts[f"train {word} {slots} slots"] = lambda seconds, b=bfloat16, n=slots: train_step(b, n, seconds)
+    found: dict[str, list[float]] = {name: [] for name in parts}
+    for _ in range(options.rounds):
+        for name, part in parts.items():
+            found[name].append(part(options.seconds))
+    print(json.dumps(found))
+
+
+def report(options: argparse.Namespace) -> dict[str, Any]:
+    cores = sorted(os.sched_getaffinity(0))
+    command = [sys.executable, __file__, *sys.argv[1:]]
+    environment = {**os.environ, "ROOFLINE_CORES": str(len(cores)), "OMP_NUM_THREADS": "1"}
+    running = [subprocess.Popen([*command, "--core", str(core)], stdout=subprocess.PIPE, env=environment) for core in cores]
+    answers = [json.loads(process.communicate()[0]) for process in running]
+    times = {name: statistics.median(value for answer in answers for value in answer[name]) for name in answers[0]}
+    best = {part: min((seconds, name) for name, seconds in times.items() if name.startswith(part)) for part in ("simulate", "infer", "train")}
+    limit = options.frame_skip * len(cores) / sum(seconds for seconds, _ in best.values())
+    simulation = options.frame_skip * len(cores) / times["simulate"]
+    return {
+        "scenario": options.scenario,
+        "cores": len(cores),
+        "microseconds_per_step": {name: round(seconds * 1e6, 1) for name, seconds in times.items()},
+        "best": {part: name for part, (_, name) in best.items()},
+        "pure_simulation_frames_per_s": round(simulation),
+        "limit_frames_per_s": round(limit),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scenario", default="health_gathering_supreme")
+    parser.add_argument("--frame-skip", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of every measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--core", type=int, default=None, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.core is not None:
+        measure(options.core, options)
+        return
+    found = report(options)
+    for name, microseconds in found["microseconds_per_step"].items():
+        print(f"{name:<28}{microseconds:>9.1f} us per step and core{'   <-- best' if name in found['best'].values() else ''}")
+    print(f"{'pure simulation':<28}{found['pure_simulation_frames_per_s']:>9} frames/s on {found['cores']} cores")
+    print(f"{'limit':<28}{found['limit_frames_per_s']:>9} frames/s")
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

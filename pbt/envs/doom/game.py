@@ -1,0 +1,181 @@
+"""One player in a Doom scenario."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
+from pbt.envs.doom.buttons import heads_of, one_head_of
+from pbt.envs.doom.engine import load_vizdoom, remove_strays, start_engine
+from pbt.envs.doom.options import DoomOptions, Known, read_options, scenario_file
+from pbt.envs.doom.screen import ScreenSampler
+from pbt.errors import EnvCrash, EnvError
+
+T = TypeVar("T")
+
+_CHANNELS = 3
+# A variable's ordinary range, so that the network sees numbers around 1; those not named count single things.
+_UNITS = {"HEALTH": 100.0, "ARMOR": 100.0, "DAMAGECOUNT": 100.0, "FRAGCOUNT": 10.0, "KILLCOUNT": 10.0, "HITCOUNT": 10.0}
+_UNITS |= dict.fromkeys(("SELECTED_WEAPON_AMMO", *(f"AMMO{index}" for index in range(10))), 50.0)
+# Health is -999900 after a telefrag.
+_LARGEST = 10.0
+
+
+class DoomGame:
+    """One seat, one engine, started at the first game.
+
+    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}; without variables the screen alone.
+    Doom shows nothing after the last tic, so there is no final observation, and a change of a variable in it is not seen. Raises EnvCrash when the engine ends: the game is lost, not the table.
+    """
+
+    def __init__(self, options: DoomOptions) -> None:
+        vizdoom = load_vizdoom()
+        self._options, self._vizdoom = options, vizdoom
+        self._engine: Any = None
+        described = vizdoom.DoomGame()
+        self._configure(described)
+        buttons = [button.name for button in described.get_available_buttons()]
+        if not buttons:
+            raise EnvError(f"scenario {options.scenario!r} names no available_buttons; expected at least one in its .cfg file")
+        self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
+        self._pressed = cache(self._heads.pressed)
+        self._variables = tuple(described.get_available_game_variables())
+        self._units = np.array([_UNITS.get(variable.name, 1.0) for variable in self._variables], np.float32)
+        self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), _CHANNELS)
+        self._terms = [(getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss) for term in options.terms]
+        self._points = getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
+        self.roles: tuple[Role, ...] = (Role("player", self._space(), _action_space(self._heads.sizes)),)
+        self.seat_names: tuple[str, ...] = ("player",)
+        self.seat_roles: tuple[int, ...] = (0,)
+        self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start an episode; the seed decides it."""
+        if self._engine is None:
+            self._engine = start_engine(self._configure)
+        self._ask(lambda engine: engine.set_seed(seed))
+        self._ask(lambda engine: engine.new_episode())
+        self._tic = self._ask(lambda engine: engine.get_episode_time())
+        self._measured = self._measure()
+        return [SeatTurn(0, self._see(), None, (0.0,) * len(self.reward_terms), tics=0)]
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Hold the buttons for `frame_skip` tics, fewer where the episode ends."""
+        engine, pressed = self._engine, self._pressed(actions[0])
+        try:
+            reward = engine.make_action(pressed, self._options.frame_skip)
+            over = engine.is_episode_finished()
+            tics = engine.get_episode_time() - self._tic
+        except Exception as error:
+            raise self._crashed(error) from error
+        self._tic += tics
+        rewards = (reward, *self._shaping()) if self._terms else (reward,)
+        if not over:
+            return [SeatTurn(0, self._see(), None, rewards, tics=tics)]
+        # Who dies at the last tic died.
+        timeout = engine.is_episode_timeout_reached() and not engine.is_player_dead()
+        truncated = timeout and self._options.timeout == "truncated"
+        self._reason = "timeout" if timeout else "died" if engine.is_player_dead() else "rules"
+        return [SeatTurn(0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=max(tics, 1))]
+
+    def outcome(self) -> Outcome:
+        """Alone at the table: ranking (0,); points as the options say."""
+        points = None if self._points is None else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
+        return Outcome((0,), points, self._reason)
+
+    def close(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def _configure(self, game: Any) -> None:
+        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario."""
+        options, vizdoom = self._options, self._vizdoom
+        known = known_to(vizdoom)
+        try:
+            game.load_config(str(scenario_file(options, known)))
+        except Exception as error:
+            raise EnvError(f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}") from error
+        # Else a commercial doom2.wad in the working directory is played instead.
+        game.set_doom_game_path(str(Path(vizdoom.__file__).with_name("freedoom2.wad")))
+        if options.wad is not None:
+            game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
+        if options.map is not None:
+            game.set_doom_map(options.map)
+        if options.variables is not None:
+            game.set_available_game_variables([getattr(vizdoom.GameVariable, name.upper()) for name in options.variables])
+        game.set_screen_resolution(getattr(vizdoom.ScreenResolution, options.resolution))
+        game.set_screen_format(vizdoom.ScreenFormat.RGB24)
+        game.set_mode(vizdoom.Mode.PLAYER)
+        game.set_window_visible(False)
+        game.set_sound_enabled(False)
+
+    def _space(self) -> spaces.Space[Any]:
+        screen = spaces.Box(0, 255, self._sampler.shape, np.uint8)
+        if not self._variables:
+            return screen
+        return spaces.Dict({"screen": screen, "variables": spaces.Box(-_LARGEST, _LARGEST, (len(self._variables),), np.float32)})
+
+    def _see(self) -> Any:
+        state = self._ask(lambda engine: engine.get_state())
+        screen = self._sampler.sample(state.screen_buffer)
+        return {"screen": screen, "variables": self._scaled(state.game_variables)} if self._variables else screen
+
+    def _scaled(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+        return np.clip(values / self._units, -_LARGEST, _LARGEST).astype(np.float32)
+
+    def _measure(self) -> list[float]:
+        return [self._ask(lambda engine, variable=variable: engine.get_game_variable(variable)) for variable, _, _ in self._terms]
+
+    def _shaping(self) -> list[float]:
+        before, self._measured = self._measured, self._measure()
+        changes = [after - earlier for after, earlier in zip(self._measured, before, strict=True)]
+        return [change * gain if change > 0 else -change * loss for change, (_, gain, loss) in zip(changes, self._terms, strict=True)]
+
+    def _ask(self, question: Callable[..., T]) -> T:
+        """Raises: EnvCrash for whatever the engine raises."""
+        try:
+            return question(self._engine)
+        except Exception as error:
+            raise self._crashed(error) from error
+
+    def _crashed(self, error: Exception) -> EnvCrash:
+        return EnvCrash(f"the Doom engine of scenario {self._options.scenario!r} ended: {type(error).__name__}: {error}")
+
+
+def _action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
+    return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
+
+
+@cache
+def known_to(vizdoom: Any) -> Known:
+    """What an installed ViZDoom has."""
+    resolutions = frozenset(vizdoom.ScreenResolution.__members__)
+    return Known(Path(vizdoom.scenarios_path), resolutions, frozenset(vizdoom.GameVariable.__members__))
+
+
+@cache
+def _swept() -> list[Path]:
+    return remove_strays()
+
+
+def make(**options: Any) -> DoomGame:
+    """One table. options: see DoomOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
+    read = read_options(options, known_to(load_vizdoom()))
+    _swept()
+    return DoomGame(read)
+
+
+SPEC = EnvSpec(
+    name="doom",
+    make=make,
+    chance=True,
+    replayable=True,
+    winners="one seat: nobody wins, the return counts",
+    description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
+)

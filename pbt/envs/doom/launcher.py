@@ -1,0 +1,32 @@
+"""Becomes the Doom engine: `python -I -S launcher.py PARENT FOLDER ENGINE [argument ...]`, executed by ViZDoom in place of its engine.
+
+An engine by itself outlives the program that started it, answers that program's Ctrl-C, holds its open files and writes into its working directory.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+
+
+def become_engine(parent: int, folder: str, engine: str, arguments: list[str]) -> None:
+    """parent: the process to die with;  folder: an empty one of this engine's own."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    # These are for the program; its engines are ended by it, or by its death.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir(folder)
+    log = os.open("engine.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.execv(engine, [engine, *arguments])  # noqa: S606  the engine itself, without a shell
+
+
+if __name__ == "__main__":
+    become_engine(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:])

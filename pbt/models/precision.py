@@ -1,0 +1,33 @@
+"""Which numbers a network computes with."""
+
+from collections.abc import Iterable
+
+import torch
+
+from pbt.config.schema import ModelConfig
+from pbt.envs.spaces import Leaf
+from pbt.models.encoders import uses_conv
+
+# Smaller images (boards) are computed faster than they are converted.
+_LEAST_PIXELS = 32 * 32
+
+
+def choose_dtype(word: str, config: ModelConfig, leaves: Iterable[Leaf], devices: Iterable[torch.device]) -> torch.dtype:
+    """word: "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over images, if all the devices have it."""
+    if word != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[word]
+    images = any(uses_conv(leaf, config) and _pixels(leaf, config) >= _LEAST_PIXELS for leaf in leaves)
+    return torch.bfloat16 if images and all(has_bfloat16(device) for device in devices) else torch.float32
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """The device multiplies bfloat16 itself; a CPU without such instructions emulates them, slower than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    supported: bool = torch.cpu._is_avx512_bf16_supported()
+    return supported
+
+
+def _pixels(leaf: Leaf, config: ModelConfig) -> int:
+    height, width = leaf.shape[:2] if config.channels_last_input else leaf.shape[1:]
+    return height * width

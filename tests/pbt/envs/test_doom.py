@@ -1,0 +1,230 @@
+"""Doom scenarios as games: what they show, what ends them, and engines that leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from pbt.envs.contract import SeatTurn
+from pbt.envs.doom.buttons import heads_of, one_head_of
+from pbt.envs.doom.engine import remove_strays
+from pbt.envs.doom.game import DoomGame, make
+from pbt.envs.doom.screen import ScreenSampler
+from pbt.errors import EnvCrash, EnvOptionsError
+
+SHARED = Path("/dev/shm")
+
+
+def engines(of: int) -> list[psutil.Process]:
+    """Engine processes of a process."""
+    return [child for child in psutil.Process(of).children(recursive=True) if any("+viz_instance_id" in word for word in child.cmdline())]
+
+
+def until(condition: object, timeout_s: float = 10.0) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def basic() -> Iterator[DoomGame]:
+    game = make(scenario="basic")
+    yield game
+    game.close()
+
+
+# --- actions and screens ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_buttons_that_exclude_each_other_share_a_head() -> None:
+    buttons = ["MOVE_LEFT", "ATTACK", "MOVE_RIGHT", "SELECT_WEAPON1", "SELECT_WEAPON3", "TURN_LEFT_RIGHT_DELTA", "SPEED"]
+    heads = heads_of(buttons)
+    assert heads.sizes == (3, 2, 3, 21, 2)
+    assert heads.pressed((0, 0, 0, 10, 0)) == [0.0] * 7
+    assert heads.pressed((2, 1, 1, 20, 0)) == [0.0, 1.0, 1.0, 1.0, 0.0, 12.5, 0.0]
+    assert heads.pressed((1, 0, 2, 0, 1)) == [1.0, 0.0, 0.0, 0.0, 1.0, -12.5, 1.0]
+
+
+def test_a_single_head_presses_one_button_at_most() -> None:
+    heads = one_head_of(["MOVE_LEFT", "ATTACK"])
+    assert [heads.pressed((choice,)) for choice in range(3)] == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("sizes", [((120, 160), (72, 128)), ((120, 160), (120, 160)), ((7, 5), (3, 4)), ((4, 4), (9, 6))])
+def test_sampling_takes_the_nearest_pixel(sizes: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    (rows, columns), (height, width) = sizes
+    screen = np.random.default_rng(0).integers(0, 256, (rows, columns, 3), dtype=np.uint8)
+    found = ScreenSampler(*sizes, channels=3).sample(screen)
+    expected = [[screen[y * rows // height, x * columns // width] for x in range(width)] for y in range(height)]
+    assert np.array_equal(found, np.array(expected))
+
+
+# --- a game ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def play(game: DoomGame, seed: int, action: tuple[int, ...]) -> list[SeatTurn]:
+    turns = game.reset(seed)
+    while not turns[-1].over:
+        turns += game.step({0: action})
+    return turns
+
+
+def test_time_runs_out_after_the_scenarios_tics() -> None:
+    game = make(scenario="basic", frame_skip=7)
+    turns = play(game, 1, (0, 0))
+    # basic lasts 300 tics, each of which costs 1; 42 whole steps and one that is cut short.
+    assert [turn.tics for turn in turns] == [0, *[7] * 42, 6]
+    assert sum(turn.rewards[0] for turn in turns) == -300.0
+    assert (turns[-1].truncated, turns[-1].terminated, turns[-1].observation) == (True, False, None)
+    assert (game.outcome().ranking, game.outcome().reason) == ((0,), "timeout")
+    game.close()
+
+
+def test_the_end_of_the_time_may_be_a_termination() -> None:
+    game = make(scenario="basic", timeout="terminated", frame_skip=50)
+    turns = play(game, 1, (0, 0))
+    assert (turns[-1].truncated, turns[-1].terminated) == (False, True)
+    game.close()
+
+
+def test_what_is_seen(basic: DoomGame) -> None:
+    (turn,) = basic.reset(3)
+    assert turn.observation["screen"].shape == (72, 128, 3)
+    assert len(np.unique(turn.observation["screen"])) > 20
+    assert turn.observation["variables"] == pytest.approx([1.0])  # AMMO2: 50 bullets
+    basic.step({0: (0, 1)})
+    (turn,) = basic.step({0: (0, 1)})
+    assert turn.observation["variables"] == pytest.approx([49 / 50])
+
+
+def test_shaping_terms_count_changes_of_a_variable() -> None:
+    game = make(scenario="health_gathering_supreme", terms={"hurt": {"variable": "HEALTH", "loss": 0.5, "gain": 2.0}}, variables=["health"])
+    assert game.reward_terms == ("reward", "hurt")
+    turns = play(game, 2, (0, 0))
+    # Standing in acid until dead: 8 points of health at a time; of the last one, with which the episode ends, Doom does not tell.
+    assert {turn.rewards[1] for turn in turns} <= {0.0, 4.0}
+    assert sum(turn.rewards[1] for turn in turns) == 48.0
+    assert (turns[-1].terminated, game.outcome().reason) == (True, "died")
+    game.close()
+
+
+def test_points_are_the_count_of_a_variable() -> None:
+    game = make(scenario="defend_the_center", points="killcount", frame_skip=4)
+    turns = play(game, 4, (1, 1))
+    points = game.outcome().points
+    # The scenario gives 1 for a kill and takes 1 for one's own death.
+    assert points is not None and points[0] > 0
+    assert points[0] - 1.0 == sum(turn.rewards[0] for turn in turns)
+    game.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"scenario": "basik"}, "did you mean basic?"),
+        ({"scenario": "./nowhere.cfg"}, "no file"),
+        ({"frame_skp": 2}, "frame_skp: no such option; did you mean frame_skip?"),
+        ({"frame_skip": 0}, "must be at least 1"),
+        ({"frame_skip": "4"}, "must be a whole number"),
+        ({"screen": "3x3"}, "ViZDoom does not render that"),
+        ({"actions": "all"}, "must be one of 'heads', 'single'"),
+        ({"variables": ["HELTH"]}, "did you mean HEALTH?"),
+        ({"terms": {"health": 1.0}}, "must be a table with a variable"),
+        ({"terms": {"health": {"variable": "HEALTH", "gian": 1}}}, "terms.health.gian: unknown key"),
+        ({"points": "KILCOUNT"}, "did you mean KILLCOUNT?"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(**options)
+    assert problem in str(raised.value)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(scenario="basik", actions="all", timeout="never")
+    assert len(raised.value.problems) == 3
+
+
+# --- engines ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_engine_that_is_killed_costs_a_game_not_the_table(basic: DoomGame) -> None:
+    basic.reset(1)
+    (engine,) = engines(os.getpid())
+    engine.kill()
+    engine.wait(10)
+    with pytest.raises(EnvCrash, match=r"engine of scenario 'basic' ended"):
+        basic.step({0: (0, 0)})
+    basic.close()
+    assert play(basic, 1, (0, 0))[-1].over
+
+
+def test_an_engine_holds_none_of_our_descriptors_and_nothing_stays_in_the_file_system(basic: DoomGame) -> None:
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    basic.reset(1)
+    (engine,) = engines(os.getpid())
+    os.close(write)
+    os.set_blocking(read, False)
+    assert os.read(read, 1) == b""  # end of file: nobody else holds the other end
+    os.close(read)
+    instance = engine.cmdline()[engine.cmdline().index("+viz_instance_id") + 1]
+    assert not [path for path in SHARED.iterdir() if instance in path.name]
+    assert not Path(engine.cwd().removesuffix(" (deleted)")).exists()
+
+
+def test_ctrl_c_and_a_service_managers_stop_do_not_reach_an_engine(basic: DoomGame) -> None:
+    basic.reset(1)
+    (engine,) = engines(os.getpid())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        engine.send_signal(number)
+    assert len(play(basic, 1, (0, 0))) == 76
+    basic.close()
+    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
+
+
+PROGRAM = """
+import sys, time
+from pbt.envs.doom.game import make
+games = [make(scenario="basic") for _ in range(2)]
+for game in games:
+    game.reset(1)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_engines_die_with_a_process_that_is_killed() -> None:
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    running = engines(process.pid)
+    assert len(running) == 2
+    names = [engine.cmdline()[engine.cmdline().index("+viz_instance_id") + 1] for engine in running]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    until(lambda: not any(engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE for engine in running))
+    assert not [path for path in SHARED.iterdir() if any(name in path.name for name in names)]
+
+
+def test_names_left_by_a_start_that_was_killed_are_removed() -> None:
+    stray, young = SHARED / "ViZDoomSMpbtTestOld1", SHARED / "ViZDoomMQCtrpbtTestNew1"
+    try:
+        stray.touch()
+        young.touch()
+        os.utime(stray, (time.time() - 120, time.time() - 120))
+        assert remove_strays() == [stray]
+        assert young.exists() and not stray.exists()
+    finally:
+        stray.unlink(missing_ok=True)
+        young.unlink(missing_ok=True)
