@@ -85,14 +85,15 @@ class ConvEncoder(nn.Module):
         self._activation = ACTIVATIONS[config.activation]
         height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
         self.moments = RunningMoments(channels) if config.normalize_observations else None
-        self.layers = nn.ModuleList()
+        layers: list[nn.Conv2d] = []
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
             if height < 1 or width < 1:
                 found = f"layer {index} leaves {height} x {width} of observation leaf {leaf.name} with shape {leaf.shape}"
                 raise ConfigError("model", [f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"])
-            self.layers.append(blank(nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding))
+            layers.append(blank(nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding))
             channels = layer.channels
+        self.layers, self._convolutions = nn.ModuleList(layers), tuple(layers)
         self.features = channels * height * width
 
     def numbers(self, values: Tensor) -> Tensor:
@@ -107,7 +108,8 @@ class ConvEncoder(nn.Module):
             images = self.moments.normalize(images.movedim(1, -1).to(torch.float32) * scale).movedim(-1, 1)
             scale = 1.0
         images = images.to(self._dtype)
-        for index, layer in enumerate(self.layers):
+        for index, layer in enumerate(self._convolutions):
+            assert layer.bias is not None
             # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
             weight = layer.weight * scale if index == 0 and scale != 1.0 else layer.weight
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
@@ -116,8 +118,9 @@ class ConvEncoder(nn.Module):
 
     def fix_dtype(self) -> None:
         """Keep the weights as they are computed with. For a model that only acts; the first layer's are scaled first, so they stay."""
-        for layer in list(self.layers)[self.moments is None and self._scale != 1.0 :]:
-            layer.to(self._dtype, memory_format=torch.channels_last)
+        scaled = self.moments is None and self._scale != 1.0
+        for layer in self._convolutions[int(scaled) :]:
+            layer.to(self._dtype).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def blank(kind: type[LayerT], *sizes: int) -> LayerT:

@@ -85,7 +85,7 @@ class Unroll(torch.autograd.Function):
         return states
 
     @staticmethod
-    def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         before, gates, episode_start, weight_hh = ctx.saved_tensors
         rows, slots, size = gradients.shape
         # By gate: of what goes into it from the inputs, and from the state (they differ for n, whose hidden product the reset gate multiplies).

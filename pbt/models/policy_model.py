@@ -45,7 +45,8 @@ class PolicyModel(nn.Module):
         self._activation = ACTIVATIONS[config.activation]
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
         widths = (self.encoder.features, *config.hidden)
-        self.hidden = nn.ModuleList(blank(nn.Linear, a, b) for a, b in pairwise(widths))
+        self._dense = tuple(blank(nn.Linear, a, b) for a, b in pairwise(widths))
+        self.hidden = nn.ModuleList(self._dense)
         self.core = MaskedGru(widths[-1], config.gru_size, dtype) if config.core == "gru" else None
         self.state_size = config.gru_size if config.core == "gru" else 0
         self.heads = blank(nn.Linear, self.state_size or widths[-1], layout.mask_size + 1)
@@ -87,7 +88,7 @@ class PolicyModel(nn.Module):
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features: Tensor = self.encoder(observations)
-        for layer in self.hidden:
+        for layer in self._dense:
             features = self._activation(linear(features, layer.weight.to(self.dtype), layer.bias.to(self.dtype)))
         return features if self.core is not None else features.float()
 

@@ -23,9 +23,8 @@ def choose_dtype(word: str, config: ModelConfig, leaves: Iterable[Leaf], devices
 def has_bfloat16(device: torch.device) -> bool:
     """The device multiplies bfloat16 itself; a CPU without such instructions emulates them, slower than float32."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    supported: bool = torch.cpu._is_avx512_bf16_supported()
-    return supported
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 def _pixels(leaf: Leaf, config: ModelConfig) -> int:

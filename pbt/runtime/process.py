@@ -4,6 +4,7 @@ It builds what its Assignment names, says Ready, and then does two things in tur
 main process is gone (end of the stream), and in any case when its parent dies (death signal).
 """
 
+import ctypes
 import socket
 import threading
 import time
@@ -27,6 +28,8 @@ from pbt.transport.channel import Channel, PeerGone
 from pbt.transport.wire import Wire
 
 BEAT_EVERY_S = 0.5
+# Of <malloc.h>.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 IDLE_WAIT_S = 0.2
 
 
@@ -80,6 +83,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     config = RunConfig.model_validate(orders["config"])
     replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)
+    keep_freed_memory()
     blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
@@ -93,6 +97,14 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     if plan.trains:
         hosts.append(LearnerHost(place))
     return hosts, memory.row
+
+
+def keep_freed_memory() -> None:
+    """Have glibc keep what large tensors leave behind for the next ones; else every batch pays for fresh pages, as much as for a convolution."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, 1 << 30)
+        mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
 def beat(row: Any) -> None:

@@ -30,7 +30,8 @@ class DoomGame:
     """One seat, one engine, started at the first game.
 
     Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}; without variables the screen alone.
-    Doom shows nothing after the last tic, so there is no final observation, and a change of a variable in it is not seen. Raises EnvCrash when the engine ends: the game is lost, not the table.
+    Doom shows nothing after the last tic, so there is no final observation, and a change of a variable in it is not seen.
+    Raises EnvCrash when the engine ends: the game is lost, not the table.
     """
 
     def __init__(self, options: DoomOptions) -> None:
@@ -149,7 +150,7 @@ class DoomGame:
 
 
 def _action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
-    return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
+    return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(list(sizes))
 
 
 @cache

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
-from pbt.errors import EnvError
+from pbt.errors import EnvCrash, EnvError
 from pbt.records import PlayerRef
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import MAX_CRASHES, GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
@@ -133,3 +133,22 @@ def test_a_spoiled_game_that_cannot_even_be_closed_is_replaced_all_the_same(monk
             raise ValueError("once")
 
     assert sum(end.reason.startswith("voided") for end in play(fault)) == 1
+
+
+def test_engines_that_end_now_and_then_never_end_the_run() -> None:
+    def fault(game: Faulty) -> None:
+        # Every table plays one game, then its engine ends: half of all games.
+        if game.games == 2 and game.decisions == 1:
+            raise EnvCrash("the engine ended")
+
+    ends = play(fault)
+    assert sum(end.reason == "voided: the engine ended" for end in ends) > 10 * MAX_CRASHES
+
+
+def test_a_table_whose_engine_never_survives_a_game_ends_the_run() -> None:
+    def fault(game: Faulty) -> None:
+        if game.decisions == 1:
+            raise EnvCrash("the engine ended")
+
+    with pytest.raises(EnvError, match=r"(?s)the engine ended.*Traceback"):
+        play(fault)
