@@ -99,11 +99,12 @@ class Learner:
         lags = lag_sums(batch, self.version)
         sums, norms, skipped_before = StepSums.zeros(), [], self.skipped
         for part in self._parts(batch):
-            gradient, weight, step_sums = self._gradients(part, reducer)
-            total = reducer.sum(torch.cat([gradient, gradient.new_tensor([weight])]))
-            if float(total[-1]) == 0.0:
+            gradient_and_weight, step_sums = self._gradients(part, reducer)
+            total = reducer.sum(gradient_and_weight)
+            weight = float(total[-1])
+            if weight == 0.0:
                 continue
-            norm = self.apply(total[:-1] / total[-1])
+            norm = self.apply(total[:-1], weight)
             if math.isfinite(norm):
                 norms.append(norm)
                 sums = sums + step_sums
@@ -136,12 +137,13 @@ class Learner:
         Add both over the shards and divide: the mean gradient, for `apply`. The reducer is used for the moments that normalise advantages, so they
         are those of all shards. All nan when the loss is not finite, so that every shard refuses the step.
         """
-        gradient, weight, _ = self._gradients(batch, SingleReducer() if reducer is None else reducer)
-        return gradient, weight
+        gradient_and_weight, _ = self._gradients(batch, SingleReducer() if reducer is None else reducer)
+        return gradient_and_weight[:-1], float(gradient_and_weight[-1])
 
-    def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, float, StepSums]:
+    def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, StepSums]:
+        """The gradient with the weight behind it, [parameters + 1]: shards add both at once."""
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
-        logits, values = self.model.unroll(existing_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+        logits, values = self.model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
         log_probs = log_probabilities(logits[:rows], self.model.head_sizes)
         actions = torch.where(valid.unsqueeze(-1), batch.actions, 0)
         log_prob = joint_log_prob(log_probs, actions, self.model.head_sizes)
@@ -155,11 +157,11 @@ class Learner:
         value = losses.value_loss(values[:rows], targets.vs, valid)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
         loss = policy + config.value_coef * value - self.annealed(self.hyperparams.entropy_coef) * entropy
-        gradient = self._adam.gradient_of(loss)
+        gradient_and_weight = self._adam.gradient_of(loss, valid.sum())
         if not math.isfinite(float(loss.detach())):
-            gradient = torch.full_like(gradient, math.nan)
+            gradient_and_weight[:-1] = math.nan
         sums = StepSums.of(policy, value, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip)
-        return gradient, float(valid.sum()), sums
+        return gradient_and_weight, sums
 
     def _targets(self, batch: Batch, log_rhos: Tensor, values: Tensor) -> Targets:
         """Value targets and advantages. A row that only carries a final observation gets its own value as target: nothing flows through it."""
@@ -180,12 +182,13 @@ class Learner:
             advantages = losses.normalized(advantages, moments)
         return advantages if self.config.ppo_clip else log_rhos.exp().clamp(max=self.config.vtrace_rho) * advantages
 
-    def apply(self, gradient: Tensor) -> float:
-        """One optimiser step on the mean gradient of all shards, [parameters]. Returns its norm before clipping; not finite = the step was skipped.
+    def apply(self, gradient: Tensor, weight: float = 1.0) -> float:
+        """One optimiser step on the mean gradient of all shards. Returns its norm before clipping; not finite = the step was skipped.
 
+        gradient: [parameters], summed over so many steps as `weight` says; overwritten.
         Raises EngineError after MAX_SKIPS_IN_A_ROW skipped steps.
         """
-        norm = float(torch.linalg.vector_norm(gradient))
+        norm = float(torch.linalg.vector_norm(gradient)) / weight
         if not math.isfinite(norm):
             self.skipped += 1
             self._skips_in_a_row += 1
@@ -194,7 +197,7 @@ class Learner:
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
-        self._adam.step(gradient * scale, self.annealed(self.hyperparams.learning_rate), self.hyperparams.adam_beta1)
+        self._adam.step(gradient.mul_(scale / weight), self.annealed(self.hyperparams.learning_rate), self.hyperparams.adam_beta1)
         return norm
 
     def _diverged(self) -> str:
@@ -233,13 +236,12 @@ class Learner:
         self._skips_in_a_row = 0
 
 
-def existing_rows(batch: Batch) -> dict[str, Tensor]:
-    """Observations with row T zero where nothing follows row T-1: it was never written, and poison would reach the weights through 0 * nan."""
+def zero_absent_rows(batch: Batch) -> dict[str, Tensor]:
+    """The batch's observations, row T zero where nothing follows row T-1: it was never written, and poison would reach the weights through 0 * nan.
+
+    In place: a clone of all images would cost as much as a convolution.
+    """
     absent = ~batch.valid[-1] | batch.terminated[-1]
-    if not bool(absent.any()):
-        return batch.observations
-    existing = {}
-    for name, leaf in batch.observations.items():
-        existing[name] = leaf.clone()
-        existing[name][-1, absent] = 0
-    return existing
+    for leaf in batch.observations.values():
+        leaf.detach()[-1, absent] = 0
+    return batch.observations

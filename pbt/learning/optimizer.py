@@ -1,5 +1,6 @@
 """Adam over one flat vector: gradients, clipping, reduction and checkpoints of a whole network are single operations."""
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -14,23 +15,19 @@ class FlatAdam:
     """
 
     def __init__(self, model: nn.Module, *, beta2: float, eps: float) -> None:
-        parameters = list(model.parameters())
-        self._flat = torch.cat([p.detach().reshape(-1) for p in parameters])
-        self._gradient = torch.zeros_like(self._flat)
-        sizes = [p.numel() for p in parameters]
-        views = zip(parameters, torch.split(self._flat, sizes), torch.split(self._gradient, sizes), strict=True)
-        for parameter, weights, gradient in views:
+        self._parameters = list(model.parameters())
+        self._flat = torch.cat([parameter.detach().reshape(-1) for parameter in self._parameters])
+        views = zip(self._parameters, torch.split(self._flat, [parameter.numel() for parameter in self._parameters]), strict=True)
+        for parameter, weights in views:
             parameter.data = weights.view_as(parameter)
-            parameter.grad = gradient.view_as(parameter)
         self._beta2, self._eps = beta2, eps
         self._steps = torch.zeros((), device=self._flat.device)
-        self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._gradient), torch.zeros_like(self._gradient)
+        self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
 
-    def gradient_of(self, loss: Tensor) -> Tensor:
-        """The gradient of a scalar, [parameters], a new tensor."""
-        self._gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
-        return self._gradient.clone()
+    def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
+        """The gradient of a scalar with `weight` behind it, [parameters + 1], a new tensor."""
+        gradients = torch.autograd.grad(loss, self._parameters)
+        return torch.cat([*(gradient.reshape(-1) for gradient in gradients), weight.to(self._flat.dtype).reshape(1)])
 
     @torch.no_grad()
     def step(self, gradient: Tensor, learning_rate: float, beta1: float) -> None:
@@ -41,8 +38,8 @@ class FlatAdam:
         )  # fmt: skip
 
     def is_finite(self) -> bool:
-        """Every weight is a number."""
-        return bool(torch.isfinite(self._flat).all())
+        """Every weight is a number, and not so large that their sum is none."""
+        return math.isfinite(float(self._flat.sum()))
 
     def tensors(self) -> dict[str, Tensor]:
         """The moments and the step count; the next step changes them."""

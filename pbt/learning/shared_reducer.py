@@ -59,9 +59,10 @@ class SharedReducer:
         if len(set(forms)) != 1:
             found = ", ".join(f"{_DTYPES[dtype]} [{length}]" for length, dtype in forms)
             raise self._give_up(f"shards gave {found}; expected one shape and dtype: the shards do not run the same schedule")
-        total = self._vector(0, *forms[0]).clone()
-        for shard in range(1, self._shards):
-            total += self._vector(shard, *forms[0])
+        first, *others = (self._vector(shard, *forms[0]) for shard in range(self._shards))
+        total = first + others[0] if others else first.clone()
+        for other in others[1:]:
+            total += other
         return total.to(vector.device)
 
     def _give(self, vector: Tensor) -> None:

@@ -12,7 +12,7 @@ from torch.distributions import Categorical
 
 from pbt.config.schema import LearningConfig, ModelConfig
 from pbt.errors import EngineError, SnapshotError
-from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner, existing_rows
+from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner, zero_absent_rows
 from pbt.models.weights import from_bytes, to_bytes
 
 Make = Callable[..., Any]
@@ -139,7 +139,7 @@ def test_each_part_of_the_loss_has_its_coefficient_and_sign(make_bench: Make, co
         learner = make_bench(config=LearningConfig(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})).learner()
         batch = make_bench().batch(learner.model)
         found.append(learner.gradients(batch)[0])
-    logits, values = learner.model.unroll(existing_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+    logits, values = learner.model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
     if coefficient == "entropy_coef":
         heads = [Categorical(logits=part.double()) for part in logits[:-1].split([3, 2], -1)]
         part = -sum(head.entropy() for head in heads)[batch.valid].sum()

@@ -11,7 +11,7 @@ import torch
 
 from pbt.config.schema import RunConfig
 from pbt.learning.batch import Batch
-from pbt.learning.learner import existing_rows
+from pbt.learning.learner import zero_absent_rows
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.assembly import Trainee
 from pbt.transport.messages import SlotFull
@@ -50,7 +50,7 @@ class ZeroLag(CheckedEngine):
         super().check_batch(trainee, batch, taken)
         model, valid = trainee.learner.model, batch.valid
         with torch.no_grad():
-            logits, values = model.unroll(existing_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+            logits, values = model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
             log_prob = joint_log_prob(log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes)
         np.testing.assert_allclose(log_prob[valid].numpy(), batch.log_prob[valid].numpy(), rtol=0, atol=2e-5)
         np.testing.assert_allclose(values[:-1][valid].numpy(), batch.value[valid].numpy(), rtol=1e-4, atol=1e-4)
