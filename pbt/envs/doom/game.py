@@ -46,7 +46,7 @@ class DoomGame:
         self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
         self._pressed = cache(self._heads.pressed)
         self._variables = tuple(described.get_available_game_variables())
-        self._units = np.array([_UNITS.get(variable.name, 1.0) for variable in self._variables], np.float32)
+        self._scales = np.array([1.0 / _UNITS.get(variable.name, 1.0) for variable in self._variables])
         self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), _CHANNELS)
         self._terms = [(getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss) for term in options.terms]
         self._points = getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
@@ -128,7 +128,8 @@ class DoomGame:
         return {"screen": screen, "variables": self._scaled(state.game_variables)} if self._variables else screen
 
     def _scaled(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        return np.clip(values / self._units, -_LARGEST, _LARGEST).astype(np.float32)
+        scaled: NDArray[np.float32] = np.minimum(np.maximum(values * self._scales, -_LARGEST), _LARGEST).astype(np.float32)
+        return scaled
 
     def _measure(self) -> list[float]:
         return [self._ask(lambda engine, variable=variable: engine.get_game_variable(variable)) for variable, _, _ in self._terms]

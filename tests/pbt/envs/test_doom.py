@@ -59,7 +59,7 @@ def test_a_single_head_presses_one_button_at_most() -> None:
     assert [heads.pressed((choice,)) for choice in range(3)] == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
 
 
-@pytest.mark.parametrize("sizes", [((120, 160), (72, 128)), ((120, 160), (120, 160)), ((7, 5), (3, 4)), ((4, 4), (9, 6))])
+@pytest.mark.parametrize("sizes", [((120, 160), (72, 128)), ((120, 160), (120, 160)), ((6, 8), (3, 2)), ((7, 5), (3, 3)), ((4, 4), (9, 6))])
 def test_sampling_takes_the_nearest_pixel(sizes: tuple[tuple[int, int], tuple[int, int]]) -> None:
     (rows, columns), (height, width) = sizes
     screen = np.random.default_rng(0).integers(0, 256, (rows, columns, 3), dtype=np.uint8)
