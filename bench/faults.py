@@ -1,8 +1,9 @@
-"""What a training survives: kills of every kind of process, processes that stand still, games that raise, hang and exit.
+"""What a training survives: kills of every kind of process, processes that stand still, games that raise, hang and exit, engines that die.
 
     python -m bench.faults --placements inline central --minutes 10 --kills 20 --json faults.json
+    python -m bench.faults --config doom_basic --kills 5
 
-One training of connect four per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how
+One training per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how
 often, and the median and longest time until every member's frames grew again (twice, so that rows from before the fault do not count). Then it is
 stopped, and: nothing of it may be left 5 s later; every game that an observer saw committed must be in the league exactly once; `arena rounds
 verify` must agree; no voided game may be scored; rows must add up. Run it from the repository's root on a machine with nothing else to do.
@@ -28,7 +29,9 @@ from tests.e2e.faults.running import Run
 from tests.e2e.faults.strikes import Strike, current
 
 SHORT_PERIODS = ["pbt.period_frames=20_000", "pbt.warmup_frames=20_000", "snapshots.every_frames=20_000", "checkpoints.every_s=10"]
-ENDLESS = ["stop_at_frames=1_000_000_000", "env.name=./faulty_game.py:make", "runtime.max_restarts=100_000"]
+# Networks and slots full of images are a hundred megabytes each time.
+IMAGE_PERIODS = ["pbt.period_frames=100_000", "pbt.warmup_frames=100_000", "snapshots.every_frames=100_000", "checkpoints.every_s=20"]
+ENDLESS = ["stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000"]
 
 
 def say(text: str) -> None:
@@ -36,20 +39,29 @@ def say(text: str) -> None:
 
 
 def begin(folder: Path, placement: str, config: str) -> Run:
-    """config "small": small networks, many updates; else a shipped one on the same game, with short periods."""
+    """config "small": connect four with small networks, many updates; else a shipped one, with short periods, connect four with faults of its own."""
     if config == "small":
         run = small_run(folder, placement, members=4)
         run.start()
         return run
-    run = on_faulty_game(Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8")))
-    run.start(*ENDLESS, *SHORT_PERIODS, f"runtime.placement={placement}")
+    run = Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8"))
+    settings = [*ENDLESS, *(IMAGE_PERIODS if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}"]
+    if not has_engines(config):
+        on_faulty_game(run)
+        settings.append("env.name=./faulty_game.py:make")
+    run.start(*settings)
     return run
+
+
+def has_engines(config: str) -> bool:
+    """Its games are processes of their own."""
+    return config.startswith("doom")
 
 
 def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
     """A whole campaign; what went wrong is part of the result."""
     rng = random.Random(f"{options.seed} {placement}")
-    faults = schedule(placement, options.kills, options.others, rng)
+    faults = schedule(placement, options.kills, options.others, rng, engines=has_engines(options.config))
     strikes: list[Strike] = []
     checks: dict[str, list[str]] = {}
     failure, processes, games, void = None, list[str](), 0, 0
@@ -102,7 +114,7 @@ def lines(report: dict[str, Any]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--placements", nargs="+", default=["inline", "central"])
-    parser.add_argument("--config", default="demo", help="a shipped config of connect four; or small: small networks, many updates")
+    parser.add_argument("--config", default="demo", help="a shipped config; or small: connect four with small networks, many updates")
     parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")

@@ -14,7 +14,7 @@ from tests.e2e.faults.league_log import miscounted_scores, voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, start_growing
 from tests.e2e.faults.rows_account import row_problems
 from tests.e2e.faults.running import NAME, Run
-from tests.e2e.faults.strikes import GAME_FAULTS, KINDS, Strike, current, freeze, freeze_all, kill, misbehave, signal_to
+from tests.e2e.faults.strikes import ENGINE, GAME_FAULTS, KINDS, Strike, current, freeze, freeze_all, kill, misbehave, signal_to
 
 GAME = Path(__file__).with_name("faulty_game.py")
 # A kill that comes before the one before it has healed: so often, and at most so long after it.
@@ -82,12 +82,15 @@ def on_faulty_game(run: Run) -> Run:
     return run
 
 
-def schedule(placement: str, kills: int, others: int, rng: random.Random) -> list[str]:
-    """So many kills of each kind of process, and so many of each of the other faults, in random order."""
-    kinds = KINDS[placement]
+def schedule(placement: str, kills: int, others: int, rng: random.Random, *, engines: bool = False) -> list[str]:
+    """So many kills of each kind of process, and so many of each of the other faults, in random order.
+
+    engines: the game's engines are processes, to be struck like the others; else the game itself can be told to misbehave.
+    """
+    kinds = (*KINDS[placement], *((ENGINE,) if engines else ()))
     faults = [f"kill {kind}" for kind in kinds] * kills
     if placement != "serial":
-        faults += [*(f"stop {kind}" for kind in kinds), "stop all", *(f"{fault} once" for fault in GAME_FAULTS)] * others
+        faults += [*(f"stop {kind}" for kind in kinds), "stop all", *(f"{fault} once" for fault in GAME_FAULTS if not engines)] * others
     rng.shuffle(faults)
     return faults
 

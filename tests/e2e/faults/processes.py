@@ -54,6 +54,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+def is_engine(pid: int) -> bool:
+    """It is a game's engine."""
+    try:
+        return "+viz_instance_id" in psutil.Process(pid).cmdline()
+    except psutil.NoSuchProcess:
+        return False
+
+
 def words(pid: int) -> str:
     """What a process is, for a message."""
     try:

@@ -15,6 +15,8 @@ from tests.e2e.faults.running import START_LIMIT_S, Run
 
 KINDS = {"serial": ("main",), "inline": ("worker", "main"), "central": ("worker", "server", "learner", "main")}
 GAME_FAULTS = ("raise", "hang", "exit")
+# Of games whose engines are processes of their own.
+ENGINE = "engine"
 TAKEN_WITHIN_S = 30.0
 # The place of the frames in a learner's stored clocks.
 FRAMES = 1
@@ -41,11 +43,21 @@ def choose(status: RunStatus, kind: str, rng: random.Random) -> tuple[str, int]:
     return chosen.name, chosen.pid
 
 
+def choose_engine(run: Run, rng: random.Random) -> int:
+    """The pid of one Doom engine."""
+    engines = [pid for pid in processes.of_run(run.mark, run.pid) if processes.is_engine(pid)]
+    return rng.choice(engines)
+
+
 def kill(run: Run, kind: str, rng: random.Random, limit_s: float = RECOVERED_WITHIN_S) -> Strike:
     """SIGKILL one process of the kind; the main process is resumed."""
     if kind == "main":
         return Strike("kill main", kill_main(run))
     before = current(run)
+    if kind == ENGINE:
+        # Its table gets another one; no process of ours is replaced.
+        signal_to(choose_engine(run, rng), signal.SIGKILL)
+        return Strike(f"kill {kind}", growing(run, time.monotonic(), limit_s))
     name, pid = choose(before, kind, rng)
     struck_s = time.monotonic()
     signal_to(pid, signal.SIGKILL)
@@ -78,6 +90,11 @@ def freeze(run: Run, kind: str, seconds: float, rng: random.Random, limit_s: flo
         time.sleep(seconds)  # how long it stands still is the test's input
         signal_to(run.pid, signal.SIGCONT)
         return Strike("stop main", growing(run, time.monotonic(), limit_s))
+    if kind == ENGINE:
+        # The call that waits for it takes too long, so its worker is replaced, and every engine of that with it.
+        struck_s = time.monotonic()
+        signal_to(choose_engine(run, rng), signal.SIGSTOP)
+        return Strike(f"stop {kind}", growing(run, struck_s, limit_s, pids(before)))
     name, pid = choose(before, kind, rng)
     struck_s = time.monotonic()
     signal_to(pid, signal.SIGSTOP)
