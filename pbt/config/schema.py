@@ -182,6 +182,7 @@ class RuntimeConfig(Section):
     queues      between workers and servers: "auto" (faster-fifo where it is installed), "faster_fifo", "sockets"
     precision   of the networks' matrix products: "float32", "bfloat16", or "auto": bfloat16 for images where the CPU computes with it, else float32
     torch_threads  per process; more than one makes processes fight for the same cores
+    pin_workers  (inline) where there are as many workers as cores, each stays on its own, and so do the engines of its games
     waiting_batches  workers hold while any member has so many batches waiting for its learner
     silent_after_s  a process that shows no sign of life for so long is killed and restarted
     inference_delay_s  (central) every answer comes so much later: to measure what hides it
@@ -198,6 +199,7 @@ class RuntimeConfig(Section):
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     torch_threads: PositiveInt = 1
+    pin_workers: bool = True
     waiting_batches: PositiveInt = 2
     silent_after_s: PositiveFloat = 5.0
     inference_delay_s: Annotated[float, Field(ge=0.0)] = 0.0
