@@ -35,6 +35,7 @@ from tests.e2e.faults.running import Run
 
 MB = 1e6
 PEER = "sample_factory"
+LOG = "log.txt"
 SETTINGS = ("2x16", "2x32", "4x16")
 _REPORT = re.compile(
     r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
@@ -80,8 +81,7 @@ def ours(folder: Path, placement: str, options: argparse.Namespace) -> dict[str,
     """`arena train` of the scenario's shipped configuration, on the peer's own scenario files."""
     text = Path(f"configs/doom_{options.scenario}.toml").read_text(encoding="utf-8")
     run = Run(folder, text)
-    scenario = peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
-    settings = [f'env.options.scenario="{scenario}"', 'env.options.actions="single"', *options.settings]
+    settings = [*scenario_settings(options), *options.settings]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
         start_growing(run)
@@ -97,27 +97,47 @@ def ours(folder: Path, placement: str, options: argparse.Namespace) -> dict[str,
         run.remove()
 
 
+def scenario_settings(options: argparse.Namespace) -> list[str]:
+    """Our configuration on the peer's own scenario file, with its actions and its shaping."""
+    scenario = peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
+    settings = [f'env.options.scenario="{scenario}"', 'env.options.actions="single"']
+    if options.scenario == "health_gathering_supreme":
+        # Its returns are small numbers, which it does not scale, and a medikit counts 1, however much of its 25 points is health.
+        settings += ["learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }']
+    return settings
+
+
 def peer_folder(python: Path) -> Path:
     """Of Sample Factory's Doom examples."""
     code = "import os, sf_examples.vizdoom.doom as doom; print(os.path.dirname(doom.__file__))"
     return Path(subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip())
 
 
-def peer(folder: Path, setting: str, options: argparse.Namespace) -> dict[str, float]:
-    """Sample Factory, asynchronous. setting: "2x16" = 2 workers with 16 environments each."""
-    folder.mkdir(parents=True)
+def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
+    """How it is started, but for when it ends. setting: "2x16" = 2 workers with 16 environments each."""
     workers, environments = setting.split("x")
-    command = [
+    return [
         str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env=doom_{options.scenario}", "--algo=APPO", "--device=cpu",
         f"--num_workers={workers}", f"--num_envs_per_worker={environments}", f"--env_frameskip={options.frame_skip}", "--wide_aspect_ratio=False",
         "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048", "--num_batches_per_epoch=1", "--num_epochs=1",
-        "--with_wandb=False", "--train_for_seconds=100000", f"--train_dir={folder}", "--experiment=run",
+        "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
     ]  # fmt: skip
+
+
+def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
+    """The process and the mark in the environment of everything that it starts; what it prints goes to LOG in the folder."""
     mark = uuid.uuid4().hex
-    log = folder / "log.txt"
     environment = {**os.environ, processes.MARK: mark}
-    with log.open("wb") as out:
+    with (folder / LOG).open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+    return process, mark
+
+
+def peer(folder: Path, setting: str, options: argparse.Namespace) -> dict[str, float]:
+    """Sample Factory, asynchronous."""
+    folder.mkdir(parents=True)
+    process, mark = start_peer(folder, [*peer_command(folder, setting, options), "--train_for_seconds=100000"])
+    log = folder / LOG
     try:
         wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), 180.0, f"no update of Sample Factory; see {log}")
         time.sleep(options.warmup)
