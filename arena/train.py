@@ -42,6 +42,7 @@ from pbt.runtime.build import build_engine
 from pbt.runtime.devices import check_devices
 from pbt.runtime.engine import Engine
 from pbt.runtime.placements import resolve
+from pbt.runtime.summary import start_line
 from pbt.snapshots import FileSnapshotStore
 
 LOOK_EVERY_S = 0.25
@@ -51,6 +52,7 @@ VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 log = logging.getLogger("arena.train")
 
 Observer = Callable[[Progress], None]
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Result:
     weights_sha256: str
 
 
-def start_training(config: RunConfig, name: str, data: Path, observe: Observer) -> Result:
-    """Train a new population.
+def start_training(config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None) -> Result:
+    """Train a new population. say: told what is built.
 
     Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
     """
@@ -87,10 +89,10 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer) 
             raise PlayerError(f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name")
         # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
         write_config(paths, config)
-        return _run(config, spec, name, paths, league, None, [], observe)
+        return _run(config, spec, name, paths, league, None, [], observe, say)
 
 
-def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Callable[[str], None] = lambda text: None) -> Result:
+def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None) -> Result:
     """Go on with a population from its newest intact checkpoint. say: told from which one, and what was unusual.
 
     Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
@@ -114,7 +116,7 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         for note in notes:
             say(note)
-        return _run(config, spec, name, paths, league, checkpoint, notes, observe, edited={key: new for key, (_, new) in edited.items()})
+        return _run(config, spec, name, paths, league, checkpoint, notes, observe, say, edited={key: new for key, (_, new) in edited.items()})
 
 
 def _run(
@@ -126,6 +128,7 @@ def _run(
     checkpoint: Checkpoint | None,
     notes: Sequence[str],
     observe: Observer,
+    say: Say,
     edited: Mapping[str, Any] | None = None,
 ) -> Result:
     """One incarnation, from opening it to its last checkpoint."""
@@ -140,6 +143,7 @@ def _run(
         _known_before(sink, store, league, name)
         telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
         engine = build_engine(resolved(config), spec, sink, store, control)
+        say(start_line(engine.config, spec))
         # Ends every process, whatever happens.
         stack.callback(engine.close)
         keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)

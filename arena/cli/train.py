@@ -42,7 +42,7 @@ def train(
         assert config is not None
         loaded, chosen = load_named(config, name, overrides or ())
         with Display(chosen, quiet=as_json) as display:
-            result = start_training(loaded, chosen, folder, display)
+            result = start_training(loaded, chosen, folder, display, say)
     report(result, as_json)
 
 
