@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import hatch_build
+
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("cat", "cksum", "cut", "df", "awk", "id", "mkdir", "rm", "dirname", "sed", "du", "uname", "grep", "sh", "flock")
+# When one of them changes, the next `make` installs again.
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "pbt/native/elu.c", "scripts/venv.sh")
 
 
 @pytest.fixture
@@ -25,10 +29,10 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.checkout, self.programs = folder / "checkout", folder / "bin"
-        (self.checkout / "scripts").mkdir(parents=True)
-        self.programs.mkdir()
-        shutil.copy(ROOT / "pyproject.toml", self.checkout)
-        shutil.copy(ROOT / "scripts/venv.sh", self.checkout / "scripts")
+        self.programs.mkdir(parents=True)
+        for path in INSTALLED_FROM:
+            (self.checkout / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, self.checkout / path)
         for tool in TOOLS:
             if found := shutil.which(tool):
                 (self.programs / tool).symlink_to(found)
@@ -99,7 +103,7 @@ def test_a_finished_installation_is_not_repeated_and_an_interrupted_one_starts_a
     fake.chmod(0o755)
     (machine.checkout / ".venv/.path").write_text(f"{machine.checkout}\n")
     checksum = subprocess.run(
-        "cat pyproject.toml scripts/venv.sh | cksum | cut -d' ' -f1", shell=True, cwd=machine.checkout, capture_output=True, text=True
+        f"cat {' '.join(INSTALLED_FROM)} | cksum | cut -d' ' -f1", shell=True, cwd=machine.checkout, capture_output=True, text=True
     ).stdout.strip()
     stamp = machine.checkout / ".venv/.installed-test"
     stamp.write_text(f"{checksum} {machine.checkout}\n")
@@ -131,6 +135,7 @@ def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) ->
         (entry_points,) = (name for name in names if name.endswith("entry_points.txt"))
         commands = archive.read(entry_points).decode()
     assert {"pbt/config/shipped/demo.toml", "pbt/config/shipped/connect_four.toml", "pbt/py.typed", "arena/py.typed"} <= names
+    assert ("pbt/native/elu.so" in names) == (hatch_build.compiler() is not None) == (not wheel.name.endswith("-py3-none-any.whl"))
     assert any(name.startswith("arena/league/migrations/versions/") and name.endswith(".py") for name in names)
     assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena"}
