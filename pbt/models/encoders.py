@@ -4,20 +4,19 @@ Every leaf is made a vector: one-hot for indices, convolutions for images (rank-
 The vectors are concatenated, so low-dimensional inputs join before the hidden layers and the core.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import conv2d, elu_
+from torch.nn.functional import conv2d
 
 from pbt.config.schema import ConvLayer, ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
+from pbt.models.activations import ACTIVATIONS
 from pbt.models.normalizer import RunningMoments
 
-# In place: they follow a layer whose output nothing else reads.
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu_, "elu": elu_, "tanh": torch.tanh_}
 # Integer bounds beyond 16 bits say "any integer", not a scale.
 _WIDEST_SCALE = 65535.0
 

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pbt.config.schema import ModelConfig
+from pbt.models.activations import ACTIVATIONS
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
-from pbt.models.encoders import ACTIVATIONS, ConvEncoder, ObservationEncoder, blank
+from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.gru import MaskedGru
 from pbt.transport.slab import RoleLayout
 

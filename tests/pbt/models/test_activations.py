@@ -1,0 +1,193 @@
+"""Our ELU for bfloat16 against torch's in float32. Where there is no C compiler the same tests hold torch's own."""
+
+import ctypes
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import elu as torch_elu
+from torch.nn.functional import elu_
+
+import hatch_build
+from pbt import native
+from pbt.models import activations
+from pbt.models.activations import ACTIVATIONS, elu
+
+
+def every_bfloat16() -> Tensor:
+    """All 65 536 of them."""
+    return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+
+
+def numbers(*shape: int) -> Tensor:
+    return (torch.randn(*shape, generator=torch.Generator().manual_seed(1)) * 3.0).bfloat16()
+
+
+def reference(values: Tensor) -> Tensor:
+    return torch_elu(values.float()).bfloat16()
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many values each call of the kernel got; torch does the work where it was not built."""
+    counts: list[int] = []
+
+    def kernel(address: int, count: int) -> None:
+        counts.append(count)
+        if built is not None:
+            built(address, count)
+
+    built = native.elu_bf16()
+    if built is not None:
+        monkeypatch.setattr(activations, "elu_bf16", lambda: kernel)
+    return counts
+
+
+def test_the_kernel_is_built_where_there_is_a_compiler(tmp_path: Path) -> None:
+    (tmp_path / hatch_build.SOURCE).parent.mkdir(parents=True)
+    shutil.copy(hatch_build.ROOT / hatch_build.SOURCE, tmp_path / hatch_build.SOURCE)
+    wrong = hatch_build.build(tmp_path)
+    assert (wrong is None) == (hatch_build.compiler() is not None), wrong
+    assert wrong is not None or native.elu_bf16() is not None, "install again, or call `python hatch_build.py`"
+    assert [path.name for path in (tmp_path / hatch_build.SOURCE).parent.glob("*.so")] == ([] if wrong else ["elu.so"])
+
+
+@pytest.mark.parametrize("compiler", ["/bin/false", "/nowhere/cc"])
+def test_without_a_working_compiler_the_reason_is_told_and_no_older_library_stays(
+    compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / hatch_build.LIBRARY
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"older")
+    monkeypatch.setenv("CC", compiler)
+    wrong = hatch_build.build(tmp_path)
+    assert wrong is not None and "\n" not in wrong
+    assert list(library.parent.iterdir()) == []
+
+
+def test_a_library_that_does_not_load_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "__init__.py"))
+    native.elu_bf16.cache_clear()
+    try:
+        assert native.elu_bf16() is None
+        (tmp_path / "elu.so").write_bytes(b"of another machine")
+        native.elu_bf16.cache_clear()
+        assert native.elu_bf16() is None
+    finally:
+        native.elu_bf16.cache_clear()
+
+
+def slowest_loop(values: Tensor) -> Tensor:
+    """The kernel as a machine without vector instructions runs it."""
+    if native.elu_bf16() is None:
+        return elu(values)
+    function = ctypes.CDLL(str(hatch_build.ROOT / hatch_build.LIBRARY)).elu_bf16_plain
+    function(ctypes.c_void_p(values.data_ptr()), ctypes.c_int64(values.numel()))
+    return values
+
+
+@pytest.mark.parametrize("activation", [elu, slowest_loop])
+def test_every_bfloat16_is_rounded_as_from_float32(activation: Callable[[Tensor], Tensor]) -> None:
+    values = every_bfloat16()
+    expected, found = reference(values), activation(values.clone())
+    assert torch.equal(found.isnan(), values.isnan())
+    # As bits, which tell -0 from 0. None differs: what a run learns does not depend on whether there was a compiler.
+    known = ~values.isnan()
+    ulps = (found.view(torch.int16).int() - expected.view(torch.int16).int()).abs()[known]
+    assert int(ulps.count_nonzero()) == 0, f"{values[known][ulps > 0].tolist()} differ by up to {int(ulps.max())} ulp"
+    ends = torch.tensor([-torch.inf, torch.inf, -1e30, -1e-30], dtype=torch.bfloat16)
+    assert torch.equal(elu(ends.clone()), torch.tensor([-1.0, torch.inf, -1.0, -1e-30], dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 31, 32, 33, 1000])
+def test_nothing_beside_the_values_is_touched(count: int) -> None:
+    values = torch.full((count + 2,), -1.0, dtype=torch.bfloat16)
+    elu(values[1:-1])
+    assert values[0] == values[-1] == -1.0
+    assert torch.equal(values[1:-1], reference(torch.full((count,), -1.0, dtype=torch.bfloat16)))
+
+
+LAYOUTS: dict[str, tuple[Callable[[], Tensor], bool]] = {
+    "contiguous": (lambda: numbers(5, 7, 3, 9), True),
+    "channels last": (lambda: numbers(5, 7, 3, 9).contiguous(memory_format=torch.channels_last), True),
+    "rows of a larger one": (lambda: numbers(9, 33)[2:6], True),
+    "columns of a larger one": (lambda: numbers(9, 33)[:, 2:6], False),
+    "every other row": (lambda: numbers(9, 33)[::2], False),
+    "float32": (lambda: numbers(9, 33).float(), False),
+    "float64": (lambda: numbers(9, 33).double(), False),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+def test_all_layouts_in_place(layout: str, mode: Callable[[], torch.no_grad], calls: list[int]) -> None:
+    make, is_dense = LAYOUTS[layout]
+    with mode():
+        values = make()
+        whole = values._base
+        before = None if whole is None else whole.clone()
+        expected = reference(values) if values.dtype == torch.bfloat16 else torch_elu(values)
+        found = elu(values)
+        assert found is values and torch.equal(found, expected)
+        if whole is not None and before is not None:  # what lies between is as it was
+            values.zero_()
+            before.as_strided(values.size(), values.stride(), values.storage_offset()).zero_()
+            assert torch.equal(whole, before)
+    assert len(calls) == (is_dense and native.elu_bf16() is not None)
+
+
+CUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "whole": lambda values: values,
+    "rows": lambda values: values[2:6],
+    "columns": lambda values: values[:, 2:6],
+    "columns first": lambda values: values.t(),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_the_gradient_is_torchs(cut: str, dtype: torch.dtype, calls: list[int]) -> None:
+    gradients = []
+    for activation in (elu, elu_):
+        weight = numbers(9, 33).to(dtype).requires_grad_()
+        whole = weight * 1.5
+        result = activation(CUTS[cut](whole))
+        # Through what was cut out as well as through what it was cut from.
+        gradients.append(torch.autograd.grad(result.float().square().sum() + whole.float().sum(), weight)[0])
+    assert torch.equal(*gradients)
+    assert len(calls) == (dtype == torch.bfloat16 and cut in ("whole", "rows") and native.elu_bf16() is not None)
+
+
+def test_the_gradient_through_a_convolution_is_torchs(calls: list[int]) -> None:
+    images = numbers(4, 3, 12, 12).contiguous(memory_format=torch.channels_last)
+    gradients = []
+    for activation in (elu, elu_):
+        weight = numbers(8, 3, 3, 3).requires_grad_()
+        features = activation(torch.nn.functional.conv2d(images, weight)).flatten(1)
+        gradients.append(torch.autograd.grad(features.float().square().sum(), weight)[0])
+    assert torch.equal(*gradients)
+    assert len(calls) == (native.elu_bf16() is not None)
+
+
+def test_values_that_a_gradient_still_needs_are_not_overwritten_unseen() -> None:
+    weight = numbers(8).requires_grad_()
+    squares = weight * 1.0
+    loss = squares.square().sum()
+    with torch.no_grad():
+        elu(squares)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_torch_does_it_where_nothing_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activations, "elu_bf16", lambda: None)
+    values = numbers(5, 70).requires_grad_()
+    result = elu(values * 1.0)
+    assert torch.equal(result, reference(values)) and "EluBackward" in str(result.grad_fn)
+
+
+def test_the_config_names_it() -> None:
+    assert ACTIVATIONS["elu"] is elu
