@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.progress import MemberProgress, Progress
+from pbt.population.scores import Objective
 
 LINE_EVERY_S = 10.0
 
@@ -50,10 +51,10 @@ class Display:
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
         table = Table(title=f"population {self._name}", title_justify="left", box=None, header_style="bold", pad_edge=False)
-        for column in ("member", ">frames", ">frames/s", ">win rate", ">rating", "last PBT event"):
+        for column in columns(progress.ranked_by):
             table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
         for member in progress.members:
-            table.add_row(*member_cells(member))
+            table.add_row(*member_cells(member, progress.ranked_by))
         bar = ProgressBar(total=1.0, completed=progress.share, width=60)
         lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
         if progress.trouble:
@@ -72,15 +73,23 @@ class Display:
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
 
 
-def member_cells(member: MemberProgress) -> tuple[str, ...]:
+def columns(ranked_by: Objective) -> tuple[str, ...]:
+    """Of the table; ">" for those of numbers. Nobody is rated in games of one seat."""
+    ranked = (">win rate", ">rating") if ranked_by == "wins" else (">return",)
+    return ("member", ">frames", ">frames/s", *ranked, "last PBT event")
+
+
+def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple[str, ...]:
     """One row of the table; what is not known yet is a dash."""
-    objective = f"{member.objective:.3f}" if member.games else "-"
+    number = f"{member.objective:.3f}" if ranked_by == "wins" else f"{member.objective:.4g}"
+    objective = number if member.games else "-"
     rating = "-"
     if member.rating is not None:
         elo, low, high = member.rating
         rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
     state = "failed; " if member.failed else "done; " if member.finished else ""
-    return (member.name, short(member.frames), f"{member.frames_per_s:,.0f}", objective, rating, state + (member.last_event or "-"))
+    ranked = (objective, rating) if ranked_by == "wins" else (objective,)
+    return (member.name, short(member.frames), f"{member.frames_per_s:,.0f}", *ranked, state + (member.last_event or "-"))
 
 
 def short(count: int) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from arena.players import RANDOM, ResolvedPlayer
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
+from arena.statistics import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef
@@ -23,6 +23,7 @@ DEFAULT_EPISODES = 100
 class Evaluation:
     """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats, by episode
 
+    points   what the game counted for the player (kills, goals), by episode; None where it keeps no count
     seats    names of the seats the player took in turn;  others: how many seats were taken by `random`
     errors   what the environment said in each try that it spoiled by raising; those episodes were played again
     interim  Ctrl-C ended it before all `planned` episodes were played
@@ -33,6 +34,7 @@ class Evaluation:
     planned: int
     greedy: bool
     returns: tuple[float, ...]
+    points: tuple[float, ...] | None
     steps: tuple[int, ...]
     seats: tuple[str, ...]
     others: int
@@ -54,14 +56,13 @@ class Evaluation:
         """95 %, Student's t over episodes; None for a single one, or when all are equal."""
         return mean_interval(self.returns)
 
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two different values."""
-    # Equal returns say nothing of how much they vary.
-    if len(set(values)) < 2:
-        return None
-    half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
-    return float(np.mean(values)) - half, float(np.mean(values)) + half
+    def lead_over(self, other: "Evaluation") -> tuple[float, float, float] | None:
+        """(mean, low, high) of how much more it returned in episodes of equal seeds and seats; None where these differ, or all leads are equal."""
+        if self.interim or other.interim or (self.seed, self.seats, self.planned) != (other.seed, other.seats, other.planned):
+            return None
+        leads = [own - its for own, its in zip(self.returns, other.returns, strict=True)]
+        interval = mean_interval(leads)
+        return None if interval is None else (float(np.mean(leads)), *interval)
 
 
 def evaluate_player(
@@ -100,12 +101,15 @@ def evaluate_player(
         playing.close()
     if not finished:
         raise KeyboardInterrupt
+    own = [end.seats[seats[index % len(seats)]] for index, end in sorted(finished.items())]
+    points = [seat.points for seat in own if seat.points is not None]
     return Evaluation(
         player=player,
         seed=seed,
         planned=episodes,
         greedy=greedy,
-        returns=tuple(end.seats[seats[index % len(seats)]].returns for index, end in sorted(finished.items())),
+        returns=tuple(seat.returns for seat in own),
+        points=tuple(points) if len(points) == len(own) else None,
         steps=tuple(end.steps for _, end in sorted(finished.items())),
         seats=tuple(game.seat_names[seat] for seat in seats),
         others=len(game.seat_names) - 1,

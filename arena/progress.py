@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.sink import TrainingSink
+from pbt.population.scores import Objective
 from pbt.runtime.engine import Engine, ProcessStatus
 
 RATE_WINDOW_S = 10.0
@@ -36,6 +37,7 @@ class Progress:
 
     trouble   what keeps results from being kept, None when nothing does
     restarts  in words, which processes are down or were started again; None when none
+    ranked_by  what the members' objective is: "wins", or in games of one seat "return"
     """
 
     elapsed_s: float
@@ -49,6 +51,7 @@ class Progress:
     closing: bool
     trouble: str | None
     restarts: str | None = None
+    ranked_by: Objective = "wins"
 
     @property
     def share(self) -> float:
@@ -92,6 +95,7 @@ class ProgressMeter:
             closing=engine.controller.finished,
             trouble=self._sink.trouble,
             restarts=restarts_text(engine.processes()),
+            ranked_by=engine.controller.window.objective,
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:

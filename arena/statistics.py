@@ -19,6 +19,15 @@ from pbt.errors import EngineError
 MIN_PAIRS = 10
 
 
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """mean ± t(0.975, n - 1) sqrt(variance / n); None for fewer than two different values."""
+    # Equal returns say nothing of how much they vary.
+    if len(set(values)) < 2:
+        return None
+    half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(np.mean(values)) - half, float(np.mean(values)) + half
+
+
 @dataclass(frozen=True, slots=True)
 class MatchGame:
     """One game from A's side. points: 1 won, 0.5 drawn, 0 lost;  a_first: A held seat 0;  pair: None for a game that belongs to none."""

@@ -1,6 +1,7 @@
 """`arena env`: which games there are, and whether one keeps the contract."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -35,10 +36,17 @@ def list_games(as_json: JsonOption = False) -> None:
 def check(
     name: Annotated[str, typer.Argument(metavar="NAME|./FILE.py:FUNCTION", help="A registered game, or a function of your own that returns one.")],
     seeds: Annotated[int, typer.Option(min=1, help="Games to play, each replayed.")] = 20,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="What a config has in env.options; may be given often.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play a game, replay it, and hold it against the contract; exit 1 if it breaks a promise."""
-    report = check_game(spec(name, allow_files=True), seeds)
+    from pbt.config.load import options_from
+
+    found = spec(name, allow_files=True)
+    report = check_game(replace(found, make=partial(found.make, **options_from(options or ()))), seeds)
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

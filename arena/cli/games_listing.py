@@ -57,6 +57,10 @@ def print_games(games: Sequence[StoredGame]) -> None:
 
 
 def _seats_text(seats: Sequence[SeatRecord]) -> str:
+    """Alone at the table everybody comes first; there it is the return that says something."""
+    if len(seats) == 1:
+        points = "" if seats[0].points is None else f", points {seats[0].points:g}"
+        return f"{_player_text(seats[0].player)} (return {seats[0].returns:.4g}{points})"
     return ", ".join(f"{_player_text(seat.player)} ({seat.place + 1})" for seat in seats)
 
 

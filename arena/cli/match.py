@@ -1,7 +1,7 @@
 """`arena match` and `arena evaluate`: how good is a player, against another or alone."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean, pstdev
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from arena.match_report import match_json, match_lines, player_json
 from arena.paths import data_dir, league_path
 from arena.players import resolve_players
 from arena.schedule import Progress
+from arena.statistics import mean_interval
 
 INTERRUPTED = 130
 SPOILED = 4
@@ -56,6 +57,7 @@ def match(
 
 def evaluate(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)],
+    others: Annotated[list[str] | None, typer.Argument(metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False)] = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
@@ -63,36 +65,54 @@ def evaluate(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Returns of one player over episodes. Where a game has more seats, `random` sits in the others. Nothing is recorded."""
-    spec, (found,) = resolve_players([player], data, env, allow_files=True)
-    with progress_bar(found.label) as on_progress:
-        result = evaluate_player(found, spec, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress)
+    """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
+    spec, players = resolve_players([player, *(others or ())], data, env, allow_files=True)
+    results: list[Evaluation] = []
+    for found in players:
+        with progress_bar(found.label) as on_progress:
+            results.append(evaluate_player(found, spec, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress))
+        if not as_json:
+            print("\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)), flush=True)
+        if results[-1].interim:
+            break
     if as_json:
-        print_json(evaluation_json(result))
-    else:
-        print("\n".join(evaluation_lines(result)))
-    _exit(result, "episodes")
+        print_json(evaluations_json(results))
+    _exit(next((result for result in results if result.interim or result.spoiled), results[0]), "episodes")
 
 
-def evaluation_lines(result: Evaluation) -> list[str]:
-    """The report for people."""
-    interval = result.return_interval
-    bounds = f" [{interval[0]:.4g}, {interval[1]:.4g}]" if interval else ""
+def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> list[str]:
+    """The report for people. first: the one that it stands below, and is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
     others = f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}" if result.others else ""
+    actions = ", greedy actions" if result.greedy else ""
     lines = [
-        f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes, seed {result.seed}",
-        f"Return   {result.mean_return:.4g}{bounds}   from {min(result.returns):.4g} to {max(result.returns):.4g}",
+        f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
+        f"Return   {_spread(result.returns)}",
+        *([f"Points   {_spread(result.points)}"] if result.points is not None else ()),
         f"Length   {fmean(result.steps):.1f} ± {pstdev(result.steps):.1f} decisions",
         f"Seats    {seats}{others}",
     ]
+    if first is not None and (lead := first.lead_over(result)) is not None:
+        lines.append(f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds")
     if result.errors:
         lines.append(f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}")
     return [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"] if result.interim else lines
 
 
+def _spread(values: Sequence[float]) -> str:
+    interval = mean_interval(values)
+    bounds = f" [{interval[0]:.4g}, {interval[1]:.4g}]" if interval else ""
+    return f"{fmean(values):.4g}{bounds}   from {min(values):.4g} to {max(values):.4g}"
+
+
+def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
+    """The first player's numbers; those of others under "beside", each with the first one's lead over it, [mean, low, high] or null."""
+    beside = [{**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]]
+    return {**evaluation_json(results[0]), "beside": beside}
+
+
 def evaluation_json(result: Evaluation) -> dict[str, Any]:
-    """Lengths are decisions of all seats; low and high are null for a single episode."""
+    """Lengths are decisions of all seats; low and high are null for a single episode, points where the game keeps no count."""
     low, high = result.return_interval or (None, None)
     return {
         "mean_return": result.mean_return,
@@ -100,6 +120,7 @@ def evaluation_json(result: Evaluation) -> dict[str, Any]:
         "high": high,
         "min_return": min(result.returns),
         "max_return": max(result.returns),
+        "points": None if result.points is None else _points_json(result.points),
         "episodes": len(result.returns),
         "planned": result.planned,
         "mean_length": fmean(result.steps),
@@ -113,6 +134,11 @@ def evaluation_json(result: Evaluation) -> dict[str, Any]:
         "greedy": result.greedy,
         "interim": result.interim,
     }
+
+
+def _points_json(points: Sequence[float]) -> dict[str, float | None]:
+    low, high = mean_interval(points) or (None, None)
+    return {"mean": fmean(points), "low": low, "high": high, "min": min(points), "max": max(points)}
 
 
 def _exit(result: MatchResult | Evaluation, what: str) -> None:

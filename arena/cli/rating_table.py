@@ -7,12 +7,14 @@ from typing import Any
 
 from arena.cli.output import print_table
 from arena.league.database import League
+from arena.league.returns import ReturnStanding, best_by_return, return_standings
 from arena.league.standings import ANCHOR, Standing, best_standing, standings
 from arena.ratings import BEST_MIN_GAMES
 from arena.statistics import Tally
 
 RANK_MAX_HALF_WIDTH = 75.0
 RATING_TEXT = "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % intervals; ordered by the lower end"
+RETURN_TEXT = "Mean returns of evaluation games (one seat: nobody wins), with 95 % intervals; ordered by the lower end"
 TOP_ROWS = 20
 ID_DIGITS = 8
 _COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs random")
@@ -24,6 +26,9 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
     everyone: with the other populations of the same game; top: so many rows and no more, 0 for all. Raises: PlayerError.
     """
     table = by_lower_bound(standings(league, name, everyone=everyone))
+    if alone := return_standings(league, name) if not table else []:
+        _print_returns(name, alone, top)
+        return
     if not table:
         print(f"population {name}: {why_no_best(table)}")
         return
@@ -41,6 +46,8 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
     """The same for programs; elo, low and high are null for a player that no chain of games connects to `random`. Raises: PlayerError."""
     table = by_lower_bound(standings(league, name, everyone=everyone))
+    if alone := return_standings(league, name) if not table else []:
+        return _returns_report(name, alone, everyone)
     best = best_standing(table if not everyone else standings(league, name))
     ranks = _ranks(table)
     players = [
@@ -64,6 +71,35 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
         for i, row in enumerate(table)
     ]
     return {"population": name, "everyone": everyone, "rating": RATING_TEXT, "best": best.player.name if best else None, "players": players}
+
+
+def _print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
+    shown = table if top == 0 else table[:top]
+    rows = [(row.label, row.snapshot.record.snapshot_id[:ID_DIGITS], _return_text(row), str(row.games)) for row in shown]
+    print_table(("player", "id", ">return [95 %]", ">games"), rows, title=f"population {name}")
+    if len(shown) < len(table):
+        print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
+    print(f"{RETURN_TEXT}.")
+    best = best_by_return(table)
+    if best is None:
+        print(f"{name}@best: nobody yet; it takes {BEST_MIN_GAMES} evaluation games, and no snapshot that has its weights has them: train on")
+    else:
+        print(f"{name}@best is {best.label}: the highest lower end of those with {BEST_MIN_GAMES} games or more")
+
+
+def _return_text(row: ReturnStanding) -> str:
+    return f"{row.mean:.4g}" + (f" [{row.low:.4g}, {row.high:.4g}]" if row.low is not None else "")
+
+
+def _returns_report(name: str, table: Sequence[ReturnStanding], everyone: bool) -> dict[str, Any]:
+    best = best_by_return(table)
+    players = [
+        {"player": row.label, "kind": "snapshot", "id": row.snapshot.record.snapshot_id, "games": row.games}
+        | {"mean_return": row.mean, "low": row.low, "high": row.high}
+        for row in table
+    ]
+    chosen = best.snapshot.record.snapshot_id if best is not None else None
+    return {"population": name, "everyone": everyone, "rating": RETURN_TEXT, "best": chosen, "players": players}
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:

@@ -49,12 +49,13 @@ def train(
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import load_config
-    from pbt.envs.registry import absolute_name
+    from pbt.envs.registry import absolute_name, absolute_options
 
     loaded = load_config(config, overrides)
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())
-    # Resume and match must find a user's file from any working directory.
-    env = loaded.env.model_copy(update={"name": absolute_name(loaded.env.name)})
+    # Resume and match must find a user's files from any working directory.
+    options = absolute_options(loaded.env.name, loaded.env.options)
+    env = loaded.env.model_copy(update={"name": absolute_name(loaded.env.name), "options": options})
     return loaded.model_copy(update={"env": env}), chosen
 
 
@@ -90,7 +91,8 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # ar
     for line in telemetry_lines(result.status):
         say(f"  {line}")
     if result.finished:
-        say(f"finished. Next: arena league {result.name}; arena match {result.name}@best random")
+        compare = "match" if progress.ranked_by == "wins" else "evaluate"
+        say(f"finished. Next: arena league {result.name}; arena {compare} {result.name}@best random")
     else:
         say(f"stopped and saved. Go on with: arena train --resume {result.name}")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.queries import StoredSnapshot, list_members, list_snapshots, snapshots_of
+from arena.league.returns import best_by_return, return_standings
 from arena.league.standings import best_standing, frames_text, standings
 from arena.ratings import BEST_MIN_GAMES
 from pbt.errors import PlayerError
@@ -76,8 +77,12 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
     table = standings(league, population)
     found = best_standing(table)
     if found is None or found.snapshot is None:
-        most = max((row for row in table if row.snapshot is not None), key=lambda row: row.total.games, default=None)
-        so_far = f"{most.label} has most, {most.total.games}" if most else "none was played"
+        alone = return_standings(league, population)
+        if (solo := best_by_return(alone)) is not None:
+            return solo.snapshot
+        counts = [(row.total.games, row.label) for row in table if row.snapshot is not None] + [(row.games, row.label) for row in alone]
+        most, whose = max(counts, default=(0, ""))
+        so_far = f"{whose} has most, {most}" if most else "none was played"
         instead = f"train on, or name a member: {_first_member(league, population)}"
         raise PlayerError(f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet ({so_far}); {instead}")
     return found.snapshot

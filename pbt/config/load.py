@@ -52,6 +52,14 @@ def config_from_table(table: Mapping[str, Any], source: str, overrides: Sequence
     return _resolve(_without_none(table), overrides, source).config
 
 
+def options_from(overrides: Sequence[str]) -> dict[str, Any]:
+    """A table of nothing but overrides. Raises: ConfigError with every problem."""
+    table, _, problems = _apply_overrides({}, overrides)
+    if problems:
+        raise ConfigError("env.options", problems)
+    return table
+
+
 def shipped_configs() -> dict[str, Path]:
     """Bare name -> file of the configs that come with the package."""
     # In an installed package they lie beside this module, in a checkout at its root.

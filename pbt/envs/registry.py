@@ -1,10 +1,11 @@
 """Games by name: built-in ones, those of installed packages (entry-point group "pbt_arena.envs"), and, where allowed, a user's own file."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EnvError, EnvNameError
@@ -67,6 +68,11 @@ def absolute_name(name: str) -> str:
     """The name with the file's path absolute, so that it means the same from any working directory; other names as they are."""
     path, _, function = name.rpartition(":")
     return f"{Path(path).expanduser().resolve()}:{function}" if path and is_file_name(name) else name
+
+
+def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """`env.options` with absolute paths, where the game says which of them are paths."""
+    return spec(name).absolute(options) if name in names() else dict(options)
 
 
 def _installed() -> Iterator[EntryPoint]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
 from pbt.envs.doom.engine import load_vizdoom, remove_strays, start_engine
-from pbt.envs.doom.options import DoomOptions, Known, read_options, scenario_file
+from pbt.envs.doom.options import DoomOptions, Known, absolute_paths, read_options, scenario_file
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.errors import EnvCrash, EnvError
 
@@ -180,4 +180,5 @@ SPEC = EnvSpec(
     replayable=True,
     winners="one seat: nobody wins, the return counts",
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
+    absolute=absolute_paths,
 )

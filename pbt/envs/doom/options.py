@@ -93,6 +93,12 @@ def scenario_file(options: DoomOptions, known: Known) -> Path:
     return known.scenarios / f"{options.scenario}.cfg"
 
 
+def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with absolute paths; names of scenarios and whatever is no text as they are."""
+    paths = [name for name in ("scenario", "wad") if isinstance(text := given.get(name), str) and (name == "wad" or text.endswith(".cfg"))]
+    return {**given, **{name: str(Path(given[name]).expanduser().resolve()) for name in paths}}
+
+
 _NAMES = frozenset(field.name for field in fields(DoomOptions))
 _TYPES: dict[str, tuple[type, ...]] = {
     "frame_skip": (int,), "width": (int,), "height": (int,), "variables": (list, tuple, type(None)), "terms": (dict,),

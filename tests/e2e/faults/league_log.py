@@ -101,7 +101,8 @@ def voided_games(league: Path) -> int:
 def miscounted_scores(league: Path) -> list[str]:
     """Scores of rounds that count other games than those that were played to their end, counted here from the rows and by no code of the program.
 
-    A score counts a member's training games against others in a range of numbers, those of the generation in which the first of them began.
+    A score counts a member's training games against others (of one seat: all of them) in a range of numbers, those of the generation in which the
+    first of them began.
     """
     counted = _counted_games(league)
     with reading(league) as connection:
@@ -120,7 +121,8 @@ def _counted_games(league: Path) -> defaultdict[str, list[tuple[int, int]]]:
     query = """
         SELECT g.number, p.name, MIN(s.generation) FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
         WHERE g.incarnation_id IS NOT NULL AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0 AND p.kind = 0
-        AND EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
+        AND (EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
+             OR NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat))
         GROUP BY g.id, p.id ORDER BY g.number
     """
     counted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)

@@ -17,6 +17,7 @@ from pbt.envs.doom.buttons import heads_of, one_head_of
 from pbt.envs.doom.engine import remove_strays
 from pbt.envs.doom.game import DoomGame, make
 from pbt.envs.doom.screen import ScreenSampler
+from pbt.envs.registry import absolute_options
 from pbt.errors import EnvCrash, EnvOptionsError
 
 SHARED = Path("/dev/shm")
@@ -228,3 +229,11 @@ def test_names_left_by_a_start_that_was_killed_are_removed() -> None:
     finally:
         stray.unlink(missing_ok=True)
         young.unlink(missing_ok=True)
+
+
+def test_paths_among_the_options_are_stored_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"scenario": "./own.cfg", "wad": "own.wad", "frame_skip": 2}
+    assert absolute_options("doom", given) == {"scenario": str(tmp_path / "own.cfg"), "wad": str(tmp_path / "own.wad"), "frame_skip": 2}
+    assert absolute_options("doom", {"scenario": "basic", "wad": 3}) == {"scenario": "basic", "wad": 3}
+    assert absolute_options("connect_four", {}) == {}

@@ -1,0 +1,130 @@
+"""Games of one seat, where nobody wins: returns and points take the place of ratings in what the commands say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arena.cli.app import run
+from arena.display import columns, member_cells
+from arena.league.database import open_league
+from arena.league.returns import best_by_return, return_standings
+from arena.paths import league_path
+from arena.progress import MemberProgress
+from tests.arena.tiny_populations import CONNECT_FOUR, train
+
+Output = pytest.CaptureFixture[str]
+CARTPOLE = {**CONNECT_FOUR, "env": {"name": "cartpole"}, "stop_at_frames": 600, "evaluation": {"share": 0.0, "final_games": 40}}
+
+COUNTING = """
+import gymnasium
+from gymnasium import spaces
+
+
+class Counting(gymnasium.Env):
+    observation_space = spaces.Discrete(5)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def reset(self, *, seed=None, options=None):
+        self.left, self.ones = self.steps, 0
+        return self.left, {}
+
+    def step(self, action):
+        self.left -= 1
+        self.ones += int(action)
+        return self.left, 10.0 * action, self.left == 0, False, {"points": self.ones}
+
+
+def make(steps=4):
+    return Counting(steps)
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("data")
+    train(folder, "alone", CARTPOLE)
+    return str(folder)
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> str:
+    path = tmp_path / "counting.py"
+    path.write_text(COUNTING, encoding="utf-8")
+    return f"{path}:make"
+
+
+def test_best_is_the_highest_lower_end_of_the_returns(data: str, capsys: Output) -> None:
+    with open_league(league_path(Path(data)), read_only=True) as league:
+        table = return_standings(league, "alone")
+    assert [row.low for row in table] == sorted((row.low for row in table if row.low is not None), reverse=True)
+    assert all(row.low is not None and row.high is not None and row.low < row.mean < row.high for row in table)
+    best = best_by_return(table)
+    assert best is not None and best.games >= 30
+    assert best_by_return(table, min_games=10_000) is None
+    assert run(["league", "alone", "--data", data]) == 0
+    assert f"alone@best is {best.label}: the highest lower end" in capsys.readouterr().out
+    assert run(["league", "alone", "--data", data, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["best"] == best.snapshot.record.snapshot_id
+    assert [player["mean_return"] for player in report["players"]] == [row.mean for row in table]
+
+
+def test_others_are_shown_beside_a_player_over_the_same_episodes(data: str, capsys: Output) -> None:
+    assert run(["evaluate", "alone@best", "random", "--episodes", "20", "--data", data, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (other,) = report["beside"]
+    lead, low, high = other["lead"]
+    assert lead == pytest.approx(report["mean_return"] - other["mean_return"])
+    assert low < lead < high
+    assert other["player"]["name"] == "random"
+    assert report["points"] is None
+    assert run(["evaluate", "alone@best", "random", "--episodes", "20", "--data", data]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["Return", "Length", "Seats", "random", "Return", "Length", "Seats", "Lead"]
+    assert lines[-1].startswith(f"Lead     {lead:+.4g} [{low:+.4g}, {high:+.4g}]   of alone/m")
+
+
+def test_equal_players_have_no_lead_with_an_interval(capsys: Output) -> None:
+    assert run(["evaluate", "random", "random", "--env", "cartpole", "--episodes", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["beside"][0]["lead"] is None
+
+
+def test_points_are_shown_with_their_interval(counting: str, capsys: Output) -> None:
+    assert run(["evaluate", "random", "--env", counting, "--episodes", "30", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["points"]["mean"] == pytest.approx(report["mean_return"] / 10.0)
+    assert report["points"]["low"] < report["points"]["mean"] < report["points"]["high"]
+    assert run(["evaluate", "random", "--env", counting, "--episodes", "30"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["Return", "Points", "Length", "Seats"]
+
+
+def test_a_list_of_games_says_the_return(data: str, capsys: Output) -> None:
+    assert run(["games", "alone", "--data", data]) == 0
+    assert "(return " in capsys.readouterr().out
+
+
+def test_the_live_table_shows_a_return_and_no_rating() -> None:
+    member = MemberProgress("m0", "player", 1000, 10.0, -67.6189, 5, None, 0, "kept", False)
+    cells = member_cells(member, "return")
+    assert columns("return") == ("member", ">frames", ">frames/s", ">return", "last PBT event")
+    assert cells == ("m0", "1k", "10", "-67.62", "kept")
+    assert len(columns("wins")) == len(member_cells(member)) == 6
+
+
+def test_what_comes_next_is_an_evaluation(capsys: Output, tmp_path: Path) -> None:
+    quick = ["stop_at_frames=100", "learning.batch_steps=64", "sampling.environments=4", "sampling.rollout_steps=8", "evaluation.final_games=0"]
+    (tmp_path / "pole.toml").write_text('stop_at_frames = 100\n[env]\nname = "cartpole"\n[runtime]\nplacement = "serial"\n', encoding="utf-8")
+    words = [word for setting in (*quick, "model.hidden=[8]", "population.members=1", "pbt.enabled=false") for word in ("--set", setting)]
+    assert run(["train", str(tmp_path / "pole.toml"), *words, "--data", str(tmp_path / "data")]) == 0
+    assert "arena evaluate pole@best random" in capsys.readouterr().err
+
+
+def test_a_game_is_checked_with_options(counting: str, capsys: Output) -> None:
+    assert run(["env", "check", counting, "--seeds", "2", "--set", "steps=3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mean_decisions"] == 3.0
+    assert run(["env", "check", counting, "--set", "steps"]) == 2
+    assert "--set steps: no value" in capsys.readouterr().err
