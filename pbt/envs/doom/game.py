@@ -24,6 +24,8 @@ _UNITS = {"HEALTH": 100.0, "ARMOR": 100.0, "DAMAGECOUNT": 100.0, "FRAGCOUNT": 10
 _UNITS |= dict.fromkeys(("SELECTED_WEAPON_AMMO", *(f"AMMO{index}" for index in range(10))), 50.0)
 # Health is -999900 after a telefrag.
 _LARGEST = 10.0
+# A game that nobody ends would keep its table, and a training that waits for its last games, forever.
+_LONGEST_TICS = 21_000
 
 
 class DoomGame:
@@ -108,6 +110,8 @@ class DoomGame:
             game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
         if options.map is not None:
             game.set_doom_map(options.map)
+        if options.max_tics is not None or not game.get_episode_timeout():
+            game.set_episode_timeout(options.max_tics or _LONGEST_TICS)
         if options.variables is not None:
             game.set_available_game_variables([getattr(vizdoom.GameVariable, name.upper()) for name in options.variables])
         game.set_screen_resolution(getattr(vizdoom.ScreenResolution, options.resolution))

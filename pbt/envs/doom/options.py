@@ -27,6 +27,7 @@ class DoomOptions:
 
     wad         path of another WAD than the scenario's;  map: another of its maps ("map02")
     frame_skip  tics that an action is held
+    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has no limit and may never end
     screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest it knows;  width, height: what the network sees of it
     actions     "heads": one choice per group of buttons that exclude each other, made at the same time; "single": at most one button at a time
     timeout     what the end of the scenario's time is: "truncated" (the value goes on) or "terminated" (surviving was the task)
@@ -39,6 +40,7 @@ class DoomOptions:
     wad: str | None = None
     map: str | None = None
     frame_skip: int = 4
+    max_tics: int | None = None
     screen: str = "160x120"
     width: int = 128
     height: int = 72
@@ -101,7 +103,7 @@ def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
 
 _NAMES = frozenset(field.name for field in fields(DoomOptions))
 _TYPES: dict[str, tuple[type, ...]] = {
-    "frame_skip": (int,), "width": (int,), "height": (int,), "variables": (list, tuple, type(None)), "terms": (dict,),
+    "frame_skip": (int,), "max_tics": (int, type(None)), "width": (int,), "height": (int,), "variables": (list, tuple, type(None)), "terms": (dict,),
 }  # fmt: skip
 _OPTIONAL = ("wad", "map", "points")
 
@@ -138,7 +140,8 @@ def _problems(options: DoomOptions, known: Known) -> list[str]:
     for name, words in (("actions", ACTIONS), ("timeout", TIMEOUTS)):
         if getattr(options, name) not in words:
             problems.append(f"{name} = {getattr(options, name)!r}: must be one of {', '.join(map(repr, words))}")
-    problems += [f"{name} = {value}: must be at least 1" for name in ("frame_skip", "width", "height") if (value := getattr(options, name)) < 1]
+    counts = {name: getattr(options, name) for name in ("frame_skip", "max_tics", "width", "height")}
+    problems += [f"{name} = {value}: must be at least 1" for name, value in counts.items() if value is not None and value < 1]
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
         problems.append(f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}")

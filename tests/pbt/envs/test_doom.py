@@ -90,6 +90,15 @@ def test_time_runs_out_after_the_scenarios_tics() -> None:
     game.close()
 
 
+@pytest.mark.parametrize(("options", "tics"), [({"scenario": "basic", "max_tics": 50}, 50), ({"scenario": "multi", "frame_skip": 1000}, 21_000)])
+def test_every_episode_has_a_longest_time(options: dict[str, object], tics: int) -> None:
+    game = make(**options)
+    turns = play(game, 1, (0,) * len(game._heads.sizes))
+    assert sum(turn.tics for turn in turns) == tics
+    assert (turns[-1].truncated, game.outcome().reason) == (True, "timeout")
+    game.close()
+
+
 def test_the_end_of_the_time_may_be_a_termination() -> None:
     game = make(scenario="basic", timeout="terminated", frame_skip=50)
     turns = play(game, 1, (0, 0))
@@ -135,6 +144,7 @@ def test_points_are_the_count_of_a_variable() -> None:
         ({"scenario": "./nowhere.cfg"}, "no file"),
         ({"frame_skp": 2}, "frame_skp: no such option; did you mean frame_skip?"),
         ({"frame_skip": 0}, "must be at least 1"),
+        ({"max_tics": 0}, "max_tics = 0: must be at least 1"),
         ({"frame_skip": "4"}, "must be a whole number"),
         ({"screen": "3x3"}, "ViZDoom does not render that"),
         ({"actions": "all"}, "must be one of 'heads', 'single'"),
