@@ -1,0 +1,89 @@
+"""A guard against slow code: ratios of speeds within one interleaved run, since machines differ and are shared. Bounds are half of what was measured."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from bench.throughput import Training, simulation_speed
+from pbt.config.load import load_config
+from pbt.envs import registry
+from pbt.envs.doom.game import DoomGame, make
+from pbt.models.activations import elu
+from pbt.native import elu_bf16
+from pbt.population.memory import MemorySink, MemoryStore, NoControl
+from pbt.runtime.assembly import assemble
+from pbt.runtime.serial import SerialEngine
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = 5
+
+
+def ratio(fast: Callable[[], float], slow: Callable[[], float]) -> float:
+    """Median over the rounds of how many times the first is as fast as the second."""
+    return statistics.median(fast() / slow() for _ in range(ROUNDS))
+
+
+def test_connect_four_is_learned_at_a_fair_part_of_the_speed_at_which_it_is_played() -> None:
+    training = Training("demo", None)
+    simulation = simulation_speed(training.population.blueprint.tables)
+    assert ratio(lambda: training(2.0), lambda: simulation(1.0)) > 0.12
+
+
+@pytest.fixture
+def engine() -> Iterator[DoomGame]:
+    game = make(scenario="health_gathering_supreme")
+    game.reset(1)
+    yield game
+    game.close()
+
+
+def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomGame) -> None:
+    """One process, so that both use one core at a time: engine steps per second alone, and steps learned per second."""
+    config = load_config("doom_health_gathering_supreme", ["sampling.environments=16", "learning.batch_steps=512"])
+    sink, store = MemorySink(), MemoryStore()
+    population = assemble(config, registry.spec("doom"), sink, store)
+    population.controller.start()
+    training = SerialEngine(population, sink, store, NoControl())
+
+    def learned(seconds: float) -> float:
+        rows, started = training.rows_trained, time.perf_counter()
+        while time.perf_counter() - started < seconds or training.rows_trained == rows:
+            training.turn()
+        return (training.rows_trained - rows) / (time.perf_counter() - started)
+
+    def played(seconds: float) -> float:
+        steps, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            if engine.step({0: (steps % 3, 1)})[0].over:
+                engine.reset(steps)
+            steps += 1
+        return steps / (time.perf_counter() - started)
+
+    try:
+        learned(2.0)
+        assert ratio(lambda: learned(3.0), lambda: played(1.0)) > 0.1
+    finally:
+        training.close()
+
+
+def test_the_native_kernel_is_faster_than_what_it_replaces() -> None:
+    if elu_bf16() is None:
+        pytest.skip("no C compiler when this was installed")
+    values = torch.randn(1 << 20).to(torch.bfloat16)
+
+    def speed(act: Callable[[torch.Tensor], torch.Tensor]) -> float:
+        best = min(_timed(act, values.clone()) for _ in range(5))
+        return 1.0 / best
+
+    with torch.inference_mode():
+        assert ratio(lambda: speed(elu), lambda: speed(torch.nn.functional.elu_)) > 2.0
+
+
+def _timed(act: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor) -> float:
+    started = time.perf_counter()
+    act(values)
+    return time.perf_counter() - started
