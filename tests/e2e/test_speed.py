@@ -1,4 +1,4 @@
-"""A guard against slow code: ratios of speeds within one interleaved run, since machines differ and are shared. Bounds are half of what was measured."""
+"""A guard against slow code: ratios of speeds within one interleaved run, since machines are shared. Bounds are half of what was measured."""
 
 import statistics
 import time
