@@ -95,6 +95,22 @@ def check_queues(data: Path) -> Iterator[Finding]:
         yield Finding("queues", "ok", f"faster-fifo {found}")
 
 
+def check_precision(data: Path) -> Iterator[Finding]:
+    """What networks over images compute in on this CPU, and with which kernels."""
+    import torch
+
+    from pbt.models.precision import has_bfloat16
+    from pbt.native import elu_bf16
+
+    if not has_bfloat16(torch.device("cpu")):
+        yield Finding("precision", "ok", "this CPU has no bfloat16 instructions; networks over images compute in float32")
+    elif elu_bf16() is None:
+        advice = "install a C compiler (apt-get install gcc) and then pbt-arena again"
+        yield Finding("precision", "note", f"bfloat16 for images, without the kernel of our own: some 6 % slower; {advice}")
+    else:
+        yield Finding("precision", "ok", "bfloat16 for images, with a kernel of our own")
+
+
 def check_cores(data: Path) -> Iterator[Finding]:
     quota = machine.cpu_quota()
     share = f", the container grants {quota:.1f}" if quota is not None else ""
@@ -202,6 +218,7 @@ CHECKS: tuple[Callable[[Path], Iterator[Finding]], ...] = (
     check_python,
     check_torch,
     check_queues,
+    check_precision,
     check_cores,
     check_memory,
     check_data_folder,

@@ -1,5 +1,6 @@
 """Games of one seat: nobody wins there, so snapshots are compared by the returns of their evaluation games."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,4 +63,7 @@ def _standing(snapshot: StoredSnapshot, values: Sequence[float]) -> ReturnStandi
 
 
 def _surely(row: ReturnStanding) -> float:
-    return row.low if row.low is not None else row.mean
+    """What it returns at least, as far as is known: a single game says nothing, many equal ones say all."""
+    if row.low is not None:
+        return row.low
+    return row.mean if row.games >= BEST_MIN_GAMES else -math.inf

@@ -107,7 +107,7 @@ class EnvSpec:
     chance      the seed matters beyond who sits where; False: only actions decide, so matches start from random plies
     replayable  seed, seats and actions reproduce the game exactly
     winners     one sentence: how the ranking comes about
-    absolute    makes paths among the options absolute, so that they mean the same from any working directory
+    paths       which of the options given are paths of the user's files: stored absolute, and refused where only registered games may be played
     scripted    named players without a network, by name ("oneply")
     """
 
@@ -118,7 +118,7 @@ class EnvSpec:
     winners: str
     description: str = ""
     scripted: Mapping[str, ScriptedAct] = field(default_factory=dict)
-    absolute: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    paths: Callable[[Mapping[str, Any]], Sequence[str]] = lambda options: ()
 
 
 def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:

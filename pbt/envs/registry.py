@@ -2,12 +2,13 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from pbt.envs.contract import EnvSpec
+from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EnvError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
@@ -32,7 +33,7 @@ def names() -> tuple[str, ...]:
 
 
 def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None) -> EnvSpec:
-    """The game called `name`, or, with allow_files, of the form "./file.py:function".
+    """The game called `name`, or, with allow_files, of the form "./file.py:function". Without, its options must not name files either.
 
     measured: (replayable, chance) of such a file, where somebody looked already: that takes some games.
     Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file where none is allowed and a plug-in that fails to load.
@@ -49,13 +50,25 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
         built_in: EnvSpec = getattr(import_module(module), attribute)
-        return built_in
+        return built_in if allow_files else _without_files(built_in)
     for point in _installed():
         if point.name == name:
-            return _load(point)
+            return _load(point) if allow_files else _without_files(_load(point))
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'")
+
+
+def _without_files(found: EnvSpec) -> EnvSpec:
+    """The game, refusing options that are paths."""
+
+    def make(**options: Any) -> Game:
+        if named := found.paths(options):
+            said = ", ".join(f"{name} = {options[name]!r}" for name in named)
+            raise EnvError(f"env.options: {said}: a file of the user's; expected none here, because only the local command line opens files by path")
+        return found.make(**options)
+
+    return replace(found, make=make)
 
 
 def is_file_name(name: str) -> bool:
@@ -72,7 +85,8 @@ def absolute_name(name: str) -> str:
 
 def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """`env.options` with absolute paths, where the game says which of them are paths."""
-    return spec(name).absolute(options) if name in names() else dict(options)
+    paths = spec(name).paths(options) if name in names() else ()
+    return {**options, **{path: str(Path(options[path]).expanduser().resolve()) for path in paths}}
 
 
 def _installed() -> Iterator[EntryPoint]:

@@ -51,8 +51,12 @@ def heads_of(buttons: Sequence[str]) -> ButtonHeads:
 
 
 def one_head_of(buttons: Sequence[str]) -> ButtonHeads:
-    """A single head: no button, or one of them."""
-    return ButtonHeads((_at_most_one(range(len(buttons))),), len(buttons))
+    """A single head: no button, or one of them; each value but 0 of a delta button is a choice."""
+    choices: list[Press] = [()]
+    for index, name in enumerate(buttons):
+        values = [value for value in _DELTAS if value] if name.endswith("_DELTA") else [1.0]
+        choices += [((index, value),) for value in values]
+    return ButtonHeads((tuple(choices),), len(buttons))
 
 
 def _group(name: str) -> str:

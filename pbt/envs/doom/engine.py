@@ -1,54 +1,54 @@
 """Engine processes: started in a folder of their own, gone with this process, leaving nothing behind.
 
 ViZDoom talks to an engine through shared memory and queues named in /dev/shm. Both sides have opened them when `init` returns, so the names are
-removed at once, and the folder with them: whatever ends this process, nothing is left. A process killed within `init` leaves three names;
-`remove_strays` finds them.
+removed at once, and the folder with them: whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is killed
+within `init`.
+
+An engine that ends within `init` takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch.
 """
 
 import os
-import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from pbt.envs.doom import launcher
+from pbt.envs.doom import launcher, strays
 from pbt.errors import EnvCrash, EnvError
 
-_SHARED = Path("/dev/shm")  # noqa: S108  where ViZDoom puts them
-_SHARED_NAME = re.compile(r"ViZDoom(SM|MQCtr|MQDoom)(?P<instance>\w+)")
-# Nobody takes longer to start; a start that fails is tried again.
-_STRAY_AFTER_S = 60.0
 _ATTEMPTS = 3
 
 
 def start_engine(configure: Callable[[Any], None]) -> Any:
     """A running `vizdoom.DoomGame`. configure: is given the new one before it starts.
 
-    Raises: EnvError when ViZDoom is not installed or refuses the settings, EnvCrash when the engine does not start.
+    Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything, EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
+    _watched(os.getpid())
     for attempt in range(1, _ATTEMPTS + 1):
         game = vizdoom.DoomGame()
         configure(game)
-        folder = Path(tempfile.mkdtemp(prefix="doom-engine-"))
+        folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
         try:
             game.set_vizdoom_path(str(_launch_script(folder, Path(vizdoom.__file__).with_name("vizdoom"))))
             game.set_doom_config_path(str(folder / "engine.ini"))
             game.init()
+            _forget_names(game.get_instance_id())
             return game
+        except EnvError:
+            raise
         except Exception as error:
             if attempt == _ATTEMPTS:
-                said = _last_words(folder)
-                raise EnvCrash(f"the Doom engine did not start in {_ATTEMPTS} attempts: {type(error).__name__}: {error}{said}") from error
+                found = f"{type(error).__name__}: {error}{_last_words(folder)}"
+                advice = "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
+                raise EnvCrash(f"the Doom engine did not start in {_ATTEMPTS} attempts: {found}; {advice}") from error
         finally:
-            _forget_names(game.get_instance_id())
             shutil.rmtree(folder, ignore_errors=True)
     raise AssertionError("every attempt returns or raises")
 
@@ -62,12 +62,21 @@ def load_vizdoom() -> Any:
     return vizdoom
 
 
+@cache
+def _watched(pid: int) -> subprocess.Popen[bytes]:
+    """The process that cleans up after this one. In a session of its own: whoever ends this one's group is not to end it."""
+    command = [sys.executable, "-I", "-S", strays.__file__]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
 def _launch_script(folder: Path, engine: Path) -> Path:
-    """An executable that stands in for the engine; ViZDoom takes a path, not a command."""
+    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where nothing may be executed."""
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(folder), str(engine)]
     script = folder / "engine"
     script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
     script.chmod(0o700)
+    if not os.access(script, os.X_OK):
+        raise EnvError(f"nothing may be executed in {folder.parent} (mounted noexec?), where Doom's engines start; set TMPDIR to another folder")
     return script
 
 
@@ -80,32 +89,5 @@ def _last_words(folder: Path) -> str:
 
 
 def _forget_names(instance: str) -> None:
-    for kind in ("SM", "MQCtr", "MQDoom"):
-        (_SHARED / f"ViZDoom{kind}{instance}").unlink(missing_ok=True)
-
-
-def remove_strays() -> list[Path]:
-    """Remove the names that processes killed in the middle of a start left in /dev/shm. Returns them.
-
-    Only one's own, a minute old, and of no engine that runs; names of a running engine are not needed any more either.
-    """
-    found = [(path, match["instance"]) for path in _own_files() if (match := _SHARED_NAME.fullmatch(path.name))]
-    if not found:
-        return []
-    running = " ".join(argument for process in psutil.process_iter(["cmdline"]) for argument in process.info["cmdline"] or ())
-    strays = [path for path, instance in found if instance not in running]
-    for path in strays:
-        path.unlink(missing_ok=True)
-    return strays
-
-
-def _own_files() -> list[Path]:
-    old = []
-    for path in _SHARED.glob("ViZDoom*"):
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            continue
-        if status.st_uid == os.getuid() and time.time() - status.st_mtime > _STRAY_AFTER_S:
-            old.append(path)
-    return old
+    for kind in strays.NAMES:
+        (strays.SHARED / f"{kind}{instance}").unlink(missing_ok=True)

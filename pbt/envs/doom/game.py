@@ -1,7 +1,7 @@
 """One player in a Doom scenario."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
-from pbt.envs.doom.engine import load_vizdoom, remove_strays, start_engine
-from pbt.envs.doom.options import DoomOptions, Known, absolute_paths, read_options, scenario_file
+from pbt.envs.doom.engine import load_vizdoom, start_engine
+from pbt.envs.doom.options import DoomOptions, Known, named_paths, read_options, scenario_file
 from pbt.envs.doom.screen import ScreenSampler
+from pbt.envs.doom.strays import remove_strays
 from pbt.errors import EnvCrash, EnvError
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ _CHANNELS = 3
 # A variable's ordinary range, so that the network sees numbers around 1; those not named count single things.
 _UNITS = {"HEALTH": 100.0, "ARMOR": 100.0, "DAMAGECOUNT": 100.0, "FRAGCOUNT": 10.0, "KILLCOUNT": 10.0, "HITCOUNT": 10.0}
 _UNITS |= dict.fromkeys(("SELECTED_WEAPON_AMMO", *(f"AMMO{index}" for index in range(10))), 50.0)
+_UNITS |= {"POSITION_X": 1000.0, "POSITION_Y": 1000.0, "POSITION_Z": 1000.0, "ANGLE": 180.0, "PITCH": 90.0, "ROLL": 180.0}
+# Of some scenarios there are millions.
+_REMEMBERED_ACTIONS = 4096
 # Health is -999900 after a telefrag.
 _LARGEST = 10.0
 # A game that nobody ends would keep its table, and a training that waits for its last games, forever.
@@ -46,7 +50,7 @@ class DoomGame:
         if not buttons:
             raise EnvError(f"scenario {options.scenario!r} names no available_buttons; expected at least one in its .cfg file")
         self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
-        self._pressed = cache(self._heads.pressed)
+        self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
         self._variables = tuple(described.get_available_game_variables())
         self._scales = np.array([1.0 / _UNITS.get(variable.name, 1.0) for variable in self._variables])
         self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), _CHANNELS)
@@ -103,11 +107,18 @@ class DoomGame:
         try:
             game.load_config(str(scenario_file(options, known)))
         except Exception as error:
-            raise EnvError(f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}") from error
+            raise EnvError(f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; mend its .cfg file") from error
+        # Arguments of the engine's command line, by which a file of somebody else's could write files.
+        game.clear_game_args()
         # Else a commercial doom2.wad in the working directory is played instead.
         game.set_doom_game_path(str(Path(vizdoom.__file__).with_name("freedoom2.wad")))
         if options.wad is not None:
             game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
+        wad = game.get_doom_scenario_path()
+        if wad and not Path(wad).is_file():
+            raise EnvError(
+                f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it beside the .cfg file, or say env.options.wad"
+            )
         if options.map is not None:
             game.set_doom_map(options.map)
         if options.max_tics is not None or not game.get_episode_timeout():
@@ -151,7 +162,8 @@ class DoomGame:
             raise self._crashed(error) from error
 
     def _crashed(self, error: Exception) -> EnvCrash:
-        return EnvCrash(f"the Doom engine of scenario {self._options.scenario!r} ended: {type(error).__name__}: {error}")
+        found = f"{type(error).__name__}: {error}"
+        return EnvCrash(f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the table gets another one")
 
 
 def _action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
@@ -184,5 +196,5 @@ SPEC = EnvSpec(
     replayable=True,
     winners="one seat: nobody wins, the return counts",
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
-    absolute=absolute_paths,
+    paths=named_paths,
 )

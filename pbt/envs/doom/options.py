@@ -1,6 +1,7 @@
 """What a config may say of a Doom game, in `env.options`."""
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -58,7 +59,7 @@ class DoomOptions:
     @property
     def screen_size(self) -> tuple[int, int]:
         """(height, width) that is rendered."""
-        width, _, height = self.screen.partition("x")
+        width, _, height = self.screen.lower().partition("x")
         return int(height), int(width)
 
 
@@ -95,10 +96,10 @@ def scenario_file(options: DoomOptions, known: Known) -> Path:
     return known.scenarios / f"{options.scenario}.cfg"
 
 
-def absolute_paths(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with absolute paths; names of scenarios and whatever is no text as they are."""
-    paths = [name for name in ("scenario", "wad") if isinstance(text := given.get(name), str) and (name == "wad" or text.endswith(".cfg"))]
-    return {**given, **{name: str(Path(given[name]).expanduser().resolve()) for name in paths}}
+def named_paths(given: Mapping[str, Any]) -> list[str]:
+    """Which of the options are paths; names of scenarios are none."""
+    texts = {name: text for name in ("scenario", "wad") if isinstance(text := given.get(name), str)}
+    return [name for name, text in texts.items() if name == "wad" or text.endswith(".cfg")]
 
 
 _NAMES = frozenset(field.name for field in fields(DoomOptions))
@@ -115,6 +116,9 @@ def _wrong_types(options: Mapping[str, Any]) -> list[str]:
         if not isinstance(value, types) or isinstance(value, bool):
             expected = {int: "a whole number", list: "a list", dict: "a table", str: "a text"}[types[0]]
             problems.append(f"{name} = {value!r}: must be {expected}; the default is {getattr(DoomOptions, name)!r}")
+    variables = options.get("variables")
+    if isinstance(variables, list | tuple) and not all(isinstance(name, str) for name in variables):
+        problems.append(f'variables = {variables!r}: must be a list of texts, such as ["HEALTH"]')
     return problems
 
 
@@ -126,13 +130,17 @@ def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]
             problems.append(f"terms.{name} = {values!r}: must be a table with a variable; {example}")
         elif unknown := sorted(set(values) - {"variable", "gain", "loss"}):
             problems.append(f"terms.{name}.{unknown[0]}: unknown key; {example}")
-        elif not all(isinstance(values.get(key, 0.0), int | float) for key in ("gain", "loss")):
-            problems.append(f"terms.{name}: gain and loss must be numbers; {example}")
+        elif not all(_is_number(values.get(key, 0.0)) for key in ("gain", "loss")):
+            problems.append(f"terms.{name}: gain and loss must be finite numbers; {example}")
         elif name == "reward":
             problems.append("terms.reward: that is the game's own reward; call the term something else")
         else:
             terms.append(RewardTerm(name, values["variable"].upper(), float(values.get("gain", 0.0)), float(values.get("loss", 0.0))))
     return tuple(terms), problems
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _problems(options: DoomOptions, known: Known) -> list[str]:
@@ -145,12 +153,13 @@ def _problems(options: DoomOptions, known: Known) -> list[str]:
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
         problems.append(f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}")
-    file = scenario_file(options, known)
-    if not file.is_file():
-        if options.scenario.endswith(".cfg"):
+    own = sorted(path.stem for path in known.scenarios.glob("*.cfg"))
+    if options.scenario.endswith(".cfg"):
+        file = scenario_file(options, known)
+        if not file.is_file():
             problems.append(f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}")
-        else:
-            problems.append("scenario" + _unlike("", options.scenario, sorted(path.stem for path in known.scenarios.glob("*.cfg")), "scenario"))
+    elif options.scenario not in own:
+        problems.append("scenario" + _unlike("", options.scenario, own, "scenario"))
     if options.wad is not None and not Path(options.wad).expanduser().is_file():
         problems.append(f"wad = {options.wad!r}: no such file; paths are relative to the working directory, {Path.cwd()}")
     named = [("variables", name.upper()) for name in options.variables or ()] + [(f"terms.{term.name}", term.variable) for term in options.terms]

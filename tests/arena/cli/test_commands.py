@@ -62,7 +62,7 @@ def test_doctor_finds_this_machine_fit_and_leaves_nothing(capsys: Output, tmp_pa
     report = json.loads(capsys.readouterr().out)
     assert report["ok"]
     said = {check["check"]: check["text"] for check in report["checks"]}
-    assert {"Python", "PyTorch", "GPU", "queues", "cores", "memory", "disk", "data folder", "SQLite", "processes"} <= said.keys()
+    assert {"Python", "PyTorch", "GPU", "queues", "precision", "cores", "memory", "disk", "data folder", "SQLite", "processes"} <= said.keys()
     assert "placement is" in said["GPU"] or "placement inline" in said["GPU"]
     assert "a training uses" in said["cores"] and "faster-fifo" in said["queues"]
     assert list(tmp_path.iterdir()) == []

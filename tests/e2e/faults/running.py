@@ -111,6 +111,11 @@ class Run:
         status = read_status(self.paths.status)
         return status if status is not None and self.main is not None and status.pid == self.main.pid else None
 
+    def tables(self) -> int:
+        """How many games are played at the same time."""
+        environments: int = json.loads(self.paths.config.read_text(encoding="utf-8"))["sampling"]["environments"]
+        return environments
+
     def output(self) -> Mapping[str, Any]:
         """The one line of JSON that a start ends with."""
         lines = (self.folder / f"{self.starts}.out").read_text(encoding="utf-8").splitlines()

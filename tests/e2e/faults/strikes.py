@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.paths import league_path
 from arena.status import RunStatus
 from tests.e2e.faults import processes
+from tests.e2e.faults.league_log import voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids
 from tests.e2e.faults.running import START_LIMIT_S, Run
 
@@ -43,10 +45,26 @@ def choose(status: RunStatus, kind: str, rng: random.Random) -> tuple[str, int]:
     return chosen.name, chosen.pid
 
 
-def choose_engine(run: Run, rng: random.Random) -> int:
-    """The pid of one Doom engine."""
-    engines = [pid for pid in processes.of_run(run.mark, run.pid) if processes.is_engine(pid)]
-    return rng.choice(engines)
+def engines(run: Run) -> list[int]:
+    return [pid for pid in processes.of_run(run.mark, run.pid) if processes.is_engine(pid) and processes.alive(pid)]
+
+
+def all_engines(run: Run, tables: int) -> list[int]:
+    """The pids of as many engines as there are tables; after a fault before this one they may still be starting."""
+    return run.until(lambda: found if len(found := engines(run)) == tables else None, START_LIMIT_S, f"{tables} engines")
+
+
+def kill_engine(run: Run, rng: random.Random, limit_s: float) -> Strike:
+    """SIGKILL one. Its game is void and its table gets another one; no process of ours is replaced."""
+    tables = run.tables()
+    pid = rng.choice(all_engines(run, tables))
+    before = voided_games(league_path(run.data))
+    struck_s = time.monotonic()
+    signal_to(pid, signal.SIGKILL)
+    run.until(lambda: (pid not in engines(run) and len(engines(run)) == tables) or None, limit_s, "another engine in the place of the one killed")
+    run.until(lambda: voided_games(league_path(run.data)) > before or None, limit_s, "its game to be voided")
+    growing(run, time.monotonic(), limit_s)
+    return Strike(f"kill {ENGINE}", time.monotonic() - struck_s)
 
 
 def kill(run: Run, kind: str, rng: random.Random, limit_s: float = RECOVERED_WITHIN_S) -> Strike:
@@ -55,9 +73,7 @@ def kill(run: Run, kind: str, rng: random.Random, limit_s: float = RECOVERED_WIT
         return Strike("kill main", kill_main(run))
     before = current(run)
     if kind == ENGINE:
-        # Its table gets another one; no process of ours is replaced.
-        signal_to(choose_engine(run, rng), signal.SIGKILL)
-        return Strike(f"kill {kind}", growing(run, time.monotonic(), limit_s))
+        return kill_engine(run, rng, limit_s)
     name, pid = choose(before, kind, rng)
     struck_s = time.monotonic()
     signal_to(pid, signal.SIGKILL)
@@ -92,8 +108,9 @@ def freeze(run: Run, kind: str, seconds: float, rng: random.Random, limit_s: flo
         return Strike("stop main", growing(run, time.monotonic(), limit_s))
     if kind == ENGINE:
         # The call that waits for it takes too long, so its worker is replaced, and every engine of that with it.
+        pid, before = rng.choice(all_engines(run, run.tables())), current(run)
         struck_s = time.monotonic()
-        signal_to(choose_engine(run, rng), signal.SIGSTOP)
+        signal_to(pid, signal.SIGSTOP)
         return Strike(f"stop {kind}", growing(run, struck_s, limit_s, pids(before)))
     name, pid = choose(before, kind, rng)
     struck_s = time.monotonic()

@@ -1,0 +1,77 @@
+"""What engines leave behind when their process is killed while one of them starts: their folder, and their names in /dev/shm.
+
+A process that starts engines has this module watch over it, as a small process of its own: `python -I -S strays.py PID`, whose standard input ends
+with the watched process. Standard library only, and nothing of this package, so that it starts in milliseconds.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+SHARED = Path("/dev/shm")  # noqa: S108  where ViZDoom puts its names
+NAMES = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
+_FOLDER = re.compile(r"doom-engine-(?P<pid>\d+)-.*")
+# Between making a name and mapping it pass microseconds.
+_YOUNG_S = 5.0
+# Engines of a process that was killed are killed right after it.
+_LAST_ENGINES_S = 2.0
+
+
+def folder_prefix(pid: int) -> str:
+    """Of the folders of engines that a process starts."""
+    return f"doom-engine-{pid}-"
+
+
+def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
+    """Remove folders of processes that are gone, and names older than `young_s` seconds that no process has mapped. Returns them."""
+    found = [path for path in Path(tempfile.gettempdir()).glob("doom-engine-*") if _is_orphan(path)]
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    names = list(_own_names(young_s))
+    if names:
+        mapped = _mapped()
+        names = [path for path in names if str(path) not in mapped]
+    for path in names:
+        path.unlink(missing_ok=True)
+    return found + names
+
+
+def _is_orphan(folder: Path) -> bool:
+    match = _FOLDER.fullmatch(folder.name)
+    return match is not None and not Path(f"/proc/{match['pid']}").exists()
+
+
+def _own_names(young_s: float) -> Iterator[Path]:
+    for path in SHARED.glob("ViZDoom*"):
+        with suppress(FileNotFoundError):
+            status = path.stat()
+            if path.name.startswith(NAMES) and status.st_uid == os.getuid() and time.time() - status.st_mtime > young_s:
+                yield path
+
+
+def _mapped() -> set[str]:
+    """Everything in /dev/shm that some process has mapped, as far as one may look."""
+    found = set()
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            found |= {line.split(maxsplit=5)[5].rstrip() for line in maps.read_text(errors="replace").splitlines() if " /dev/shm/" in line}
+    return found
+
+
+def watch() -> None:
+    """Wait for the end of the standard input, then look for strays until the last engines are gone, too."""
+    sys.stdin.buffer.read()
+    deadline = time.monotonic() + _LAST_ENGINES_S
+    while time.monotonic() < deadline:
+        time.sleep(0.2)
+        remove_strays(young_s=0.1)
+
+
+if __name__ == "__main__":
+    watch()

@@ -1,0 +1,81 @@
+"""What a process asks of the system when it starts."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from pbt.config.schema import RunConfig
+from pbt.envs import registry
+from pbt.runtime.placements import ProcessPlan, process_plans, resolve
+from pbt.runtime.process import pin
+from pbt.runtime.summary import start_line
+
+CORES = sorted(os.sched_getaffinity(0))
+
+
+def config(placement: str, workers: int, **runtime: object) -> RunConfig:
+    table = {"env": {"name": "tictactoe"}, "runtime": {"placement": placement, "workers": workers, **runtime}, "sampling": {"environments": 64}}
+    return resolve(RunConfig.model_validate(table), cores=workers, cuda=False)
+
+
+@pytest.fixture(autouse=True)
+def keep_cores() -> Iterator[None]:
+    yield
+    os.sched_setaffinity(0, CORES)
+
+
+def plans(of: RunConfig) -> tuple[ProcessPlan, ...]:
+    return process_plans(of, ["m0"])
+
+
+def test_as_many_workers_as_cores_stay_on_one_each() -> None:
+    found = config("inline", len(CORES))
+    for plan, core in zip(plans(found), CORES, strict=True):
+        os.sched_setaffinity(0, CORES)
+        pin(plan, found)
+        assert os.sched_getaffinity(0) == {core}
+
+
+@pytest.mark.parametrize(
+    "found", [config("inline", len(CORES) + 1), config("inline", len(CORES), pin_workers=False), config("central", len(CORES))], ids=str
+)
+def test_others_go_where_they_like(found: RunConfig) -> None:
+    for plan in plans(found):
+        pin(plan, found)
+        assert os.sched_getaffinity(0) == set(CORES)
+
+
+FAULTS = """
+import resource, sys, torch
+from pbt.runtime.process import keep_freed_memory
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+def work():
+    return [torch.empty(1 << 24, dtype=torch.uint8).fill_(1) for _ in range(4)] and None
+work()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    work()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_large_tensors_use_pages_again() -> None:
+    counts = [int(subprocess.run([sys.executable, "-c", FAULTS, word], capture_output=True, check=True).stdout) for word in ("keep", "as it is")]
+    assert counts[0] < counts[1] / 2
+
+
+@pytest.mark.parametrize(
+    ("placement", "workers", "line"),
+    [
+        ("serial", 1, "placement serial, 64 environments; networks compute in float32"),
+        ("inline", 1, "placement inline, 1 worker, 64 environments; networks compute in float32"),
+        ("central", 2, "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; networks compute in float32"),
+    ],
+)
+def test_a_start_says_what_it_builds(placement: str, workers: int, line: str) -> None:
+    assert start_line(config(placement, workers), registry.spec("tictactoe")) == line
