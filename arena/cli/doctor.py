@@ -96,8 +96,11 @@ def check_queues(data: Path) -> Iterator[Finding]:
 
 
 def check_precision(data: Path) -> Iterator[Finding]:
-    """What networks over images compute in on this CPU, and with which kernels."""
-    import torch
+    """What networks over images compute in on this CPU, and with which kernels. Nothing where PyTorch is broken: that is said elsewhere."""
+    try:
+        import torch
+    except (ImportError, OSError):
+        return
 
     from pbt.models.precision import has_bfloat16
     from pbt.native import elu_bf16
