@@ -2,10 +2,26 @@
 
     python -m bench.learning --sample-factory sf/bin/python --seeds 1 2 3 --frames 2_000_000 --json learning.json
 
-Same scenario files, frame-skip, resolution, network, batch, rollout and epochs, and the values of its configuration on both sides. A curve is the
-mean unshaped return of the episodes that ended, over frames; its score is the mean over the last fifth of the frames. Reported per system: score of
-every seed, mean and standard deviation; and whether ours reaches the peer's mean less one pooled standard deviation, and bfloat16 float32's. Also the
-mean return of uniformly random actions, since a scenario on which nobody learns would show nothing.
+Same scenario file, ViZDoom, frame-skip, resolution, actions, network, batch of 2 048 steps, rollout of 32, one pass over a batch, discount, Adam.
+Everything else is each system's own: ours as the shipped configuration says, Sample Factory's defaults for Doom. The main differences:
+
+    Sample Factory                                                ours
+    GAE with lambda 0.95, no V-trace                              V-trace, lambda by configuration (health_gathering_supreme: 1)
+    normalises input and returns by running statistics            pixels / 255, returns as they are
+    symmetric KL to the uniform policy, weight 0.001              entropy, weight 0.003
+    clips the value's change to 0.2                               does not
+    learning rate 1e-4                                            by configuration (health_gathering_supreme: 1e-4, the others: 2e-4)
+    time that runs out ends the episode: nothing follows          by configuration the value goes on (basic: as there)
+    health_gathering_supreme: 1 per step in which health rises    0.04 per unit of the rise: 1 for a whole medikit, less for part of one
+
+Curves are alike: at a point stands the mean unshaped return of the newest 100 training episodes that had ended by then; no point before the 100th.
+Theirs is what Sample Factory writes (--stats_avg, every 2 s; in basic its rewards are scaled, which is undone here). Ours is computed from the games
+in the league, at every update; a game counts from the frames of the weights that chose its last action, a few batches before it was learned from.
+A score is the mean of a curve over the last fifth of the frames.
+
+Reported per system: the score of every seed, the means, the pooled standard deviation; and whether ours reaches the peer's mean less one such
+deviation, and bfloat16 float32's (null with a single seed). Also the mean return of uniformly random actions, the peer's ratio to it, and whether
+the peer at least doubled it (where it is negative: rose by at least its size): a scenario on which nobody learns would show nothing.
 
 How fast a machine is changes no curve but for the policy lag, so runs may share it with other work; the lag is reported.
 """
@@ -16,133 +32,184 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from bench.peers import end_all, peer_command, peer_folder, scenario_settings, start_peer
+from arena.league.database import open_league
+from arena.league.game_rows import GameFilter, population_games
+from arena.paths import league_path
+from bench.peers import (
+    ACTIONS,
+    LOG,
+    PEER,
+    SCENARIOS,
+    add_shared_options,
+    end_all,
+    in_turn,
+    last_words,
+    our_config,
+    our_precision,
+    peer_command,
+    peer_versions,
+    scenario_file,
+    scenario_settings,
+    start_peer,
+    words_of,
+)
 from bench.throughput import hardware
 from pbt.envs.doom.game import make
-from tests.e2e.faults.running import Run
+from tests.e2e.faults.running import NAME, Run
 
 Curve = list[tuple[int, float]]
-"""(frames, mean return of the episodes that ended since the point before)."""
+"""(frames, mean return of the newest EPISODES that had ended by then)."""
 
-RETURN_TAGS = ("policy_stats/avg_true_objective", "reward/reward")
+EPISODES = 100
+RETURN_TAG, LAG_TAG = "policy_stats/avg_true_objective", "train/version_diff_avg"
 LIMIT_S = 4 * 3600.0
 
 
-def ours(folder: Path, precision: str, seed: int, options: argparse.Namespace) -> tuple[Curve, float]:
+def ours(folder: Path, precision: str, seed: int, options: argparse.Namespace) -> tuple[Curve, float | None]:
     """The curve and the mean policy lag."""
-    run = Run(folder, Path(f"configs/doom_{options.scenario}.toml").read_text(encoding="utf-8"))
+    run = Run(folder, our_config(options).read_text(encoding="utf-8"))
     settings = [*scenario_settings(options), f"runtime.precision={precision}", f"runtime.placement={options.placement}", f"seed={seed}"]
     try:
-        run.start(f"stop_at_frames={options.frames}", "population.members=1", *settings, *options.settings)
+        run.start(f"stop_at_frames={options.frames}", *settings, *options.settings)
         code = run.wait(LIMIT_S)
         if code != 0:
             raise SystemExit(f"the training of seed {seed} ended with {code}:\n{run.errors()}")
         points = [json.loads(line) for line in (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-        curve = [(int(point["frames"]), float(point["return"])) for point in points if "return" in point]
-        return curve, statistics.fmean(point["lag_mean"] for point in points if "lag_mean" in point)
+        updates = [point for point in points if "version" in point]
+        with open_league(league_path(run.data), read_only=True) as league:
+            games = [game.record.seats[0] for game in population_games(league, NAME, GameFilter("training", voided=False))]
+        curve = sliding([(int(point["version"]), int(point["frames"])) for point in updates], [(seat.version_end, seat.returns) for seat in games])
+        return curve, mean_or_none([point["lag_mean"] for point in updates])
     finally:
         run.close()
         run.remove()
 
 
-def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, float]:
+def sliding(updates: Sequence[tuple[int, int]], games: Sequence[tuple[int, float]]) -> Curve:
+    """updates: (version, frames) in order;  games: (version that chose the last action, return) in any."""
+    ended = sorted(games, key=lambda game: game[0])
+    versions = [version for version, _ in ended]
+    sums = [0.0, *accumulate(value for _, value in ended)]
+    counted = [(frames, bisect_right(versions, version)) for version, frames in updates]
+    return [(frames, (sums[count] - sums[count - EPISODES]) / EPISODES) for frames, count in counted if count >= EPISODES]
+
+
+def mean_or_none(values: Sequence[float | None]) -> float | None:
+    told = [value for value in values if value is not None]
+    return statistics.fmean(told) if told else None
+
+
+def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, float | None]:
     """The same of Sample Factory, from the summaries it writes."""
     folder.mkdir(parents=True)
-    command = [*peer_command(folder, options.peer_setting, options), f"--train_for_env_steps={options.frames}", f"--seed={seed}"]
+    command = peer_command(folder, options.peer_setting, options)
+    command += [f"--train_for_env_steps={options.frames}", f"--seed={seed}", f"--stats_avg={EPISODES}", "--experiment_summaries_interval=2"]
     process, mark = start_peer(folder, command)
     try:
-        process.wait(LIMIT_S)
+        code = process.wait(LIMIT_S)
     except subprocess.TimeoutExpired:
-        raise SystemExit(f"Sample Factory did not end; see {folder / 'log.txt'}") from None
+        raise SystemExit(f"Sample Factory did not end within {LIMIT_S:g} s:\n{last_words(folder / LOG)}") from None
     finally:
         end_all(mark, process)
-    (summaries,) = (folder / "run").glob(".summary/0")
-    events = EventAccumulator(str(summaries), size_guidance={"scalars": 0})
+    if code != 0:
+        raise SystemExit(f"Sample Factory, seed {seed}, ended with {code}:\n{last_words(folder / LOG)}")
+    events = EventAccumulator(str(folder / "run" / ".summary" / "0"), size_guidance={"scalars": 0})
     events.Reload()
     known = events.Tags()["scalars"]
-    tag = next((name for name in RETURN_TAGS if name in known), None)
-    if tag is None:
-        raise SystemExit(f"Sample Factory wrote none of {RETURN_TAGS}; it has {known}")
-    lag = [event.value for event in events.Scalars("train/version_diff_avg")] if "train/version_diff_avg" in known else [float("nan")]
-    return [(event.step, event.value) for event in events.Scalars(tag)], statistics.fmean(lag)
+    if RETURN_TAG not in known:
+        raise SystemExit(
+            f"Sample Factory wrote no {RETURN_TAG}, as it does after {EPISODES} episodes; train for more frames, or see what it has: {known}"
+        )
+    scale = SCENARIOS[options.scenario].peer_scale
+    lag = mean_or_none([event.value for event in events.Scalars(LAG_TAG)] if LAG_TAG in known else [])
+    return [(event.step, event.value / scale) for event in events.Scalars(RETURN_TAG)], lag
 
 
 def random_return(options: argparse.Namespace, episodes: int = 50) -> float:
-    """Mean return of uniformly random actions."""
-    scenario = peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
-    game = make(scenario=str(scenario), actions="single")
+    """Mean unshaped return of uniformly random actions."""
+    game = make(scenario=str(scenario_file(options)), actions=ACTIONS, frame_skip=options.frame_skip, variables=[])
     rng, choices, total = np.random.default_rng(0), game.roles[0].action_space.n, 0.0  # type: ignore[attr-defined]
-    for seed in range(episodes):
-        turns = game.reset(seed)
-        while not turns[0].over:
-            turns = game.step({0: (int(rng.integers(choices)),)})
-            total += turns[0].rewards[0]
-    game.close()
+    try:
+        for seed in range(episodes):
+            turns = game.reset(seed)
+            while not turns[0].over:
+                turns = game.step({0: (int(rng.integers(choices)),)})
+                total += turns[0].rewards[0]
+    finally:
+        game.close()
     return total / episodes
 
 
 def score(curve: Curve, frames: int) -> float:
-    """Mean over the last fifth of the frames."""
-    return statistics.fmean(value for at, value in curve if at > 0.8 * frames)
+    """Mean over the last fifth of the frames. Raises: SystemExit when there is no point."""
+    if not (values := [value for at, value in curve if at > 0.8 * frames]):
+        raise SystemExit(f"no {EPISODES} episodes had ended in {frames} frames; train for more of them with --frames")
+    return statistics.fmean(values)
 
 
-def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float | bool]:
-    pooled = float(np.sqrt((np.var(ours_, ddof=1) + np.var(theirs, ddof=1)) / 2)) if min(len(ours_), len(theirs)) > 1 else float("nan")
-    least = statistics.fmean(theirs) - pooled
-    return {
-        "mean": statistics.fmean(ours_),
-        "against": statistics.fmean(theirs),
-        "pooled_deviation": pooled,
-        "reached": statistics.fmean(ours_) >= least,
-    }
+def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float | bool | None]:
+    """Deviation and verdict are None unless both have several seeds."""
+    several = min(len(ours_), len(theirs)) > 1
+    pooled = float(np.sqrt((np.var(ours_, ddof=1) + np.var(theirs, ddof=1)) / 2)) if several else None
+    mean, against = statistics.fmean(ours_), statistics.fmean(theirs)
+    return {"mean": mean, "against": against, "pooled_deviation": pooled, "reached": None if pooled is None else mean >= against - pooled}
+
+
+def beside_random(theirs: Sequence[float], random: float) -> dict[str, float | bool | None]:
+    """ratio: None where random's return is not positive;  doubled: gained at least random's own size on top of it."""
+    mean = statistics.fmean(theirs)
+    return {"random": random, "peer": mean, "peer / random": mean / random if random > 0 else None, "doubled": mean >= random + abs(random)}
+
+
+def verdicts(scores: Mapping[str, Sequence[float]], random: float) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if PEER in scores:
+        found["learnable"] = beside_random(scores[PEER], random)
+    for one, other in (("bfloat16", PEER), ("float32", PEER), ("bfloat16", "float32")):
+        if one in scores and other in scores:
+            found[f"{one} against {other}"] = compared(scores[one], scores[other])
+    return found
+
+
+def write(path: Path | None, report: Mapping[str, Any]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample-factory", type=Path, required=True, metavar="PYTHON", help="of the environment that has it")
-    parser.add_argument("--scenario", default="health_gathering_supreme")
-    parser.add_argument("--systems", nargs="+", default=["bfloat16", "float32", "sample_factory"])
+    add_shared_options(parser)
+    parser.add_argument("--systems", nargs="+", choices=["bfloat16", "float32", PEER], default=["bfloat16", "float32", PEER])
     parser.add_argument("--placement", default="inline")
     parser.add_argument("--peer-setting", default="2x16")
-    parser.add_argument("--frame-skip", type=int, default=4)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--frames", type=int, default=2_000_000)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
-    parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     options.sample_factory = options.sample_factory.absolute()
+    report: dict[str, Any] = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision of auto": our_precision(options)}
+    report |= {"settings": words_of(options), "random": random_return(options)}
     runs: dict[str, list[dict[str, Any]]] = {system: [] for system in options.systems}
     with tempfile.TemporaryDirectory(prefix="learning-", ignore_cleanup_errors=True) as folder:
-        for seed in options.seeds:
-            for system in options.systems:
+        for number, seed in enumerate(options.seeds, 1):
+            for system in in_turn(options.systems, number):
                 place = Path(folder) / f"{system}-{seed}"
-                train: Callable[[], tuple[Curve, float]] = (
-                    (lambda place=place, seed=seed: peer(place, seed, options))
-                    if system == "sample_factory"
-                    else (lambda place=place, seed=seed, system=system: ours(place, system, seed, options))
-                )
-                curve, lag = train()
+                curve, lag = peer(place, seed, options) if system == PEER else ours(place, system, seed, options)
                 runs[system].append({"seed": seed, "score": score(curve, options.frames), "lag_mean": lag, "curve": curve})
-                print(f"{system} seed {seed}: {runs[system][-1]['score']:.3f}, lag {lag:.2f}", file=sys.stderr, flush=True)
-                if options.json is not None:
-                    options.json.write_text(json.dumps({"settings": {k: str(v) for k, v in vars(options).items()}, "runs": runs}), encoding="utf-8")
-    scores = {system: [run["score"] for run in found] for system, found in runs.items()}
-    report: dict[str, Any] = {"hardware": hardware(), "random": random_return(options), "scores": scores}
-    for one, other in (("bfloat16", "sample_factory"), ("float32", "sample_factory"), ("bfloat16", "float32")):
-        if one in scores and other in scores:
-            report[f"{one} against {other}"] = compared(scores[one], scores[other])
-    print(json.dumps(report, indent=1))
-    if options.json is not None:
-        options.json.write_text(
-            json.dumps({**report, "settings": {k: str(v) for k, v in vars(options).items()}, "runs": runs}, indent=1) + "\n", encoding="utf-8"
-        )
+                print(f"{system} seed {seed}: {runs[system][-1]['score']:.3f}", file=sys.stderr, flush=True)
+                write(options.json, {**report, "runs": runs})
+    report["scores"] = {system: [run["score"] for run in found] for system, found in runs.items()}
+    report |= verdicts(report["scores"], report["random"])
+    print(json.dumps(report, indent=1, allow_nan=False))
+    write(options.json, {**report, "runs": runs})
 
 
 if __name__ == "__main__":

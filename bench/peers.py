@@ -1,14 +1,21 @@
-"""Side by side with Sample Factory 2 on one Doom scenario: same engine files, frame-skip, resolution, network, batch, rollout and epochs.
+"""Side by side with Sample Factory 2 on one Doom scenario: same scenario file, ViZDoom, frame-skip, resolution, network, batch and rollout.
 
     python -m venv sf && sf/bin/pip install torch==2.13.0 "sample-factory[vizdoom]"
     python -m bench.peers --sample-factory sf/bin/python --rounds 5 --seconds 60 --json peers.json
 
-Every round runs each system in turn, as its own command line starts it, so a slow moment of the machine hits all alike. Counted are the frames that
-learners consumed between `warmup` seconds after the first update and `seconds` later. Sample Factory plays its asynchronous mode with the best of
-its settings: the first round's time is spent on each of them once (`--peer-settings`, workers x environments per worker), the fastest is kept.
+Every round runs each system, as its own command line starts it, forwards and backwards in turn, so a slow moment of the machine hits all alike.
+Counted are the frames that learners consumed between `warmup` seconds after the first update and `seconds` later. Sample Factory plays its
+asynchronous mode with the best of its settings: each of `--peer-settings` is run once before the rounds, the fastest is kept. A setting is
+WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns (--normalize_input=False --normalize_returns=False), and
+ours never does.
+
+Only the scenarios of SCENARIOS, on which both play the same actions from the screen alone. What still differs: in health_gathering_supreme a step
+in which health rises gives Sample Factory 1 on top, however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
+less for one of which acid or the limit of 100 takes a part. What each learns with: see bench/learning.py.
 
 Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
-versions of the weights, dropped rows, memory (what processes share counted once), and the ratio to Sample Factory within the same round.
+versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
+share counted once), and the ratio to Sample Factory within the same round.
 """
 
 import argparse
@@ -16,12 +23,14 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +38,9 @@ import psutil
 
 from bench.placements import frames, spread, status_after, updates
 from bench.throughput import hardware
+from pbt.config.load import load_config
+from pbt.envs import registry
+from pbt.runtime.summary import precisions
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import Run
@@ -36,10 +48,40 @@ from tests.e2e.faults.running import Run
 MB = 1e6
 PEER = "sample_factory"
 LOG = "log.txt"
-SETTINGS = ("2x16", "2x32", "4x16")
+SETTINGS = ("2x16", "2x32", "4x16", "2x16-plain")
+_SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<plain>-plain)?")
+_PACKAGES = ("sample-factory", "vizdoom", "torch", "numpy")
 _REPORT = re.compile(
     r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
 )
+
+Figures = dict[str, float | None]
+"""By name; None where a system does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """peer: Sample Factory's name for it;  settings: of our configuration;  peer_scale: what it multiplies rewards by, in its summaries, too"""
+
+    peer: str
+    settings: tuple[str, ...] = ("learning.reward_scale=1.0",)
+    peer_scale: float = 1.0
+
+
+# Those in which its network sees nothing but the screen, and acts by one choice.
+SCENARIOS = {
+    "health_gathering_supreme": Scenario(
+        "doom_health_gathering_supreme",
+        ("learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }', "learning.shaping={ health = 1.0 }"),
+    ),
+    "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
+    "defend_the_center": Scenario("doom_defend_the_center_flat_actions"),
+}
+ACTIONS = "single"
+OURS = (
+    "population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0", "learning.batch_steps=2048", "learning.epochs=1",
+    "learning.minibatches=1", "sampling.rollout_steps=32", f'env.options.actions="{ACTIONS}"', "env.options.variables=[]",
+)  # fmt: skip
 
 
 class Usage:
@@ -69,7 +111,7 @@ def cpu_seconds(pid: int) -> float | None:
     return times.user + times.system
 
 
-def measured(frames_done: int, seconds: float, cpu_s: float, skip: int, **more: float) -> dict[str, float]:
+def measured(frames_done: int, seconds: float, cpu_s: float, skip: int, **more: float | None) -> Figures:
     steps = frames_done / skip
     return {"frames_per_s": frames_done / seconds, "steps_per_s": steps / seconds, "cpu_s_per_1000_steps": 1000 * cpu_s / max(steps, 1.0), **more}
 
@@ -77,10 +119,9 @@ def measured(frames_done: int, seconds: float, cpu_s: float, skip: int, **more: 
 # --- the systems -----------------------------------------------------------------------------------------------------------------------------
 
 
-def ours(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, float]:
+def ours(folder: Path, placement: str, options: argparse.Namespace) -> Figures:
     """`arena train` of the scenario's shipped configuration, on the peer's own scenario files."""
-    text = Path(f"configs/doom_{options.scenario}.toml").read_text(encoding="utf-8")
-    run = Run(folder, text)
+    run = Run(folder, our_config(options).read_text(encoding="utf-8"))
     settings = [*scenario_settings(options), *options.settings]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
@@ -97,30 +138,61 @@ def ours(folder: Path, placement: str, options: argparse.Namespace) -> dict[str,
         run.remove()
 
 
+def our_config(options: argparse.Namespace) -> Path:
+    return Path(f"configs/doom_{options.scenario}.toml")
+
+
 def scenario_settings(options: argparse.Namespace) -> list[str]:
-    """Our configuration on the peer's own scenario file, with its actions and its shaping."""
-    scenario = peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
-    settings = [f'env.options.scenario="{scenario}"', 'env.options.actions="single"']
-    if options.scenario == "health_gathering_supreme":
-        # Its returns are small numbers, which it does not scale, and a medikit counts 1, however much of its 25 points is health.
-        settings += ["learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }']
-    return settings
+    """Our configuration on the peer's own scenario file, with its actions, its shaping, and nothing but the screen seen."""
+    where = f'env.options.scenario="{scenario_file(options)}"'
+    return [*OURS, where, f"env.options.frame_skip={options.frame_skip}", *SCENARIOS[options.scenario].settings]
+
+
+def our_precision(options: argparse.Namespace) -> list[str]:
+    """What our networks compute in on this machine."""
+    return precisions(load_config(our_config(options), [*scenario_settings(options), *options.settings]), registry.spec("doom", allow_files=True))
+
+
+def scenario_file(options: argparse.Namespace) -> Path:
+    return peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
 
 
 def peer_folder(python: Path) -> Path:
     """Of Sample Factory's Doom examples."""
     code = "import os, sf_examples.vizdoom.doom as doom; print(os.path.dirname(doom.__file__))"
-    return Path(subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip())
+    return Path(_asked(python, code).strip())
+
+
+def peer_versions(python: Path) -> dict[str, str]:
+    """Of what Sample Factory runs on. Raises: SystemExit when its ViZDoom is not ours: the engines would be compared, too."""
+    code = f"import json, importlib.metadata as m; print(json.dumps({{name: m.version(name) for name in {_PACKAGES}}}))"
+    found: dict[str, str] = json.loads(_asked(python, code))
+    mine = hardware()["vizdoom"]
+    if found["vizdoom"] != mine:
+        raise SystemExit(f"Sample Factory has ViZDoom {found['vizdoom']}, ours is {mine}: install the same version in both environments")
+    return found
+
+
+def _asked(python: Path, code: str) -> str:
+    """What it prints of a line of code."""
+    answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise SystemExit(f"{python} has no Sample Factory with its Doom examples:\n{answer.stderr.strip()}")
+    return answer.stdout
 
 
 def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
-    """How it is started, but for when it ends. setting: "2x16" = 2 workers with 16 environments each."""
-    workers, environments = setting.split("x")
+    """How it is started, but for when it ends. setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising."""
+    parts = _SETTING.fullmatch(setting)
+    if parts is None:
+        raise SystemExit(f"setting {setting!r} of Sample Factory: expected WORKERSxENVIRONMENTS, with -plain or without, as 2x16 or 2x16-plain")
     return [
-        str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env=doom_{options.scenario}", "--algo=APPO", "--device=cpu",
-        f"--num_workers={workers}", f"--num_envs_per_worker={environments}", f"--env_frameskip={options.frame_skip}", "--wide_aspect_ratio=False",
-        "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048", "--num_batches_per_epoch=1", "--num_epochs=1",
-        "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
+        str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env={SCENARIOS[options.scenario].peer}",
+        "--algo=APPO", "--device=cpu", f"--num_workers={parts['workers']}",
+        f"--num_envs_per_worker={parts['environments']}", f"--env_frameskip={options.frame_skip}",
+        "--wide_aspect_ratio=False", "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048",
+        "--num_batches_per_epoch=1", "--num_epochs=1", "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
+        *(("--normalize_input=False", "--normalize_returns=False") if parts["plain"] else ()),
     ]  # fmt: skip
 
 
@@ -133,41 +205,57 @@ def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[b
     return process, mark
 
 
-def peer(folder: Path, setting: str, options: argparse.Namespace) -> dict[str, float]:
+def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
     """Sample Factory, asynchronous."""
     folder.mkdir(parents=True)
     process, mark = start_peer(folder, [*peer_command(folder, setting, options), "--train_for_seconds=100000"])
     log = folder / LOG
     try:
-        wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), 180.0, f"no update of Sample Factory; see {log}")
+        wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), 180.0, process, log)
         time.sleep(options.warmup)
-        usage, begin, began_s = Usage(mark, process.pid), next_report(log), time.monotonic()
+        begin, began_s = next_report(process, log), time.monotonic()
+        usage, seen = Usage(mark, process.pid), len(reports(log))
         time.sleep(options.seconds)
-        end = next_report(log)
-        seconds, done = time.monotonic() - began_s, int(end["frames"]) - int(begin["frames"])
-        lag = {"lag_mean": float(end["mean"]), "lag_max": float(end["max"])}
-        return measured(done, seconds, usage.since(), options.frame_skip, pss_mb=usage.pss_mb(), dropped_rows=float("nan"), **lag)
+        end = next_report(process, log)
+        seconds, cpu_s, done = time.monotonic() - began_s, usage.since(), int(end["frames"]) - int(begin["frames"])
+        return measured(done, seconds, cpu_s, options.frame_skip, pss_mb=usage.pss_mb(), dropped_rows=None, **lags(reports(log)[seen:]))
     finally:
         end_all(mark, process)
+
+
+def lags(found: Sequence[re.Match[str]]) -> Figures:
+    """Over all reports of the window; a report tells of the newest update alone, and -1 before the first."""
+    told = [(float(report["mean"]), float(report["max"])) for report in found if float(report["mean"]) >= 0]
+    if not told:
+        return {"lag_mean": None, "lag_max": None}
+    return {"lag_mean": statistics.fmean(mean for mean, _ in told), "lag_max": max(most for _, most in told)}
 
 
 def reports(log: Path) -> list[re.Match[str]]:
     return list(_REPORT.finditer(log.read_text(encoding="utf-8", errors="replace")))
 
 
-def next_report(log: Path) -> re.Match[str]:
+def next_report(process: subprocess.Popen[bytes], log: Path) -> re.Match[str]:
     """The first that is written from now on: they come every five seconds."""
     before = len(reports(log))
-    wait_for(lambda: len(reports(log)) > before, 60.0, f"no report of Sample Factory for a minute; see {log}")
+    wait_for(lambda: len(reports(log)) > before, 60.0, process, log)
     return reports(log)[before]
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float, problem: str) -> None:
+def wait_for(condition: Callable[[], bool], limit_s: float, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until Sample Factory reports what is asked. Raises: SystemExit with its last words when it ends or takes too long."""
     deadline = time.monotonic() + limit_s
     while not condition():
+        if process.poll() is not None:
+            raise SystemExit(f"Sample Factory ended with {process.returncode}:\n{last_words(log)}")
         if time.monotonic() > deadline:
-            raise SystemExit(problem)
+            raise SystemExit(f"no report of Sample Factory for {limit_s:g} s:\n{last_words(log)}")
         time.sleep(0.05)
+
+
+def last_words(log: Path) -> str:
+    """Its log is gone when this program has ended."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])
 
 
 def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
@@ -186,48 +274,73 @@ def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
 # --- rounds ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def summary(rounds: Sequence[dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """System -> medians over the rounds; ratios are taken within a round."""
+def summary(rounds: Sequence[dict[str, Figures]]) -> dict[str, Any]:
+    """System -> medians over the rounds that have the figure, None where none has; ratios are taken within a round."""
     found: dict[str, Any] = {}
-    for system in rounds[0]:
+    for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
-        found[system] = {name: spread([each[name] for each in mine]) for name in mine[0]}
-        found[system]["ratio"] = spread([each[system]["frames_per_s"] / each[PEER]["frames_per_s"] for each in rounds])
+        found[system] = {name: spread(told) if (told := [each[name] for each in mine if each[name] is not None]) else None for name in mine[0]}
+        found[system]["ratio"] = spread([speed(each[system]) / speed(each[PEER]) for each in rounds])
     return found
+
+
+def speed(figures: Figures) -> float:
+    return figures["frames_per_s"] or 0.0
+
+
+def in_turn(systems: Sequence[str], number: int) -> list[str]:
+    """Forwards in every other round, else backwards."""
+    return list(systems) if number % 2 else list(reversed(systems))
+
+
+def fastest(folder: Path, options: argparse.Namespace) -> tuple[str, dict[str, float]]:
+    """Sample Factory's best setting, and the frames per second of each; a single one is not tried."""
+    tried: dict[str, float] = {}
+    for setting in options.peer_settings if len(options.peer_settings) > 1 else ():
+        tried[setting] = speed(peer(folder / f"try-{setting}", setting, options))
+        print(f"{PEER} {setting}: {tried[setting]:,.0f} frames/s", file=sys.stderr, flush=True)
+    return max(tried, key=lambda each: tried[each]) if tried else options.peer_settings[0], tried
+
+
+def add_shared_options(parser: argparse.ArgumentParser) -> None:
+    """Those of this program and of bench/learning.py."""
+    parser.add_argument("--sample-factory", type=Path, required=True, metavar="PYTHON", help="of the environment that has it")
+    parser.add_argument("--scenario", choices=sorted(SCENARIOS), default="health_gathering_supreme")
+    parser.add_argument("--frame-skip", type=int, default=4)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
+    parser.add_argument("--json", type=Path, default=None)
+
+
+def words_of(options: argparse.Namespace) -> dict[str, str]:
+    return {name: str(value) for name, value in vars(options).items() if name != "json"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample-factory", type=Path, required=True, metavar="PYTHON", help="of the environment that has it")
-    parser.add_argument("--scenario", default="health_gathering_supreme")
+    add_shared_options(parser)
     parser.add_argument("--placements", nargs="*", default=["inline", "central"])
-    parser.add_argument("--peer-settings", nargs="+", default=SETTINGS)
-    parser.add_argument("--frame-skip", type=int, default=4)
+    parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--warmup", type=float, default=15.0)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
-    parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     # Not resolved: a virtual environment's python is a link.
     options.sample_factory = options.sample_factory.absolute()
-    rounds: list[dict[str, dict[str, float]]] = []
+    machine = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision": our_precision(options)}
+    rounds: list[dict[str, Figures]] = []
     with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as folder:
-        tried: dict[str, float] = {}
-        for setting in options.peer_settings if len(options.peer_settings) > 1 else ():
-            tried[setting] = peer(Path(folder) / f"try-{setting}", setting, options)["frames_per_s"]
-            print(f"{PEER} {setting}: {tried[setting]:,.0f} frames/s", file=sys.stderr, flush=True)
-        setting = max(tried, key=lambda each: tried[each]) if tried else options.peer_settings[0]
+        setting, tried = fastest(Path(folder), options)
         for number in range(1, options.rounds + 1):
-            rounds.append({placement: ours(Path(folder) / f"{number}-{placement}", placement, options) for placement in options.placements})
-            rounds[-1][PEER] = peer(Path(folder) / f"{number}-{PEER}", setting, options)
-            words = [f"{system} {found['frames_per_s']:,.0f}" for system, found in rounds[-1].items()]
+            rounds.append({})
+            for system in in_turn([*options.placements, PEER], number):
+                place = Path(folder) / f"{number}-{system}"
+                rounds[-1][system] = peer(place, setting, options) if system == PEER else ours(place, system, options)
+            words = [f"{system} {speed(found):,.0f}" for system, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
-    settings = {name: str(value) for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
-    print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1))
+    report = {**machine, "settings": words_of(options), "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
+    print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

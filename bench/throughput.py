@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,16 @@ def hardware() -> dict[str, object]:
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
     cores = len(os.sched_getaffinity(0))
-    return {"cpu": model, "cores": cores, "python": platform.python_version(), "torch": torch.__version__, "commit": commit or "unknown"}
+    versions = {name: _version(name) for name in ("torch", "numpy", "vizdoom")}
+    return {"cpu": model, "cores": cores, "python": platform.python_version(), **versions, "commit": commit or "unknown"}
+
+
+def _version(package: str) -> str | None:
+    """None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def main() -> None:
