@@ -1,16 +1,17 @@
-"""The limit: how many frames a second this machine could learn from if nothing but the engine and the network took time.
+"""A bare torch reference: frames a second of this machine if engine and network alone took time, both used the plain way.
 
     python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --rounds 3 --json roofline.json
 
-Imports nothing of pbt. One process per usable core, pinned to it, all at the same time, each measures in turn, `rounds` times:
+Imports nothing of pbt. One process per usable core (affinity and cgroup quota), pinned to it, all at the same time; each measures, `rounds` times:
   simulate  raw ViZDoom: make_action with random actions, get_state; no resize, no copy
   infer     the network's forward pass in plain torch, sampling an action for every row
   train     its forward and backward pass and loss over [T, B] rows, one epoch, and one Adam step per batch
 The last two in float32 and bfloat16 and with several numbers of rows; the fastest of each counts. Then
 
-    limit = frame_skip * cores / (simulate + infer + train)        frames per second, times in seconds per step on one core
+    reference = frame_skip * cores / (simulate + infer + train)        frames per second, times in seconds per step on one core
 
-Everything else a training does (copying observations, bookkeeping, reducing gradients, publishing weights) takes it below that.
+No bound: it is plain modules, torch's own ELU and autograd, and kernels of one's own may beat a part of it. What it leaves out (copying observations,
+bookkeeping, reducing gradients, publishing weights) costs time on top.
 """
 
 import argparse
@@ -18,17 +19,22 @@ import ctypes
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 HEIGHT, WIDTH, CHANNELS, STATE = 72, 128, 3, 512
 T, BATCH_STEPS = 32, 2048
+CGROUP = Path("/sys/fs/cgroup")
+INFER_ROWS, TRAIN_SLOTS = (32, 64), (8, 16, 32)
+# Of one measurement, on top of its own time: importing, starting an engine, the first calls.
+GRACE_S = 15.0
 
 
 def keep_freed_memory() -> None:
@@ -73,12 +79,11 @@ def make_network(actions: int) -> Any:
 
 
 def simulate_step(scenario: str, skip: int, seconds: float) -> float:
-    """Seconds per step of one engine."""
+    """Seconds per step of one engine. scenario: the path of a .cfg file, or the name of one of ViZDoom's."""
     import vizdoom
 
-    os.chdir(tempfile.mkdtemp(prefix="roofline-"))
     game = vizdoom.DoomGame()
-    game.load_config(str(Path(vizdoom.scenarios_path) / f"{scenario}.cfg"))
+    game.load_config(scenario if scenario.endswith(".cfg") else str(Path(vizdoom.scenarios_path) / f"{scenario}.cfg"))
     game.set_screen_resolution(vizdoom.ScreenResolution.RES_160X120)
     game.set_screen_format(vizdoom.ScreenFormat.RGB24)
     game.set_window_visible(False)
@@ -127,7 +132,7 @@ def infer_step(bfloat16: bool, rows: int, seconds: float) -> float:
     return timed(step, rows, seconds)
 
 
-def train_step(bfloat16: bool, slots: int, seconds: float) -> float:
+def train_step(bfloat16: bool, slots: int, cores: int, seconds: float) -> float:
     """Seconds per row of passes over T rows of so many slots at a time, with an Adam step where a batch is complete."""
     import torch
 
@@ -145,7 +150,7 @@ def train_step(bfloat16: bool, slots: int, seconds: float) -> float:
         (out[..., -1].square().sum() - log_probs.gather(-1, targets).sum() + (log_probs.exp() * log_probs).sum()).backward()
         done += T * slots
         # Of a batch that all cores share, every core has its part.
-        if done >= BATCH_STEPS / usable_cores():
+        if done >= BATCH_STEPS / cores:
             done = 0
             optimizer.step()
             optimizer.zero_grad(set_to_none=False)
@@ -153,13 +158,29 @@ def train_step(bfloat16: bool, slots: int, seconds: float) -> float:
     return timed(step, T * slots, seconds)
 
 
-def usable_cores() -> int:
-    return int(os.environ.get("ROOFLINE_CORES") or len(os.sched_getaffinity(0)))
+def usable_cores() -> list[int]:
+    """Those to measure on: as many of the allowed ones as the cgroup's quota is worth, at least one."""
+    allowed, quota = sorted(os.sched_getaffinity(0)), cpu_quota()
+    return allowed if quota is None else allowed[: max(1, int(quota))]
 
 
-def measure(core: int, options: argparse.Namespace) -> None:
+def cpu_quota() -> float | None:
+    """Cores that the cgroup (v2, else v1) grants, None where it sets no limit."""
+    words = read(CGROUP / "cpu.max").split() or [read(CGROUP / "cpu/cpu.cfs_quota_us"), read(CGROUP / "cpu/cpu.cfs_period_us")]
+    limited = len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words)
+    return int(words[0]) / int(words[1]) if limited else None
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def measure(options: argparse.Namespace) -> None:
     """What one of the processes does. Prints JSON: name -> seconds per step, by round."""
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, {options.core})
     keep_freed_memory()
     import torch
 
@@ -168,10 +189,10 @@ def measure(core: int, options: argparse.Namespace) -> None:
     parts: dict[str, Callable[[float], float]] = {"simulate": lambda seconds: simulate_step(options.scenario, options.frame_skip, seconds)}
     for bfloat16 in precisions:
         word = "bfloat16" if bfloat16 else "float32"
-        for rows in (32, 64):
+        for rows in INFER_ROWS:
             parts[f"infer {word} {rows} rows"] = lambda seconds, b=bfloat16, n=rows: infer_step(b, n, seconds)
-        for slots in (8, 16, 32):
-            parts[f"train {word} {slots} slots"] = lambda seconds, b=bfloat16, n=slots: train_step(b, n, seconds)
+        for slots in TRAIN_SLOTS:
+            parts[f"train {word} {slots} slots"] = lambda seconds, b=bfloat16, n=slots: train_step(b, n, options.cores, seconds)
     found: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(options.rounds):
         for name, part in parts.items():
@@ -179,15 +200,68 @@ def measure(core: int, options: argparse.Namespace) -> None:
     print(json.dumps(found))
 
 
+# --- all cores at the same time --------------------------------------------------------------------------------------------------------------
+
+
+def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[str, list[float]]]:
+    """What every core's process measured. Whatever happens, none is left, nor an engine, nor a folder. Raises: SystemExit when one fails."""
+    words = [f"--scenario={options.scenario}", f"--frame-skip={options.frame_skip}", f"--seconds={options.seconds}", f"--rounds={options.rounds}"]
+    command = [sys.executable, str(Path(__file__).resolve()), *words, f"--cores={len(cores)}"]
+    limit_s = options.rounds * (1 + 2 * (len(INFER_ROWS) + len(TRAIN_SLOTS))) * (options.seconds + GRACE_S)
+    running: list[subprocess.Popen[bytes]] = []
+    with tempfile.TemporaryDirectory(prefix="roofline-", ignore_cleanup_errors=True) as folder:
+        try:
+            for core in cores:
+                running.append(start(core, command, Path(folder)))  # noqa: PERF401  when one does not start, those before it are known
+            wait_for_all(running, cores, limit_s)
+            return [json.loads(process.communicate(timeout=limit_s)[0]) for process in running]
+        except BaseException:
+            for process in running:
+                end(process)
+            raise
+
+
+def start(core: int, command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
+    """In a folder of its own, where its engine writes a file, and in a group of its own, which its engine is killed with."""
+    (place := folder / str(core)).mkdir()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([*command, f"--core={core}"], stdout=subprocess.PIPE, env=environment, cwd=place, start_new_session=True)
+
+
+def wait_for_all(running: Sequence["subprocess.Popen[bytes]"], cores: Sequence[int], limit_s: float) -> None:
+    """Their answers are short: no pipe fills up meanwhile."""
+    deadline = time.monotonic() + limit_s
+    while None in (codes := [process.poll() for process in running]):
+        if time.monotonic() > deadline:
+            late = [str(core) for core, code in zip(cores, codes, strict=True) if code is None]
+            raise SystemExit(f"no answer of the measurement on core {', '.join(late)} within {limit_s:g} s")
+        refuse_failed(codes, cores)
+        time.sleep(0.2)
+    refuse_failed(codes, cores)
+
+
+def refuse_failed(codes: Sequence[int | None], cores: Sequence[int]) -> None:
+    for core, code in zip(cores, codes, strict=True):
+        if code:
+            raise SystemExit(f"the measurement on core {core} ended with {code}; what it said stands above")
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """With its engine."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    finally:
+        process.wait()
+
+
 def report(options: argparse.Namespace) -> dict[str, Any]:
-    cores = sorted(os.sched_getaffinity(0))
-    command = [sys.executable, __file__, *sys.argv[1:]]
-    environment = {**os.environ, "ROOFLINE_CORES": str(len(cores)), "OMP_NUM_THREADS": "1"}
-    running = [subprocess.Popen([*command, "--core", str(core)], stdout=subprocess.PIPE, env=environment) for core in cores]
-    answers = [json.loads(process.communicate()[0]) for process in running]
+    cores = usable_cores()
+    answers = answers_of(cores, options)
     times = {name: statistics.median(value for answer in answers for value in answer[name]) for name in answers[0]}
     best = {part: min((seconds, name) for name, seconds in times.items() if name.startswith(part)) for part in ("simulate", "infer", "train")}
-    limit = options.frame_skip * len(cores) / sum(seconds for seconds, _ in best.values())
+    reference = options.frame_skip * len(cores) / sum(seconds for seconds, _ in best.values())
     simulation = options.frame_skip * len(cores) / times["simulate"]
     return {
         "scenario": options.scenario,
@@ -195,27 +269,33 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
         "microseconds_per_step": {name: round(seconds * 1e6, 1) for name, seconds in times.items()},
         "best": {part: name for part, (_, name) in best.items()},
         "pure_simulation_frames_per_s": round(simulation),
-        "limit_frames_per_s": round(limit),
+        "reference_frames_per_s": round(reference),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", default="health_gathering_supreme")
+    parser.add_argument("--scenario", default="health_gathering_supreme", help="one of ViZDoom's by its name, or the path of a .cfg file")
     parser.add_argument("--frame-skip", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=4.0, help="of every measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--core", type=int, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--cores", type=int, default=1, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.core is not None:
-        measure(options.core, options)
+        measure(options)
         return
+    if options.scenario.endswith(".cfg"):
+        # The processes run elsewhere.
+        options.scenario = str(Path(options.scenario).expanduser().resolve())
+        if not Path(options.scenario).is_file():
+            raise SystemExit(f"--scenario: no file {options.scenario}")
     found = report(options)
     for name, microseconds in found["microseconds_per_step"].items():
         print(f"{name:<28}{microseconds:>9.1f} us per step and core{'   <-- best' if name in found['best'].values() else ''}")
     print(f"{'pure simulation':<28}{found['pure_simulation_frames_per_s']:>9} frames/s on {found['cores']} cores")
-    print(f"{'limit':<28}{found['limit_frames_per_s']:>9} frames/s")
+    print(f"{'bare torch reference':<28}{found['reference_frames_per_s']:>9} frames/s")
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
