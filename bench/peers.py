@@ -279,7 +279,7 @@ def summary(rounds: Sequence[dict[str, Figures]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
-        found[system] = {name: spread(told) if (told := [each[name] for each in mine if each[name] is not None]) else None for name in mine[0]}
+        found[system] = {name: spread(told) if (told := [value for each in mine if (value := each[name]) is not None]) else None for name in mine[0]}
         found[system]["ratio"] = spread([speed(each[system]) / speed(each[PEER]) for each in rounds])
     return found
 

@@ -221,14 +221,14 @@ def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[s
             raise
 
 
-def start(core: int, command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
+def start(core: int, command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
     """In a folder of its own, where its engine writes a file, and in a group of its own, which its engine is killed with."""
     (place := folder / str(core)).mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen([*command, f"--core={core}"], stdout=subprocess.PIPE, env=environment, cwd=place, start_new_session=True)
 
 
-def wait_for_all(running: Sequence["subprocess.Popen[bytes]"], cores: Sequence[int], limit_s: float) -> None:
+def wait_for_all(running: Sequence[subprocess.Popen[bytes]], cores: Sequence[int], limit_s: float) -> None:
     """Their answers are short: no pipe fills up meanwhile."""
     deadline = time.monotonic() + limit_s
     while None in (codes := [process.poll() for process in running]):
@@ -246,7 +246,7 @@ def refuse_failed(codes: Sequence[int | None], cores: Sequence[int]) -> None:
             raise SystemExit(f"the measurement on core {core} ended with {code}; what it said stands above")
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """With its engine."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
