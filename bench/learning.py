@@ -46,21 +46,23 @@ from arena.league.game_rows import GameFilter, population_games
 from arena.paths import league_path
 from bench.peers import (
     ACTIONS,
-    LOG,
     PEER,
-    SCENARIOS,
     add_shared_options,
-    end_all,
     in_turn,
-    last_words,
     our_config,
     our_precision,
-    peer_command,
-    peer_versions,
     scenario_file,
     scenario_settings,
-    start_peer,
     words_of,
+)
+from bench.sample_factory import (
+    LOG,
+    SCENARIOS,
+    end_all,
+    last_words,
+    peer_command,
+    peer_versions,
+    start_peer,
 )
 from bench.throughput import hardware
 from pbt.envs.doom.game import make

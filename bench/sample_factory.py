@@ -1,0 +1,150 @@
+"""Sample Factory 2 as a peer: how it is started, what it reports, and how it is ended with everything that it started."""
+
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.throughput import hardware
+from pbt.envs.doom.strays import remove_strays
+from tests.e2e.faults import processes
+
+LOG = "log.txt"
+SETTINGS = ("2x16", "2x32", "4x16", "2x16-plain")
+_SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<plain>-plain)?")
+_PACKAGES = ("sample-factory", "vizdoom", "torch", "numpy")
+_REPORT = re.compile(
+    r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
+)
+
+Figures = dict[str, float | None]
+"""By name; None where a system does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """peer: Sample Factory's name for it;  settings: of our configuration;  peer_scale: what it multiplies rewards by, in its summaries, too"""
+
+    peer: str
+    settings: tuple[str, ...] = ("learning.reward_scale=1.0",)
+    peer_scale: float = 1.0
+
+
+# Those in which its network sees nothing but the screen, and acts by one choice.
+SCENARIOS = {
+    "health_gathering_supreme": Scenario(
+        "doom_health_gathering_supreme",
+        ("learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }', "learning.shaping={ health = 1.0 }"),
+    ),
+    "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
+    "defend_the_center": Scenario("doom_defend_the_center_flat_actions"),
+}
+
+
+def peer_folder(python: Path) -> Path:
+    """Of Sample Factory's Doom examples."""
+    code = "import os, sf_examples.vizdoom.doom as doom; print(os.path.dirname(doom.__file__))"
+    return Path(_asked(python, code).strip())
+
+
+def peer_versions(python: Path) -> dict[str, str]:
+    """Of what Sample Factory runs on. Raises: SystemExit when its ViZDoom is not ours: the engines would be compared, too."""
+    code = f"import json, importlib.metadata as m; print(json.dumps({{name: m.version(name) for name in {_PACKAGES}}}))"
+    found: dict[str, str] = json.loads(_asked(python, code))
+    mine = hardware()["vizdoom"]
+    if found["vizdoom"] != mine:
+        raise SystemExit(f"Sample Factory has ViZDoom {found['vizdoom']}, ours is {mine}: install the same version in both environments")
+    return found
+
+
+def _asked(python: Path, code: str) -> str:
+    """What it prints of a line of code."""
+    answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise SystemExit(f"{python} has no Sample Factory with its Doom examples:\n{answer.stderr.strip()}")
+    return answer.stdout
+
+
+def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
+    """How it is started, but for when it ends. setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising."""
+    parts = _SETTING.fullmatch(setting)
+    if parts is None:
+        raise SystemExit(f"setting {setting!r} of Sample Factory: expected WORKERSxENVIRONMENTS, with -plain or without, as 2x16 or 2x16-plain")
+    return [
+        str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env={SCENARIOS[options.scenario].peer}",
+        "--algo=APPO", "--device=cpu", f"--num_workers={parts['workers']}",
+        f"--num_envs_per_worker={parts['environments']}", f"--env_frameskip={options.frame_skip}",
+        "--wide_aspect_ratio=False", "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048",
+        "--num_batches_per_epoch=1", "--num_epochs=1", "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
+        *(("--normalize_input=False", "--normalize_returns=False") if parts["plain"] else ()),
+    ]  # fmt: skip
+
+
+def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
+    """The process and the mark in the environment of everything that it starts; what it prints goes to LOG in the folder."""
+    mark = uuid.uuid4().hex
+    environment = {**os.environ, processes.MARK: mark}
+    with (folder / LOG).open("wb") as out:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+    return process, mark
+
+
+def lags(found: Sequence[re.Match[str]]) -> Figures:
+    """Over all reports of the window; a report tells of the newest update alone, and -1 before the first."""
+    told = [(float(report["mean"]), float(report["max"])) for report in found if float(report["mean"]) >= 0]
+    if not told:
+        return {"lag_mean": None, "lag_max": None}
+    return {"lag_mean": statistics.fmean(mean for mean, _ in told), "lag_max": max(most for _, most in told)}
+
+
+def reports(log: Path) -> list[re.Match[str]]:
+    return list(_REPORT.finditer(log.read_text(encoding="utf-8", errors="replace")))
+
+
+def next_report(process: subprocess.Popen[bytes], log: Path) -> re.Match[str]:
+    """The first that is written from now on: they come every five seconds."""
+    before = len(reports(log))
+    wait_for(lambda: len(reports(log)) > before, 60.0, process, log)
+    return reports(log)[before]
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until Sample Factory reports what is asked. Raises: SystemExit with its last words when it ends or takes too long."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if process.poll() is not None:
+            raise SystemExit(f"Sample Factory ended with {process.returncode}:\n{last_words(log)}")
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no report of Sample Factory for {limit_s:g} s:\n{last_words(log)}")
+        time.sleep(0.05)
+
+
+def last_words(log: Path) -> str:
+    """Its log is gone when this program has ended."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])
+
+
+def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
+    """Its engines outlive it, and one that is left over falsifies every later figure. What all of them leave in shared memory goes, too."""
+    killed = {process.pid}
+    process.kill()
+    process.wait()
+    while left := processes.marked(mark):
+        killed |= set(left)
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+    remove_strays(young_s=0.0)
+    for path in processes.SHARED_MEMORY.glob("torch_*"):
+        if int(path.name.split("_")[1]) in killed:
+            path.unlink(missing_ok=True)
