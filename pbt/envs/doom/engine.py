@@ -63,10 +63,18 @@ def load_vizdoom() -> Any:
 
 
 @cache
-def _watched(pid: int) -> subprocess.Popen[bytes]:
-    """The process that cleans up after this one. In a session of its own: whoever ends this one's group is not to end it."""
+def _watched(pid: int) -> int:
+    """Start the process that cleans up after this one. Returns the descriptor whose closing, by this one's end, it waits for.
+
+    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its end.
+    """
     command = [sys.executable, "-I", "-S", strays.__file__]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    read, write = os.pipe()
+    with open(os.devnull, "wb") as nowhere:
+        watcher = subprocess.Popen(command, stdin=read, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    os.close(read)
+    watcher.returncode = 0
+    return write
 
 
 def _launch_script(folder: Path, engine: Path) -> Path:
