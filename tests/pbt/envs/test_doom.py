@@ -1,50 +1,17 @@
-"""Doom scenarios as games: what they show, what ends them, and engines that leave nothing behind."""
+"""Doom scenarios as games: what they show, what ends them, and what options they take."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 
 from pbt.envs import registry
-from pbt.envs.contract import SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
-from pbt.envs.doom.engine import start_engine
 from pbt.envs.doom.game import DoomGame, make
 from pbt.envs.doom.screen import ScreenSampler
-from pbt.envs.doom.strays import remove_strays
 from pbt.envs.registry import absolute_options
-from pbt.errors import EnvCrash, EnvError, EnvOptionsError
-
-SHARED = Path("/dev/shm")
-
-
-def engines(of: int) -> list[psutil.Process]:
-    """Engine processes of a process."""
-    return [child for child in psutil.Process(of).children(recursive=True) if any("+viz_instance_id" in word for word in child.cmdline())]
-
-
-def until(condition: object, timeout_s: float = 10.0) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-@pytest.fixture
-def basic() -> Iterator[DoomGame]:
-    game = make(scenario="basic")
-    yield game
-    game.close()
-
+from pbt.errors import EnvError, EnvOptionsError
+from tests.pbt.envs.doom_scene import play
 
 # --- actions and screens ---------------------------------------------------------------------------------------------------------------------
 
@@ -76,13 +43,6 @@ def test_sampling_takes_the_nearest_pixel(sizes: tuple[tuple[int, int], tuple[in
 
 
 # --- a game ----------------------------------------------------------------------------------------------------------------------------------
-
-
-def play(game: DoomGame, seed: int, action: tuple[int, ...]) -> list[SeatTurn]:
-    turns = game.reset(seed)
-    while not turns[-1].over:
-        turns += game.step({0: action})
-    return turns
 
 
 def test_time_runs_out_after_the_scenarios_tics() -> None:
@@ -173,135 +133,6 @@ def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(EnvOptionsError) as raised:
         make(scenario="basik", actions="all", timeout="never")
     assert len(raised.value.problems) == 3
-
-
-# --- engines ---------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_an_engine_that_is_killed_costs_a_game_not_the_table(basic: DoomGame) -> None:
-    basic.reset(1)
-    (engine,) = engines(os.getpid())
-    engine.kill()
-    engine.wait(10)
-    with pytest.raises(EnvCrash, match=r"engine of scenario 'basic' ended"):
-        basic.step({0: (0, 0)})
-    basic.close()
-    assert play(basic, 1, (0, 0))[-1].over
-
-
-def test_an_engine_holds_none_of_our_descriptors_and_nothing_stays_in_the_file_system(basic: DoomGame) -> None:
-    read, write = os.pipe()
-    os.set_inheritable(write, True)
-    basic.reset(1)
-    (engine,) = engines(os.getpid())
-    os.close(write)
-    os.set_blocking(read, False)
-    assert os.read(read, 1) == b""  # end of file: nobody else holds the other end
-    os.close(read)
-    instance = engine.cmdline()[engine.cmdline().index("+viz_instance_id") + 1]
-    assert not [path for path in SHARED.iterdir() if instance in path.name]
-    assert not Path(engine.cwd().removesuffix(" (deleted)")).exists()
-
-
-def test_ctrl_c_and_a_service_managers_stop_do_not_reach_an_engine(basic: DoomGame) -> None:
-    basic.reset(1)
-    (engine,) = engines(os.getpid())
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        engine.send_signal(number)
-    assert len(play(basic, 1, (0, 0))) == 76
-    basic.close()
-    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
-
-
-PROGRAM = """
-import sys, time
-from pbt.envs.doom.game import make
-games = [make(scenario="basic") for _ in range(2)]
-for game in games:
-    game.reset(1)
-print("ready", flush=True)
-time.sleep(60)
-"""
-
-
-def test_engines_die_with_a_process_that_is_killed() -> None:
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-    running = engines(process.pid)
-    assert len(running) == 2
-    names = [engine.cmdline()[engine.cmdline().index("+viz_instance_id") + 1] for engine in running]
-    process.kill()
-    process.wait()
-    process.stdout.close()
-    until(lambda: not any(engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE for engine in running))
-    assert not [path for path in SHARED.iterdir() if any(name in path.name for name in names)]
-
-
-def test_names_that_nobody_uses_are_removed_when_they_are_not_new() -> None:
-    stray, young = SHARED / "ViZDoomSMpbtTestOld1", SHARED / "ViZDoomMQCtrpbtTestNew1"
-    try:
-        stray.touch()
-        young.touch()
-        os.utime(stray, (time.time() - 120, time.time() - 120))
-        assert stray in remove_strays()
-        assert young.exists() and not stray.exists()
-    finally:
-        stray.unlink(missing_ok=True)
-        young.unlink(missing_ok=True)
-
-
-KILLED_IN_A_START = """
-import os, signal, threading, time
-from pathlib import Path
-from pbt.envs.doom.game import make
-before = set(Path("/dev/shm").iterdir())
-
-def kill():
-    while not [path for path in set(Path("/dev/shm").iterdir()) - before if path.name.startswith("ViZDoom")]:
-        time.sleep(0.001)
-    print("killed", flush=True)
-    os.killpg(0, signal.SIGKILL)
-
-threading.Thread(target=kill).start()
-make(scenario="basic").reset(1)
-"""
-
-
-def test_nothing_stays_of_a_process_killed_while_an_engine_starts(tmp_path: Path) -> None:
-    before = {path.name for path in SHARED.glob("ViZDoom*")}
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", KILLED_IN_A_START], stdout=subprocess.PIPE, env=environment, start_new_session=True)
-    out, _ = process.communicate(timeout=60)
-    assert (out, process.returncode) == (b"killed\n", -signal.SIGKILL)
-    until(lambda: not list(tmp_path.iterdir()) and {path.name for path in SHARED.glob("ViZDoom*")} <= before, 5.0)
-
-
-class _NeverStarts:
-    """A DoomGame whose engine ends at once, told as ViZDoom tells it: after that not even its number can be asked for."""
-
-    def init(self) -> None:
-        raise RuntimeError("engine exited unexpectedly")
-
-    def get_instance_id(self) -> str:
-        raise RuntimeError("not running")
-
-    def __getattr__(self, name: str) -> object:
-        return lambda *arguments: None
-
-
-def test_an_engine_that_does_not_start_is_tried_again_and_then_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    made: list[_NeverStarts] = []
-    vizdoom = SimpleNamespace(DoomGame=lambda: made.append(_NeverStarts()) or made[-1], __file__="/vizdoom/__init__.py")
-    monkeypatch.setattr("pbt.envs.doom.engine.load_vizdoom", lambda: vizdoom)
-    with pytest.raises(EnvCrash, match=r"did not start in 3 attempts: RuntimeError: engine exited unexpectedly; look at"):
-        start_engine(lambda game: None)
-    assert len(made) == 3 and not list(tmp_path.iterdir())
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(EnvError, match=r"noexec\?.*set TMPDIR"):
-        start_engine(lambda game: None)
-    assert not list(tmp_path.iterdir())
 
 
 # --- files -----------------------------------------------------------------------------------------------------------------------------------
