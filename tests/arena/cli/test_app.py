@@ -1,9 +1,9 @@
 """The command line as people meet it: fast help, one message per mistake, exit codes."""
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +24,11 @@ def arena(*arguments: str, cwd: Path, data: Path | None = None, **environment: s
 def test_help_is_fast_and_lists_every_command_with_an_example(tmp_path: Path) -> None:
     taken_s = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = arena("--help", cwd=tmp_path)
-        taken_s.append(time.perf_counter() - started)
-    # The best of five: other work on the machine is not the program's.
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken_s.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Of the processor, and the best of five: other work on the machine is not the program's.
     assert min(taken_s) < 0.3, taken_s
     assert done.returncode == 0
     text = " ".join(done.stdout.replace("│", " ").split())

@@ -44,6 +44,8 @@ batch_steps = 128
 every_frames = 600
 [evaluation]
 final_games = 40
+[runtime]
+placement = "serial"  # the same games each time
 """
 Output = pytest.CaptureFixture[str]
 
