@@ -18,6 +18,7 @@ import torch
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, PbtError
+from pbt.models.precision import sees_images
 from pbt.runtime.assembly import facts_of
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
 from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
@@ -84,9 +85,10 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     config = RunConfig.model_validate(orders["config"])
     replayable, chance = orders["measured"]
     torch.set_num_threads(config.runtime.torch_threads)
-    keep_freed_memory()
     pin(plan, config)
     blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
+    if any(sees_images(config.model, layout.leaves) for layout in blueprint.layouts):
+        keep_freed_memory()
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
     beat(memory.row)
