@@ -109,7 +109,7 @@ def check_precision(data: Path) -> Iterator[Finding]:
         yield Finding("precision", "ok", "this CPU has no bfloat16 instructions; networks over images compute in float32")
     elif elu_bf16() is None:
         advice = "install a C compiler (apt-get install gcc) and then pbt-arena again"
-        yield Finding("precision", "note", f"bfloat16 for images, without the kernel of our own: some 6 % slower; {advice}")
+        yield Finding("precision", "note", f"bfloat16 for images, without the kernel of our own, so slower; {advice}")
     else:
         yield Finding("precision", "ok", "bfloat16 for images, with a kernel of our own")
 
