@@ -6,11 +6,14 @@ Written out because the library's fused sequence kernels cannot clear a state in
 state never are.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+from pbt.models.packing import PackedLinear, can_pack
 
 
 class MaskedGru(nn.Module):
@@ -24,6 +27,7 @@ class MaskedGru(nn.Module):
         self.weight_hh = nn.Parameter(torch.empty(3 * hidden_size, hidden_size))
         self.bias_ih = nn.Parameter(torch.zeros(3 * hidden_size))
         self.bias_hh = nn.Parameter(torch.zeros(3 * hidden_size))
+        self._packed: tuple[PackedLinear, PackedLinear] | None = None
 
     def initialize(self, generator: torch.Generator) -> None:
         """Orthogonal per gate, biases zero."""
@@ -33,7 +37,11 @@ class MaskedGru(nn.Module):
 
     def step(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used; state: [N, H]. Returns the state after, [N, H]."""
-        return cell(self._products(inputs), episode_start, state, self._cast(self.weight_hh), self._cast(self.bias_hh))
+        if self._packed is not None:
+            of_inputs, of_state = self._packed
+            return cell(of_inputs(self._cast(inputs)), episode_start, state, lambda before: of_state(self._cast(before)))
+        weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
+        return cell(self._products(inputs), episode_start, state, lambda before: linear(before.to(weight.dtype), weight, bias))
 
     def unroll(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """All steps, with one matrix product for the inputs of all of them.
@@ -44,6 +52,11 @@ class MaskedGru(nn.Module):
         states: Tensor = Unroll.apply(self._products(inputs), episode_start, state, weight, bias)  # type: ignore[no-untyped-call]
         return states
 
+    def pack(self) -> None:
+        """Lay the weights out for `step`, after they were changed; from then on `step` does not see changes of them."""
+        layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
+        self._packed = (PackedLinear(*layers[0]), PackedLinear(*layers[1])) if can_pack(self.weight_hh) else None
+
     def _products(self, inputs: Tensor) -> Tensor:
         return linear(self._cast(inputs), self._cast(self.weight_ih), self._cast(self.bias_ih))
 
@@ -51,12 +64,11 @@ class MaskedGru(nn.Module):
         return tensor if self._dtype is None else tensor.to(self._dtype)
 
 
-def cell(product: Tensor, episode_start: Tensor, state: Tensor, weight_hh: Tensor, bias_hh: Tensor) -> Tensor:
-    """One step, after the product of its inputs, [N, 3H]. Returns the state after, [N, H]."""
+def cell(product: Tensor, episode_start: Tensor, state: Tensor, hidden_product: Callable[[Tensor], Tensor]) -> Tensor:
+    """One step, after the product of its inputs, [N, 3H]. hidden_product: [N, H] state -> [N, 3H]. Returns the state after, [N, H]."""
     # masked_fill, not a product: a state that was never written may be nan.
     state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
-    hidden = linear(state.to(weight_hh.dtype), weight_hh, bias_hh).to(state.dtype)
-    product = product.to(state.dtype)
+    hidden, product = hidden_product(state).to(state.dtype), product.to(state.dtype)
     size = 2 * state.shape[-1]
     reset, update = torch.sigmoid(product[:, :size] + hidden[:, :size]).chunk(2, -1)
     candidate = torch.tanh(torch.addcmul(product[:, size:], reset, hidden[:, size:]))

@@ -17,6 +17,7 @@ from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.gru import MaskedGru
+from pbt.models.packing import PackedLinear, can_pack
 from pbt.transport.slab import RoleLayout
 
 # Near-uniform actions at the start (Andrychowicz et al. 2021, "What matters in on-policy RL").
@@ -48,6 +49,7 @@ class PolicyModel(nn.Module):
         widths = (self.encoder.features, *config.hidden)
         self._dense = tuple(blank(nn.Linear, a, b) for a, b in pairwise(widths))
         self.hidden = nn.ModuleList(self._dense)
+        self._packed: tuple[PackedLinear, ...] | None = None
         self.core = MaskedGru(widths[-1], config.gru_size, dtype) if config.core == "gru" else None
         self.state_size = config.gru_size if config.core == "gru" else 0
         self.heads = blank(nn.Linear, self.state_size or widths[-1], layout.mask_size + 1)
@@ -89,18 +91,24 @@ class PolicyModel(nn.Module):
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features: Tensor = self.encoder(observations)
-        for layer in self._dense:
-            features = self._activation(linear(features, layer.weight.to(self.dtype), layer.bias.to(self.dtype)))
+        for layer in self._packed or self._dense:
+            features = self._activation(layer(features) if isinstance(layer, PackedLinear) else cast_linear(features, layer, self.dtype))
         return features if self.core is not None else features.float()
 
     def fix_dtype(self) -> None:
-        """Keep the weights in the dtype they are computed with: for a model that only acts, and is refreshed now and then."""
+        """Keep the weights in the dtype they are computed with: for a model that only acts, and is refreshed now and then, with `pack` after it."""
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
                 part.fix_dtype()
         self.hidden.to(self.dtype)
         if self.core is not None:
             self.core.to(self.dtype)
+
+    def pack(self) -> None:
+        """Lay the weights of `fix_dtype` out for `act`, after they were changed or moved; from then on it does not see changes of them."""
+        self._packed = tuple(PackedLinear(layer.weight, layer.bias) for layer in self._dense if can_pack(layer.weight)) or None
+        if self.core is not None:
+            self.core.pack()
 
     def initialize(self, seed: int) -> None:
         """Orthogonal weights and zero biases that depend on nothing but the seed; the global random state is not touched."""
@@ -116,6 +124,10 @@ class PolicyModel(nn.Module):
         nn.init.orthogonal_(self.heads.weight[:-1], _POLICY_HEAD_GAIN, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
+
+
+def cast_linear(inputs: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
+    return linear(inputs, layer.weight.to(dtype), layer.bias.to(dtype))
 
 
 def build_model(layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32) -> PolicyModel:

@@ -90,12 +90,14 @@ def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 
 
 def _owned(config: RunConfig, members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
+    """Neighbours together, as tables are dealt out (`owner_of_table`): in games with one seat the owner also acts for its members, alone."""
     if len(members) >= workers:
-        return tuple(Shard(member) for member in members[worker::workers])
-    place, index = worker % len(members), worker // len(members)
+        return tuple(Shard(member) for member in members[len(members) * worker // workers : len(members) * (worker + 1) // workers])
+    place = worker * len(members) // workers
+    sharing = [other for other in range(workers) if other * len(members) // workers == place]
     # Every shard's part of the batch is cut into all minibatches.
     most = config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
-    shards = min(most, len(range(place, workers, len(members))))
+    index, shards = sharing.index(worker), min(most, len(sharing))
     return (Shard(members[place], index, shards),) if index < shards else ()
 
 

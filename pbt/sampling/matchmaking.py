@@ -78,6 +78,15 @@ def seat_training_game(
     return tuple(players)
 
 
+def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | None:
+    """Whose training games a table plays where nobody meets anybody: in games with one seat.
+
+    Every member has equally many tables, neighbours among them, so that few processes act for it, in large batches. None: the table is left over.
+    """
+    each = tables // len(members)
+    return members[table // each] if table < each * len(members) else None
+
+
 def seat_evaluation_game(
     rng: np.random.Generator,
     seat_roles: Sequence[str],

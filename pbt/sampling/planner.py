@@ -14,7 +14,7 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.frozen import FrozenPool, Seated
-from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, seat_evaluation_game, seat_training_game
+from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, owner_of_table, seat_evaluation_game, seat_training_game
 from pbt.seeding import generator, integer
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 
@@ -123,7 +123,7 @@ class TrainingPlanner:
         if self.learning:
             players = self._evaluation_players(rng) if evaluation else None
             evaluation = players is not None
-            players = players or self._training_players(rng)
+            players = players or self._training_players(rng, table)
         elif self.closing_games:
             evaluation, players = True, self._evaluation_players(rng)
         else:
@@ -149,8 +149,12 @@ class TrainingPlanner:
         """The game was finished or voided: its frozen players need not stay resident."""
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
-    def _training_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...]:
+    def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
         members = [entrant.entry for entrant in self._entrants.values()]
+        if len(self._facts.seat_roles) == 1:
+            owner = owner_of_table(table, len(self._counts), list(self._entrants))
+            if owner is not None and self._entrants[owner].entry.learning:
+                return (PlayerRef("member", owner),)
         matchmaking = self._config.matchmaking
         return seat_training_game(rng, self._facts.seat_roles, members, self._seatable, matchmaking.past_share, matchmaking.past_window)
 

@@ -32,6 +32,7 @@ class NetworkPolicy:
         if self._published is not None and self._published.publications != self._publications:
             weights = {MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()}
             self._publications, self.version = self._published.copy_into(weights)
+            self.model.pack()
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class PolicyServer:
         """Host a policy; a network moves to the server's device."""
         if isinstance(hosted, NetworkPolicy):
             hosted.model.to(self._device)
+            hosted.model.pack()
         self._policies[policy] = hosted
 
     def detach(self, policy: int) -> None:

@@ -12,7 +12,7 @@ from pbt.envs.contract import Role
 from pbt.models import precision
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.models.policy_model import ActOutput, PolicyModel, build_model
-from pbt.models.precision import choose_dtype
+from pbt.models.precision import choose_dtype, has_bfloat16
 from pbt.transport.slab import RoleLayout, role_layout
 
 ROWS, SLOTS = 12, 4
@@ -127,6 +127,24 @@ def test_weights_that_were_fixed_act_alike_to_the_bit() -> None:
     assert {weight.dtype for weight in fixed.parameters()} == {F32, BF16}
     for one, other in zip(acted(decided(BF16)), acted(fixed), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.skipif(not has_bfloat16(CPU), reason="the CPU has no bfloat16")
+def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
+    packed, plain = decided(BF16), decided(BF16)
+    for model in (packed, plain):
+        model.fix_dtype()
+    packed.pack()
+    for change in (1.0, 0.5):
+        with torch.no_grad():
+            for model in (packed, plain):
+                for weight in model.parameters():
+                    weight *= change
+        stale = any(not torch.equal(one.state, other.state) for one, other in zip(acted(packed), acted(plain), strict=True))
+        assert stale == (change != 1.0), "the packed weights are those of the last pack()"
+        packed.pack()
+        for one, other in zip(acted(packed), acted(plain), strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:

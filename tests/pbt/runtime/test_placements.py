@@ -83,15 +83,15 @@ def test_one_table_per_placement() -> None:
     members = ("m0", "m1", "m2")
     assert process_plans(resolve(config(8, placement="serial"), 4, True), members) == ()
     assert process_plans(resolve(config(8, placement="inline", workers=2), 4, False), members) == (
-        ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0"), Shard("m2"))),
-        ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m1"),)),
+        ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0"),)),
+        ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m1"), Shard("m2"))),
     )
     assert process_plans(resolve(config(8, placement="inline", workers=5), 4, False), members[:2]) == (
         ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0", 0, 3),)),
-        ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m1", 0, 2),)),
-        ProcessPlan("worker-2", (2,), local=True, trains=(Shard("m0", 1, 3),)),
-        ProcessPlan("worker-3", (3,), local=True, trains=(Shard("m1", 1, 2),)),
-        ProcessPlan("worker-4", (4,), local=True, trains=(Shard("m0", 2, 3),)),
+        ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m0", 1, 3),)),
+        ProcessPlan("worker-2", (2,), local=True, trains=(Shard("m0", 2, 3),)),
+        ProcessPlan("worker-3", (3,), local=True, trains=(Shard("m1", 0, 2),)),
+        ProcessPlan("worker-4", (4,), local=True, trains=(Shard("m1", 1, 2),)),
     )
     assert process_plans(resolve(config(8, placement="central", workers=2), 4, False), members) == (
         ProcessPlan("worker-0", (0, 1)),

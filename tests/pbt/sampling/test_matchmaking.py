@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pbt.errors import EngineError
 from pbt.records import PlayerRef
-from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, seat_evaluation_game, seat_training_game
+from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, owner_of_table, seat_evaluation_game, seat_training_game
 from pbt.seeding import generator
 
 ROLES = ("cat", "mouse")
@@ -177,3 +177,13 @@ def test_roles_of_an_evaluation_game() -> None:
     chance = PlayerRef("scripted", "random")
     cat, mouse = PlayerRef("snapshot", "c0.2"), PlayerRef("snapshot", "m0.2")
     assert games == {(cat, mouse), (cat, chance), (chance, mouse)}
+
+
+@given(st.integers(1, 70), st.integers(1, 9))
+def test_tables_are_dealt_out_evenly_to_neighbours(tables: int, members: int) -> None:
+    names = [f"m{index}" for index in range(members)]
+    owners = [owner_of_table(table, tables, names) for table in range(tables)]
+    held = [owner for owner in owners if owner is not None]
+    assert held == sorted(held) and owners[: len(held)] == held, "one after the other, what is left over at the end"
+    assert Counter(held) == Counter({name: tables // members for name in names if tables >= members})
+    assert len(owners) - len(held) < members

@@ -188,3 +188,19 @@ def test_a_frozen_player_whose_weights_are_gone_takes_nobodys_place() -> None:
     host.gone.clear()
     assert pool.acquire([third]) == [7] and host.attached == {7: "c", 8: "b"}
     assert pool.acquire([first]) is None, "both places are taken by players who sit"
+
+
+def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
+    """Tables that are left over, and those of members who have finished, play for whoever learns."""
+    sampling = {"environments": 7}
+    config = RunConfig.model_validate(TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}})
+    blueprint = facts_of(config, registry.spec("memory"))
+    pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
+    one = new_planner(blueprint, pool, range(7), np.zeros(7, np.int64), 0)
+
+    def seated(table: int) -> set[str]:
+        return {players(one.next_game(table))[0].name for _ in range(60)}
+
+    assert [seated(table) for table in range(7)] == [{"m0"}, {"m0"}, {"m1"}, {"m1"}, {"m2"}, {"m2"}, {"m0", "m1", "m2"}]
+    one.set_learning("m1", False)
+    assert [seated(table) for table in (0, 2, 3, 6)] == [{"m0"}, {"m0", "m2"}, {"m0", "m2"}, {"m0", "m2"}]
