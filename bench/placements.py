@@ -1,12 +1,14 @@
-"""How fast one population learns in each placement, in interleaved rounds.
+"""How fast one population learns in each placement, and populations of several sizes, in interleaved rounds.
 
     python -m bench.placements --rounds 5 --seconds 30 --json bench/placements.json
+    python -m bench.placements --config doom_health_gathering_supreme --placements inline --members 1 8 --rounds 3 --seconds 60
 
-Every round trains each placement in turn, from its first frame, as `arena train` does with everything that belongs to it (league, metrics,
-checkpoints): so a slow moment of the machine hits all alike. Its start and a warm-up are not counted.
+Every round trains each placement (with each number of members) in turn, from its first frame, as `arena train` does with everything that belongs to
+it (league, metrics, checkpoints): so a slow moment of the machine hits all alike. Its start and a warm-up are not counted.
 Reported, as medians over the rounds with least and greatest:
-  frames_per_s   frames consumed by learners, all members together
-  ratio          of frames_per_s to the first placement's of the same round
+  frames_per_s   frames consumed by learners: of every member between its first and its last update of the time measured, all members added up,
+                 so that it does not count where between two updates the time began or ended
+  ratio          of frames_per_s to that of the first of the same round
   lag_mean, lag_max   policy lag of the updates, in versions of the weights
   shares         by stage, of the time of each process that reports stages, averaged over those of a kind
   pss_mb         memory of all processes at the end, what they share counted once
@@ -21,6 +23,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +47,19 @@ def status_after(run: Run, written_at: float) -> RunStatus:
     return run.until(seen, 60.0, "a newer status")
 
 
-def one_run(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
+def one_run(folder: Path, placement: str, members: int, options: argparse.Namespace) -> dict[str, Any]:
     """Train, warm up, measure, stop."""
     run = Run(folder, Path(f"configs/{options.config}.toml").read_text(encoding="utf-8"))
-    settings = [f"population.members={options.members}", f"sampling.seat_block={options.seat_block}", *options.settings]
+    settings = [f"population.members={members}", f"sampling.seat_block={options.seat_block}", *options.settings]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
         start_growing(run)
         first = status_after(run, time.time() + options.warmup)
         last = status_after(run, first.written_at + options.seconds)
         pss_mb = sum(processes.pss_bytes(pid) for pid in processes.of_run(run.mark, run.pid)) / MB
-        seconds = last.written_at - first.written_at
-        speed = (frames(last) - frames(first)) / seconds
-        lags = updates(run, first.written_at, last.written_at)
-        return {"frames_per_s": speed, "pss_mb": pss_mb, "processes": len(current(run).processes), **lags, "shares": shares(first, last)}
+        points = updates(run, first.written_at, last.written_at)
+        found = {"frames_per_s": speed(points), "pss_mb": pss_mb, "processes": len(current(run).processes)}
+        return {**found, **lag_figures(points), "shares": shares(first, last)}
     finally:
         run.close()
         run.remove()
@@ -67,14 +69,25 @@ def frames(status: RunStatus) -> int:
     return sum(member.frames for member in status.members)
 
 
-def updates(run: Run, since: float, until: float) -> dict[str, float]:
-    """Policy lag over the updates of that time."""
+def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
+    """The learners' curves, of the updates of that time."""
     lines = (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
-    points = [point for point in map(json.loads, lines) if "lag_mean" in point and since <= point["t"] <= until]
-    if not points:
-        return {"updates": 0, "lag_mean": 0.0, "lag_max": 0.0}
-    lag_mean = statistics.fmean(point["lag_mean"] for point in points)
-    return {"updates": len(points), "lag_mean": lag_mean, "lag_max": max(point["lag_max"] for point in points)}
+    return [point for point in map(json.loads, lines) if "lag_mean" in point and since <= point["t"] <= until]
+
+
+def speed(points: Sequence[dict[str, Any]]) -> float:
+    """Frames per second. Raises: SystemExit when a member was updated less than twice."""
+    members: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for point in points:
+        members[point["member"]].append((point["t"], point["frames"]))
+    if not members or min(map(len, members.values())) < 2:
+        raise SystemExit("a member was updated less than twice in the time measured; measure longer with --seconds")
+    return sum((of[-1][1] - of[0][1]) / (of[-1][0] - of[0][0]) for of in members.values())
+
+
+def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
+    mean, most = statistics.fmean(point["lag_mean"] for point in points), max(point["lag_max"] for point in points)
+    return {"updates": len(points), "lag_mean": mean, "lag_max": most}
 
 
 def shares(first: RunStatus, last: RunStatus) -> dict[str, dict[str, float]]:
@@ -93,18 +106,19 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def summary(rounds: Sequence[dict[str, dict[str, Any]]], placements: Sequence[str]) -> dict[str, Any]:
-    """Placement -> medians over the rounds; ratios are taken within a round."""
+def summary(rounds: Sequence[dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    """What was run -> medians over the rounds; ratios are taken within a round."""
     found: dict[str, Any] = {}
-    for placement in placements:
-        mine = [measured[placement] for measured in rounds]
+    first = next(iter(rounds[0]))
+    for label in rounds[0]:
+        mine = [measured[label] for measured in rounds]
         numbers = {name: spread([each[name] for each in mine]) for name in ("frames_per_s", "lag_mean", "lag_max", "updates", "pss_mb")}
-        ratios = [measured[placement]["frames_per_s"] / measured[placements[0]]["frames_per_s"] for measured in rounds]
+        ratios = [measured[label]["frames_per_s"] / measured[first]["frames_per_s"] for measured in rounds]
         kinds = {
             kind: {stage: statistics.median(each["shares"].get(kind, {}).get(stage, 0.0) for each in mine) for stage in stages}
             for kind, stages in mine[0]["shares"].items()
         }
-        found[placement] = {**numbers, "ratio": spread(ratios), "processes": mine[0]["processes"], "shares": kinds}
+        found[label] = {**numbers, "ratio": spread(ratios), "processes": mine[0]["processes"], "shares": kinds}
     return found
 
 
@@ -115,7 +129,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0, help="measured, per round and placement")
     parser.add_argument("--warmup", type=float, default=10.0, help="seconds from the first updates on that are not counted")
-    parser.add_argument("--members", type=int, default=4)
+    parser.add_argument("--members", nargs="+", type=int, default=[4])
     parser.add_argument("--seat-block", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     parser.add_argument("--json", type=Path, default=None)
@@ -124,12 +138,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="placements-", ignore_cleanup_errors=True) as folder:
         for number in range(1, options.rounds + 1):
             rounds.append({})
-            for placement in options.placements:
-                rounds[-1][placement] = one_run(Path(folder) / f"{number}-{placement}", placement, options)
-            words = [f"{placement} {found['frames_per_s']:,.0f}" for placement, found in rounds[-1].items()]
-            print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
+            for placement, members in product(options.placements, options.members):
+                label = f"{placement}, {members} members"
+                rounds[-1][label] = one_run(Path(folder) / f"{number}-{placement}-{members}", placement, members, options)
+            words = [f"{label}: {found['frames_per_s']:,.0f}" for label, found in rounds[-1].items()]
+            print(f"round {number}: frames/s: {'  '.join(words)}", file=sys.stderr, flush=True)
     settings = {name: value for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, "placements": summary(rounds, options.placements), "rounds": rounds}
+    report = {"hardware": hardware(), "settings": settings, "placements": summary(rounds), "rounds": rounds}
     print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
