@@ -22,6 +22,7 @@ BUILTIN: dict[str, tuple[str, str]] = {
     "rock_paper_scissors": ("pbt.envs.tiny.rock_paper_scissors", "SPEC"),
     "hide_and_seek": ("pbt.envs.tiny.hide_and_seek", "SPEC"),
     "memory": ("pbt.envs.tiny.memory", "SPEC"),
+    "mpe": ("pbt.envs.mpe", "SPEC"),
     "doom": ("pbt.envs.doom.game", "SPEC"),
 }
 """Name -> module and attribute, imported when the game is asked for."""

@@ -1,0 +1,141 @@
+"""Games of the package mpe2: particles in a plane that push, chase, gather and tell each other things, all moving at once."""
+
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.config.problems import did_you_mean
+from pbt.envs.contract import EnvSpec, Game
+from pbt.errors import EnvError, EnvOptionsError
+
+DEFAULT_SCENARIO = "simple_push"
+_VERSIONED = re.compile(r"(\w+)_v(\d+)")
+_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
+# Of a scenario's own options: what actions are is not for a config to say, and nobody looks at the plane.
+_OURS = ("continuous_actions", "render_mode")
+
+
+def make(**options: Any) -> Game:
+    """One table. options: `scenario`, `one_role`, and what the scenario itself takes, such as max_cycles.
+
+    one_role: observations are filled with zeros up to the longest, so that agents of different sizes share a role: one member may play every seat.
+    Raises: EnvOptionsError for those that are wrong, EnvError without mpe2.
+    """
+    known = scenarios()
+    scenario, one_role = options.pop("scenario", DEFAULT_SCENARIO), options.pop("one_role", False)
+    if not isinstance(scenario, str) or scenario not in known:
+        raise EnvOptionsError([f"scenario = {scenario!r}: no such scenario; {_hint(str(scenario), list(known))}"])
+    raw_env = import_module(f"mpe2.{known[scenario]}").raw_env
+    takes = {name: given.default for name, given in inspect.signature(raw_env).parameters.items() if name not in _OURS}
+    problems = [problem for name, value in options.items() if (problem := _problem(name, value, takes, scenario))]
+    if not isinstance(one_role, bool):
+        problems.append(f"one_role = {one_role!r}: must be true or false; the default is False")
+    if problems:
+        raise EnvOptionsError(problems)
+    return _game(scenario, raw_env, options, one_role)
+
+
+def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: bool) -> Game:
+    from pettingzoo.utils.conversions import aec_to_parallel
+
+    from pbt.envs.pettingzoo_parallel import PettingZooParallel
+
+    try:
+        raw = raw_env(**options)
+    except Exception as error:
+        said = ", ".join(f"{name} = {value!r}" for name, value in options.items()) or "no options"
+        raise EnvOptionsError([f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]) from error
+    # The picture that it would be drawn on takes 2 MB.
+    raw.screen = None
+    parallel = aec_to_parallel(raw)
+    return PettingZooParallel(OneRole(parallel) if one_role else parallel, scenario)
+
+
+@cache
+def scenarios() -> Mapping[str, str]:
+    """Name -> module of its newest version. Raises: EnvError when mpe2 is not there."""
+    try:
+        package = import_module("mpe2")
+    except ImportError as error:
+        raise EnvError(f"MPE games need the package mpe2, which cannot be loaded ({error}); install it: pip install mpe2") from error
+    versions = [found for module in iter_modules(package.__path__) if (found := _VERSIONED.fullmatch(module.name))]
+    return {found[1]: found[0] for found in sorted(versions, key=lambda found: (found[1], int(found[2])))}
+
+
+def _problem(name: str, value: Any, takes: Mapping[str, Any], scenario: str) -> str | None:
+    """What is wrong with an option of the scenario itself, judged by its default."""
+    if name not in takes:
+        return f"{name}: no such option of {scenario}; {_hint(name, ['scenario', 'one_role', *takes])}"
+    default = takes[name]
+    kind = type(default)
+    fits = isinstance(value, int | float if kind is float else kind) and (kind is bool) == isinstance(value, bool)
+    if kind in _EXPECTED and not fits:
+        return f"{name} = {value!r}: must be {_EXPECTED[kind]}; the default is {default!r}"
+    if name == "max_cycles" and value < 1:
+        return f"{name} = {value!r}: must be at least 1; the default is {default!r}"
+    return None
+
+
+def _hint(word: str, known: list[str]) -> str:
+    guess = did_you_mean(word, known)
+    return f"did you mean {guess}?" if guess else f"there are {', '.join(known)}"
+
+
+class OneRole:
+    """A parallel environment whose agents see equally long vectors, with zeros behind their own. Raises: EnvOptionsError where actions differ."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self.possible_agents = list(env.possible_agents)
+        self._length = max(int(env.observation_space(agent).shape[0]) for agent in self.possible_agents)
+        self._space = spaces.Box(-np.inf, np.inf, (self._length,), np.float32)
+        counts = {agent: int(env.action_space(agent).n) for agent in self.possible_agents}
+        if len(set(counts.values())) > 1:
+            told = ", ".join(f"{agent} {count}" for agent, count in counts.items())
+            raise EnvOptionsError([f"one_role = True: agents have different numbers of actions ({told}); leave it out, so that each kind has a role"])
+
+    @property
+    def agents(self) -> Any:
+        return self._env.agents
+
+    def observation_space(self, agent: Any) -> spaces.Box:
+        return self._space
+
+    def action_space(self, agent: Any) -> Any:
+        return self._env.action_space(agent)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
+        seen, infos = self._env.reset(seed=seed, options=options)
+        return self._filled(seen), infos
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
+        seen, rewards, terminations, truncations, infos = self._env.step(actions)
+        return self._filled(seen), rewards, terminations, truncations, infos
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _filled(self, seen: Mapping[Any, NDArray[np.float32]]) -> dict[Any, NDArray[np.float32]]:
+        found = {}
+        for agent, vector in seen.items():
+            found[agent] = np.zeros(self._length, np.float32)
+            found[agent][: len(vector)] = vector
+        return found
+
+
+SPEC = EnvSpec(
+    name="mpe",
+    make=make,
+    chance=True,
+    replayable=True,
+    winners="the ranking of summed rewards",
+    description="Particles that push, chase and gather (MPE2; env.options.scenario)",
+)

@@ -1,0 +1,79 @@
+"""The games of mpe2: scenarios by name, their options, and agents of different sizes in one role."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from pbt.envs import mpe
+from pbt.envs.check import check_game
+from pbt.envs.contract import EnvSpec
+from pbt.errors import EnvError, EnvOptionsError
+
+ALL = sorted(mpe.scenarios())
+
+
+@pytest.mark.parametrize("scenario", ALL)
+def test_every_scenario_keeps_the_contract(scenario: str) -> None:
+    spec = EnvSpec(scenario, lambda: mpe.make(scenario=scenario), mpe.SPEC.chance, mpe.SPEC.replayable, mpe.SPEC.winners)
+    report = check_game(spec, seeds=4)
+    assert (report.problems, report.replayable, report.seed_matters) == ((), True, True)
+
+
+def test_agents_that_see_different_things_have_roles_of_their_own() -> None:
+    game = mpe.make(scenario="simple_tag", num_adversaries=2, max_cycles=3)
+    assert [role.name for role in game.roles] == ["adversary", "agent"]
+    assert (game.seat_names, game.seat_roles) == (("adversary_0", "adversary_1", "agent_0"), (0, 0, 1))
+    turns, moves = game.reset(1), 0
+    while any(not turn.over for turn in turns):
+        turns, moves = game.step({turn.seat: (1,) for turn in turns}), moves + 1
+    assert moves == 3
+    assert all(turn.truncated for turn in turns)
+
+
+def test_one_role_fills_observations_with_zeros() -> None:
+    apart, together = mpe.make(), mpe.make(one_role=True)
+    assert [role.observation_space.shape for role in apart.roles] == [(8,), (19,)]
+    assert [role.observation_space.shape for role in together.roles] == [(19,)]
+    assert together.seat_roles == (0, 0)
+    seen, filled = apart.reset(5), together.reset(5)
+    for _ in range(3):
+        for mine, long in zip(seen, filled, strict=True):
+            assert np.array_equal(long.observation, np.pad(mine.observation, (0, 19 - len(mine.observation))))
+            assert long.observation.dtype == np.float32 and list(mine.rewards) == list(long.rewards)
+        seen, filled = apart.step({0: (1,), 1: (4,)}), together.step({0: (1,), 1: (4,)})
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"scenario": "simple_pusch"}, "scenario = 'simple_pusch': no such scenario; did you mean simple_push?"),
+        ({"scenario": "chess"}, "scenario = 'chess': no such scenario; there are collect_treasure, simple, simple_adversary, "),
+        ({"scenario": ["simple_push"]}, "no such scenario"),
+        ({"max_cycle": 3}, "max_cycle: no such option of simple_push; did you mean max_cycles?"),
+        ({"max_cycles": 0}, "max_cycles = 0: must be at least 1; the default is 25"),
+        ({"max_cycles": "3"}, "max_cycles = '3': must be a whole number; the default is 25"),
+        ({"max_cycles": True}, "max_cycles = True: must be a whole number"),
+        ({"dynamic_rescaling": 1}, "dynamic_rescaling = 1: must be true or false"),
+        ({"continuous_actions": True}, "continuous_actions: no such option"),
+        ({"scenario": "simple_spread", "local_ratio": "half"}, "local_ratio = 'half': must be a number"),
+        ({"scenario": "simple_spread", "num_agent_neighbors": -1}, "num_agent_neighbors = -1: scenario simple_spread raised AssertionError"),
+        ({"one_role": 1}, "one_role = 1: must be true or false"),
+        ({"scenario": "simple_speaker_listener", "one_role": True}, "different numbers of actions (speaker_0 3, listener_0 5)"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        mpe.make(**options)
+    assert problem in str(raised.value)
+
+
+def test_numbers_may_be_whole_where_fractions_are_meant() -> None:
+    assert len(mpe.make(scenario="simple_spread", N=2, local_ratio=1).seat_names) == 2
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    mpe.scenarios.cache_clear()
+    monkeypatch.setitem(sys.modules, "mpe2", None)
+    with pytest.raises(EnvError, match="MPE games need the package mpe2, .*install it: pip install mpe2"):
+        mpe.make()
