@@ -35,6 +35,8 @@ class LoadedPlayer:
         layout = role_layout(self.role, game.reward_terms, 1, memory_size(player))
         game.close()
         self._hosted = load_policy(player, layout, spec)
+        if isinstance(self._hosted, NetworkPolicy):
+            self._hosted.model.pack()
         self._observations, self._actions = ObservationCodec(self.role.observation_space), ActionCodec(self.role.action_space)
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)

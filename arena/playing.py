@@ -8,11 +8,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from arena.players import ResolvedPlayer
-from pbt.config.schema import ModelConfig
+from pbt.config.schema import ModelConfig, RunConfig
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.scripted import random_act
 from pbt.errors import EngineError
 from pbt.models.policy_model import ActOutput, PolicyModel
+from pbt.models.precision import choose_dtype
 from pbt.models.weights import load_model_weights
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
@@ -20,6 +21,7 @@ from pbt.sampling.slots import Share
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import RoleLayout, Slab, role_layout
+from pbt.transport.staging import CPU
 
 DEFAULT_TABLES = 64
 # A match counts the games that raised and ends by itself when they are too many (arena.schedule).
@@ -31,8 +33,8 @@ _ROWS = 1
 class SeatModel(PolicyModel):
     """A player's network whose memory stands in a column that may be wider, because players of different sizes share a slab."""
 
-    def __init__(self, layout: RoleLayout, config: ModelConfig) -> None:
-        super().__init__(layout, config)
+    def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype) -> None:
+        super().__init__(layout, config, dtype)
         self._column_width = layout.state_size
 
     def act(
@@ -54,12 +56,21 @@ def memory_size(player: ResolvedPlayer) -> int:
     return player.config.model.gru_size if player.config is not None and player.config.model.core == "gru" else 0
 
 
+def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
+    """What its training computes with, too, so that a policy plays as it learned to: `runtime.precision`, where that is "auto" the choice for a CPU.
+
+    Frozen players act on the CPU, so the devices of the training do not matter, nor whether this machine has them.
+    """
+    return choose_dtype(config.runtime.precision, config.model, layout.leaves, (CPU,))
+
+
 def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
     """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or do not fit the game."""
     if player.config is None or player.snapshots is None:
         return ScriptedPolicy(random_act(layout.head_sizes) if player.ref.name == "random" else spec.scripted[player.ref.name])
-    model = SeatModel(layout, player.config.model)
+    model = SeatModel(layout, player.config.model, playing_dtype(player.config, layout))
     load_model_weights(model, FileSnapshotStore(player.snapshots).load(player.ref.name), f"snapshot {player.ref.name[:12]}")
+    model.fix_dtype()
     return NetworkPolicy(model)
 
 
