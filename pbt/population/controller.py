@@ -42,7 +42,7 @@ class Controller:
         self.window = ScoreWindow(rules.objective, config.pbt.score_games)
         self.games = 0
         # since the member's last update, for its curves
-        self._returns: defaultdict[str, list[float]] = defaultdict(list)
+        self._returns, self._points = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
         self._set_due()
 
     # --- what happens ----------------------------------------------------------------------------------------------------------------------
@@ -61,6 +61,8 @@ class Controller:
             for seat in record.seats:
                 if seat.player.kind == "member":
                     self._returns[seat.player.name].append(seat.returns)
+                    if seat.points is not None:
+                        self._points[seat.player.name].append(seat.points)
         self._sink.game(record)
         if end.reason.startswith(VOIDED_PREFIX):
             self._sink.event(Event("warning", None, max(learner.frames for learner in self._learners.values()), end.reason))
@@ -99,9 +101,9 @@ class Controller:
         score = self.window.score(member.name)
         if score.games and self._rules.objective == "wins":
             curves["win_rate"] = score.objective
-        returns = self._returns.pop(member.name, [])
-        if returns:
-            curves["return"] = math.fsum(returns) / len(returns)
+        for name, by_member in (("return", self._returns), ("points", self._points)):
+            if values := by_member.pop(member.name, []):
+                curves[name] = math.fsum(values) / len(values)
         return curves
 
     def applied(self, directive: Directive) -> None:
@@ -195,13 +197,16 @@ class Controller:
 
     def state(self) -> JsonState:
         members = [member.state() for member in self.members.values()]
-        return {"games": self.games, "members": members, "window": self.window.state(), "returns": dict(self._returns)}
+        waiting = {"returns": dict(self._returns), "points": dict(self._points)}
+        return {"games": self.games, "members": members, "window": self.window.state(), **waiting}
 
     def load(self, state: JsonState) -> None:
         """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved, one that had failed tries again."""
         self.games = state["games"]
         self.window.load(state["window"])
         self._returns = defaultdict(list, {member: list(returns) for member, returns in state["returns"].items()})
+        # Older checkpoints know of no points.
+        self._points = defaultdict(list, {member: list(points) for member, points in state.get("points", {}).items()})
         self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):

@@ -1,5 +1,6 @@
-"""Members that fail: the others go on without them, and a resume gives them another chance."""
+"""Members that fail: the others go on without them, and a resume gives them another chance. What the curves say of games."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
-from pbt.records import PlayerRef, SeatRecord
+from pbt.records import GameKind, PlayerRef, SeatRecord
 from pbt.sampling.matchmaking import SnapshotEntry
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 
@@ -71,6 +72,19 @@ class Scene:
         members = [Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)]
         rules = PbtRules.from_config(CONFIG.pbt, "wins")
         self.controller = Controller(CONFIG, rules, members, self.learners, self.told, self.sink, MemoryStore())
+
+    def plays(self, name: str, returns: float, points: float | None, kind: GameKind = "training") -> None:
+        """Alone at a table."""
+        player = PlayerRef("member", name)
+        plan = GamePlan(self.controller.games, kind, 0, (SeatPlan(player, NAMES.index(name), 0, True),), ())
+        self.controller.on_game(GameEnd(0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, "rules", "", None))
+
+    def curves(self, name: str, frames: int) -> dict[str, float]:
+        """What the next point says of the games."""
+        self.update(name, frames)
+        member, _, values = self.sink.points[-1]
+        assert member == name
+        return {key: values[key] for key in ("return", "points") if key in values}
 
     def wins(self, winner: str, loser: str) -> None:
         players = [PlayerRef("member", name) for name in (winner, loser)]
@@ -166,3 +180,29 @@ def test_a_snapshot_is_recorded_with_the_clocks_of_the_weights_it_holds(scene: S
     scene.controller._learners["m0"] = Elsewhere(9)  # type: ignore[index]
     scene.controller._snapshot(scene.controller.members["m0"], "manual")
     assert (scene.sink.snapshots[-1].version, scene.sink.snapshots[-1].frames) == (7, 70)
+
+
+# --- curves ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_point_of_the_curves_says_what_the_training_games_since_the_last_one_counted() -> None:
+    scene = Scene()
+    scene.plays("m0", returns=1.0, points=4.0)
+    scene.plays("m0", returns=2.0, points=1.0)
+    scene.plays("m0", returns=9.0, points=9.0, kind="evaluation")
+    scene.plays("m1", returns=5.0, points=None)
+    assert scene.curves("m0", 10) == {"return": 1.5, "points": 2.5}
+    assert scene.curves("m1", 10) == {"return": 5.0}, "its game keeps no count"
+    assert scene.curves("m0", 20) == {}
+
+
+def test_games_waiting_for_their_curve_are_part_of_a_checkpoint() -> None:
+    scene = Scene()
+    scene.plays("m0", returns=1.0, points=4.0)
+    resumed, older = Scene(), Scene()
+    resumed.controller.load(json.loads(json.dumps(scene.controller.state())))
+    assert resumed.curves("m0", 10) == {"return": 1.0, "points": 4.0}
+    state = scene.controller.state()
+    del state["points"]
+    older.controller.load(state)
+    assert older.curves("m0", 10) == {"return": 1.0}
