@@ -23,7 +23,7 @@ class Display:
         self._name, self._quiet = name, quiet
         self._console = Console(stderr=True)
         self._live = Live(console=self._console, refresh_per_second=4, transient=False) if self._console.is_terminal and not quiet else None
-        self._lined = 0.0
+        self._lined, self._stage = -LINE_EVERY_S, (False, False)
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -44,8 +44,8 @@ class Display:
     def _show(self, progress: Progress) -> None:
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
-        elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or progress.share >= 1.0):
-            self._lined = time.monotonic()
+        elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or stage(progress) != self._stage):
+            self._lined, self._stage = time.monotonic(), stage(progress)
             trouble = f"  TROUBLE: {progress.trouble}" * bool(progress.trouble) + f"  {progress.restarts}" * bool(progress.restarts)
             self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
 
@@ -68,9 +68,15 @@ class Display:
         done = f"{progress.share:4.0%}  {short(progress.frames)} of {short(progress.target_frames)} frames"
         games = f"{progress.training_games} training games, {progress.evaluation_games} evaluation games"
         if progress.closing:
-            return f"{done}  {games}  closing evaluation"
+            played, planned = progress.closing
+            return f"{done}  {games}  closing evaluation: {played} of {planned} games"
         left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
+
+
+def stage(progress: Progress) -> tuple[bool, bool]:
+    """Everybody has trained; the closing evaluation is over."""
+    return progress.share >= 1.0, progress.closing is not None and progress.closing[0] >= progress.closing[1]
 
 
 def columns(ranked_by: Objective) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ class MemberProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """elapsed_s: of this start; eta_s: None until the speed is known; closing: the last evaluation games are played.
+    """elapsed_s: of this start; eta_s: None until the speed is known.
 
+    closing   (games over, games planned) of the evaluation at the end, None before it and where there is none
     trouble   what keeps results from being kept, None when nothing does
     restarts  in words, which processes are down or were started again; None when none
     ranked_by  what the members' objective is: "wins", or in games of one seat "return"
@@ -48,7 +49,7 @@ class Progress:
     training_games: int
     evaluation_games: int
     members: tuple[MemberProgress, ...]
-    closing: bool
+    closing: tuple[int, int] | None
     trouble: str | None
     restarts: str | None = None
     ranked_by: Objective = "wins"
@@ -92,7 +93,7 @@ class ProgressMeter:
             training_games=engine.games["training"],
             evaluation_games=engine.games["evaluation"],
             members=tuple(self._member(name, frames[name], rates[name]) for name in frames),
-            closing=engine.controller.finished,
+            closing=engine.closing() if engine.controller.finished and engine.config.evaluation.final_games else None,
             trouble=self._sink.trouble,
             restarts=restarts_text(engine.processes()),
             ranked_by=engine.controller.window.objective,

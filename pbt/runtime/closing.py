@@ -16,6 +16,10 @@ class Closing:
         left = max(0, self._games - played) if self.begun else 0
         return {name: left // len(self._workers) + (index < left % len(self._workers)) for index, name in enumerate(self._workers)}
 
+    def over_of(self, played: int) -> tuple[int, int]:
+        """(games over, games planned). A game that began before the closing may make one more than planned; played: so far."""
+        return min(played, self._games), self._games
+
     def quiet(self, worker: str) -> None:
         """The worker's share is over."""
         self._quiet.add(worker)

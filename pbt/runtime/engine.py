@@ -54,6 +54,9 @@ class Engine(Protocol):
     def done(self) -> bool:
         """Every member finished or failed, the closing evaluation is played."""
 
+    def closing(self) -> tuple[int, int]:
+        """Games of the closing evaluation: over, and planned. None are over while somebody learns."""
+
     def clocks(self) -> dict[str, int]:
         """Member -> frames consumed."""
 

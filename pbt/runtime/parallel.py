@@ -19,22 +19,7 @@ from pbt.records import Event, GameKind
 from pbt.runtime.assembly import facts_of, new_controller
 from pbt.runtime.backlog import Backlog
 from pbt.runtime.closing import Closing
-from pbt.runtime.control import (
-    CloseWith,
-    Copied,
-    Failed,
-    GameError,
-    Gathered,
-    Go,
-    Hold,
-    MemberError,
-    Pause,
-    Paused,
-    Permits,
-    Quiet,
-    Ready,
-    Updated,
-)  # fmt: skip
+from pbt.runtime.control import CloseWith, Copied, Failed, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
 from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.runtime.engine import ProcessStatus
@@ -98,6 +83,10 @@ class ParallelEngine:
     @property
     def done(self) -> bool:
         return self._closing.over
+
+    def closing(self) -> tuple[int, int]:
+        """See `Engine.closing`."""
+        return self._closing.over_of(self._roster.closing_played)
 
     # --- the loop --------------------------------------------------------------------------------------------------------------------------
 

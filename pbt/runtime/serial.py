@@ -50,6 +50,13 @@ class SerialEngine:
         population = self.population
         return population.controller.finished and population.planner.closing_games == 0 and not population.worker.busy
 
+    def closing(self) -> tuple[int, int]:
+        """See `Engine.closing`."""
+        population = self.population
+        planned = self.config.evaluation.final_games * len(population.trainees)
+        being_played = sum(bool(table.seats) and table.plan.kind == "evaluation" for table in population.worker.tables)
+        return max(0, planned - population.planner.closing_games - being_played), planned
+
     def run(self, between_turns: Callable[[], None]) -> bool:
         """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. True: done; False: asked to stop."""
         # A state saved where learners work beside the workers may hold whole batches; their slots are needed now.

@@ -1,6 +1,11 @@
-"""The closing evaluation is shared out once, and what is left of it again when all workers died."""
+"""The closing evaluation is shared out once, and what is left of it again when all workers died. How far it is can be asked."""
+
+from pathlib import Path
+
+import pytest
 
 from pbt.runtime.closing import Closing
+from tests.pbt.runtime.placing import Running, placed
 
 WORKERS = ("a", "b", "c")
 
@@ -24,3 +29,15 @@ def test_it_is_over_when_every_worker_is_through() -> None:
     closing.restart()
     closing.quiet("a")
     assert not closing.over
+
+
+@pytest.mark.parametrize("placement", ["serial", "inline"])
+def test_how_far_it_is_goes_from_none_to_all(placement: str, tmp_path: Path) -> None:
+    config, seen = placed(placement, "tictactoe", 100), list[tuple[int, int]]()
+    total = config.evaluation.final_games * 3
+    with Running(config, tmp_path) as run:
+        assert run.start().engine.closing() == (0, total)
+        run.finish(lambda: seen.append(run.engine.closing()))
+        assert run.engine.closing() == (total, total)
+    assert seen == sorted(seen) and {planned for _, planned in seen} == {total}
+    assert any(0 < played < total for played, _ in seen)
