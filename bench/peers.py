@@ -23,13 +23,13 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from bench.placements import frames, spread, status_after, updates
+from bench.placements import frames, lag_figures, spread, status_after, updates
 from bench.sample_factory import (
     LOG,
     SCENARIOS,
@@ -101,8 +101,12 @@ def measured(frames_done: int, seconds: float, cpu_s: float, skip: int, **more: 
 
 def ours(folder: Path, placement: str, options: argparse.Namespace) -> Figures:
     """`arena train` of the scenario's shipped configuration, on the peer's own scenario files."""
-    run = Run(folder, our_config(options).read_text(encoding="utf-8"))
-    settings = [*scenario_settings(options), *options.settings]
+    return trained(folder, our_config(options), placement, [*scenario_settings(options), *options.settings], options.frame_skip, options)
+
+
+def trained(folder: Path, config: Path, placement: str, settings: Sequence[str], skip: int, options: argparse.Namespace) -> Figures:
+    """`arena train` of a configuration. skip: frames of a step;  options: its warmup and seconds"""
+    run = Run(folder, config.read_text(encoding="utf-8"))
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
         start_growing(run)
@@ -110,9 +114,9 @@ def ours(folder: Path, placement: str, options: argparse.Namespace) -> Figures:
         usage = Usage(run.mark, run.pid)
         last = status_after(run, first.written_at + options.seconds)
         seconds, done = last.written_at - first.written_at, frames(last) - frames(first)
-        lags = updates(run, first.written_at, last.written_at)
+        lags = lag_figures(updates(run, first.written_at, last.written_at))
         dropped = sum(last.rows.dropped.values()) - sum(first.rows.dropped.values())
-        return measured(done, seconds, usage.since(), options.frame_skip, pss_mb=usage.pss_mb(), dropped_rows=dropped, **lags)
+        return measured(done, seconds, usage.since(), skip, pss_mb=usage.pss_mb(), dropped_rows=dropped, **lags)
     finally:
         run.close()
         run.remove()
@@ -139,8 +143,13 @@ def scenario_file(options: argparse.Namespace) -> Path:
 
 def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
     """Sample Factory, asynchronous."""
+    return peer_trained(folder, peer_command(folder, setting, options), options.frame_skip, options)
+
+
+def peer_trained(folder: Path, command: Sequence[str], skip: int, options: argparse.Namespace) -> Figures:
+    """Sample Factory, as the command starts it. skip, options: as in `trained`"""
     folder.mkdir(parents=True)
-    process, mark = start_peer(folder, [*peer_command(folder, setting, options), "--train_for_seconds=100000"])
+    process, mark = start_peer(folder, [*command, "--train_for_seconds=100000"])
     log = folder / LOG
     try:
         wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), 180.0, process, log)
@@ -150,7 +159,7 @@ def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
         time.sleep(options.seconds)
         end = next_report(process, log)
         seconds, cpu_s, done = time.monotonic() - began_s, usage.since(), int(end["frames"]) - int(begin["frames"])
-        return measured(done, seconds, cpu_s, options.frame_skip, pss_mb=usage.pss_mb(), dropped_rows=None, **lags(reports(log)[seen:]))
+        return measured(done, seconds, cpu_s, skip, pss_mb=usage.pss_mb(), dropped_rows=None, **lags(reports(log)[seen:]))
     finally:
         end_all(mark, process)
 
@@ -158,13 +167,13 @@ def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
 # --- rounds ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def summary(rounds: Sequence[dict[str, Figures]]) -> dict[str, Any]:
-    """System -> medians over the rounds that have the figure, None where none has; ratios are taken within a round."""
+def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str, Any]:
+    """System -> medians over the rounds that have the figure, None where none has; ratios are taken to the base within a round."""
     found: dict[str, Any] = {}
     for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
         found[system] = {name: spread(told) if (told := [value for each in mine if (value := each[name]) is not None]) else None for name in mine[0]}
-        found[system]["ratio"] = spread([speed(each[system]) / speed(each[PEER]) for each in rounds])
+        found[system]["ratio"] = spread([speed(each[system]) / speed(each[base]) for each in rounds])
     return found
 
 
@@ -177,11 +186,13 @@ def in_turn(systems: Sequence[str], number: int) -> list[str]:
     return list(systems) if number % 2 else list(reversed(systems))
 
 
-def fastest(folder: Path, options: argparse.Namespace) -> tuple[str, dict[str, float]]:
+def fastest(
+    folder: Path, options: argparse.Namespace, play: Callable[[Path, str, argparse.Namespace], Figures] = peer
+) -> tuple[str, dict[str, float]]:
     """Sample Factory's best setting, and the frames per second of each; a single one is not tried."""
     tried: dict[str, float] = {}
     for setting in options.peer_settings if len(options.peer_settings) > 1 else ():
-        tried[setting] = speed(peer(folder / f"try-{setting}", setting, options))
+        tried[setting] = speed(play(folder / f"try-{setting}", setting, options))
         print(f"{PEER} {setting}: {tried[setting]:,.0f} frames/s", file=sys.stderr, flush=True)
     return max(tried, key=lambda each: tried[each]) if tried else options.peer_settings[0], tried
 

@@ -12,16 +12,21 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
-from bench.throughput import hardware
 from pbt.envs.doom.strays import remove_strays
 from tests.e2e.faults import processes
 
 LOG = "log.txt"
 SETTINGS = ("2x16", "2x32", "4x16", "2x16-plain")
-_SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<plain>-plain)?")
-_PACKAGES = ("sample-factory", "vizdoom", "torch", "numpy")
+_SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<modes>(-[a-z]+)*)")
+_MODES = {
+    "plain": ("--normalize_input=False", "--normalize_returns=False"),
+    "batched": ("--batched_sampling=True",),
+    "sync": ("--async_rl=False",),
+    "serial": ("--async_rl=False", "--serial_mode=True", "--worker_num_splits=1"),
+}
 _REPORT = re.compile(
     r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
 )
@@ -56,13 +61,14 @@ def peer_folder(python: Path) -> Path:
     return Path(_asked(python, code).strip())
 
 
-def peer_versions(python: Path) -> dict[str, str]:
-    """Of what Sample Factory runs on. Raises: SystemExit when its ViZDoom is not ours: the engines would be compared, too."""
-    code = f"import json, importlib.metadata as m; print(json.dumps({{name: m.version(name) for name in {_PACKAGES}}}))"
+def peer_versions(python: Path, engine: str = "vizdoom") -> dict[str, str]:
+    """Of what Sample Factory runs on. Raises: SystemExit when its engine of the game is not ours: the engines would be compared, too."""
+    packages = ("sample-factory", engine, "torch", "numpy")
+    code = f"import json, importlib.metadata as m; print(json.dumps({{name: m.version(name) for name in {packages}}}))"
     found: dict[str, str] = json.loads(_asked(python, code))
-    mine = hardware()["vizdoom"]
-    if found["vizdoom"] != mine:
-        raise SystemExit(f"Sample Factory has ViZDoom {found['vizdoom']}, ours is {mine}: install the same version in both environments")
+    mine = metadata.version(engine)
+    if found[engine] != mine:
+        raise SystemExit(f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same version in both environments")
     return found
 
 
@@ -70,23 +76,30 @@ def _asked(python: Path, code: str) -> str:
     """What it prints of a line of code."""
     answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        raise SystemExit(f"{python} has no Sample Factory with its Doom examples:\n{answer.stderr.strip()}")
+        raise SystemExit(f"{python} has no Sample Factory with what the game needs:\n{answer.stderr.strip()}")
     return answer.stdout
 
 
 def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
-    """How it is started, but for when it ends. setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising."""
-    parts = _SETTING.fullmatch(setting)
-    if parts is None:
-        raise SystemExit(f"setting {setting!r} of Sample Factory: expected WORKERSxENVIRONMENTS, with -plain or without, as 2x16 or 2x16-plain")
+    """How it is started on a Doom scenario, but for when it ends."""
     return [
         str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env={SCENARIOS[options.scenario].peer}",
-        "--algo=APPO", "--device=cpu", f"--num_workers={parts['workers']}",
-        f"--num_envs_per_worker={parts['environments']}", f"--env_frameskip={options.frame_skip}",
+        "--algo=APPO", "--device=cpu", f"--env_frameskip={options.frame_skip}",
         "--wide_aspect_ratio=False", "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048",
         "--num_batches_per_epoch=1", "--num_epochs=1", "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
-        *(("--normalize_input=False", "--normalize_returns=False") if parts["plain"] else ()),
+        *setting_options(setting),
     ]  # fmt: skip
+
+
+def setting_options(setting: str) -> list[str]:
+    """setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising; other modes as in _MODES, as many as wanted."""
+    parts = _SETTING.fullmatch(setting)
+    modes = parts["modes"].split("-")[1:] if parts is not None else []
+    if parts is None or not set(modes) <= _MODES.keys():
+        known = ", ".join(f"-{mode}" for mode in _MODES)
+        raise SystemExit(f"setting {setting!r} of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16 or 2x16-plain")
+    sizes = [f"--num_workers={parts['workers']}", f"--num_envs_per_worker={parts['environments']}"]
+    return [*sizes, *(option for mode in modes for option in _MODES[mode])]
 
 
 def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:

@@ -1,0 +1,179 @@
+"""How much of the time learning takes where games are light: connect four against its own simulation, and MPE's simple_push against Sample Factory 2.
+
+    python -m venv sf && sf/bin/pip install torch==2.13.0 sample-factory && sf/bin/pip install --no-deps mpe2 pettingzoo pygame-ce
+    python -m bench.light --sample-factory sf/bin/python --rounds 5 --seconds 30 --json light.json
+
+Every round runs each system, forwards and backwards in turn, so a slow moment of the machine hits all alike. A frame is one move of one agent. Ours
+is `arena train`, placement inline, with everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners consumed
+between `warmup` seconds after the first updates and `seconds` later, all members together.
+
+Connect four: without anybody who learns or acts by a network, then with two kinds of networks.
+  simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run
+  demo         the demo's configuration: four members, convolutions, two passes over a batch
+  mlp          the same but for the network (64, 64) and for one pass over batches of 4 096
+Every frame of the simulation counts; of the training's, those of random openings, of frozen opponents and of evaluation games do not.
+
+simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
+  one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
+  roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
+Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays with the best of its settings: each of
+`--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with
+  -plain     normalising neither input nor returns, as ours
+  -batched   batched sampling
+  -sync      learning and playing in turn: no policy lag
+  -serial    the same in a single process
+What differs: ours corrects by V-trace and lets the value go on behind the time limit, Sample Factory uses plain GAE and ends there. Both use Adam.
+
+Reported, as medians over the rounds with least and greatest: what bench/peers.py reports, and `ratio` within the same round: to `simulation` for
+connect four, to Sample Factory for simple_push. Without --sample-factory connect four alone is run.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from arena.machine import usable_cores
+from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained, words_of
+from bench.sample_factory import Figures, peer_versions, setting_options
+from bench.throughput import adapter_speed, hardware
+from pbt.config.load import load_config
+from pbt.config.schema import RunConfig
+
+SIMULATION = "simulation"
+DEMO = Path("configs/demo.toml")
+NETWORKS: dict[str, tuple[str, ...]] = {
+    "demo": (),
+    "mlp": ("model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096"),
+}
+CONNECT_FOUR = (SIMULATION, *NETWORKS)
+
+PUSH = Path("configs/mpe_simple_push.toml")
+ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
+ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
+SIMPLE_PUSH = (*ROLES, PEER)
+SETTINGS = ("2x8", "2x16", "2x32", "2x32-plain", "2x128-plain", "2x128-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
+
+# The first import of PettingZoo's classic games takes seconds.
+_IMPORTS_S, _WARMUP_S = 120.0, 1.0
+
+
+# --- connect four ----------------------------------------------------------------------------------------------------------------------------
+
+
+def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
+    if system == SIMULATION:
+        return {"frames_per_s": simulation_speed(options.seconds)}
+    return trained(folder, DEMO, "inline", [*NETWORKS[system], *options.settings], 1, options)
+
+
+def simulation_speed(seconds: float) -> float:
+    """Frames per second of as many processes as `inline` has workers, each on a core of its own, all at the same time."""
+    context = get_context("spawn")
+    cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
+    ready, found = context.Barrier(len(cores)), context.Queue()
+    stepping = [context.Process(target=_step, args=(core, ready, seconds, found), daemon=True) for core in cores]
+    try:
+        for process in stepping:
+            process.start()
+        return float(sum(found.get(timeout=_IMPORTS_S + seconds) for _ in cores))
+    finally:
+        for process in stepping:
+            process.kill()
+            process.join()
+
+
+def _step(core: int, ready: Any, seconds: float, found: Any) -> None:
+    os.sched_setaffinity(0, {core})
+    adapter_speed(_WARMUP_S)
+    ready.wait(_IMPORTS_S)
+    found.put(adapter_speed(seconds))
+
+
+# --- simple_push -----------------------------------------------------------------------------------------------------------------------------
+
+
+def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
+    if system == PEER:
+        return peer(folder, setting, options)
+    return trained(folder, PUSH, "inline", [*ALONE, *ROLES[system], *options.settings], 1, options)
+
+
+def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
+    """Sample Factory on it."""
+    config = load_config(str(PUSH), [*ALONE, *options.settings])
+    program = Path(__file__).with_name("sample_factory_mpe.py").resolve()
+    command = [str(options.sample_factory), "-P", str(program), *peer_options(config), *setting_options(setting), f"--train_dir={folder}"]
+    return peer_trained(folder, command, 1, options)
+
+
+def peer_options(config: RunConfig) -> list[str]:
+    """Sample Factory's words for our network, batch, rollout and passes."""
+    learning, model = config.learning, config.model
+    if model.core != "none" or learning.batch_steps % learning.minibatches:
+        raise SystemExit("for Sample Factory: expected a network without memory, and minibatches that divide the batch")
+    return [
+        f"--env={config.env.options['scenario']}", "--algo=APPO", "--device=cpu", "--env_frameskip=1", "--use_rnn=False", "--with_wandb=False",
+        "--experiment=run", f"--nonlinearity={model.activation}", "--encoder_mlp_layers", *map(str, model.hidden),
+        f"--rollout={config.sampling.rollout_steps}", f"--batch_size={learning.batch_steps // learning.minibatches}",
+        f"--num_batches_per_epoch={learning.minibatches}", f"--num_epochs={learning.epochs}",
+        f"--gamma={learning.gamma}", f"--gae_lambda={learning.gae_lambda}", f"--learning_rate={learning.learning_rate}",
+    ]  # fmt: skip
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def told(number: int, found: dict[str, Figures]) -> None:
+    words = [f"{system} {speed(figures):,.0f}" for system, figures in found.items()]
+    print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
+
+
+def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -> dict[str, Any]:
+    """peers: the settings of Sample Factory to choose from, none where it is not there"""
+    setting, tried = fastest(folder, options, peer) if peers else ("", {})
+    boards: list[dict[str, Figures]] = []
+    pushes: list[dict[str, Figures]] = []
+    for number in range(1, options.rounds + 1):
+        place = folder / str(number)
+        boards.append({system: connect_four(place / system, system, options) for system in in_turn(CONNECT_FOUR, number)})
+        told(number, boards[-1])
+        if peers:
+            pushes.append({system: simple_push(place / system, system, setting, options) for system in in_turn(SIMPLE_PUSH, number)})
+            told(number, pushes[-1])
+    found: dict[str, Any] = {"connect_four": summary(boards, SIMULATION)}
+    if peers:
+        found |= {"peer_setting": setting, "tried": tried, "simple_push": summary(pushes)}
+    return {**found, "rounds": {"connect_four": boards, "simple_push": pushes}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample-factory", type=Path, default=None, metavar="PYTHON", help="of the environment that has it and mpe2")
+    parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--warmup", type=float, default=10.0)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configurations")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    machine: dict[str, Any] = {"hardware": hardware()}
+    if options.sample_factory is not None:
+        # Not resolved: a virtual environment's python is a link.
+        options.sample_factory = options.sample_factory.absolute()
+        machine["peer"] = peer_versions(options.sample_factory, "mpe2")
+    peers = options.peer_settings if options.sample_factory is not None else ()
+    with tempfile.TemporaryDirectory(prefix="light-", ignore_cleanup_errors=True) as folder:
+        report = {**machine, "settings": words_of(options), **report_of(options, Path(folder), peers)}
+    print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
