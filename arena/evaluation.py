@@ -1,17 +1,18 @@
 """Returns of one player over episodes: in games of one seat alone, at larger tables among players that act at random."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from arena.players import RANDOM, ResolvedPlayer
+from arena.players import RANDOM, ResolvedPlayer, options_text
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
 from arena.statistics import mean_interval
 from pbt.envs.contract import EnvSpec, Game
-from pbt.errors import PlayerError
+from pbt.errors import EnvOptionsError, PlayerError
 from pbt.records import PlayerRef
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
@@ -78,9 +79,10 @@ def evaluate_player(
     """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player takes the seats of its role in turn.
 
     env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
-    Raises: PlayerError when the game has no seat for the player, SnapshotError for unusable weights, EnvError when the game keeps raising.
+    Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
+    EnvError when it keeps raising.
     """
-    game = env.make(**player.env_options)
+    game = _game(env, player.env_options)
     seats = _own_seats(game, player)
     stranger = ResolvedPlayer(PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options)
     schedule = Schedule(episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy))
@@ -117,6 +119,17 @@ def evaluate_player(
         seconds=time.monotonic() - started,
         interim=not complete,
     )
+
+
+def _game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
+    try:
+        return env.make(**options)
+    except TypeError as error:
+        if not options:
+            raise
+        raise EnvOptionsError(
+            [f"{options_text(options)}: not what {env.name} takes ({error}); `arena env check` shows what a game makes of them"]
+        ) from error
 
 
 def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:

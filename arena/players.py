@@ -57,12 +57,12 @@ class ResolvedPlayer:
 
 
 def resolve_players(
-    names: Sequence[str], data: Path | None = None, env: str | None = None, *, allow_files: bool = False
+    names: Sequence[str], data: Path | None = None, env: str | None = None, *, options: Mapping[str, Any] | None = None, allow_files: bool = False
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
     """The players of these names and the game they share: that of the snapshots among them, else `env`. Reads only.
 
     data         the data directory; None: $ARENA_DATA, else ./arena-data
-    env          name of the game; needed where all players are scripted
+    env          name of the game; needed where all players are scripted;  options: of that game
     allow_files  the game may be "./file.py:function" of the local user, whose code then runs
     Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
     EnvError for a game whose code fails.
@@ -70,6 +70,8 @@ def resolve_players(
     env = registry.absolute_name(env) if env is not None else None
     trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
     first = next(iter(trained.values()), None)
+    if options:
+        _check_options(options, env, first)
     game = first.env_name if first is not None else env
     if game is None:
         raise PlayerError(_no_game(names, data_dir(data)))
@@ -80,8 +82,8 @@ def resolve_players(
             raise PlayerError(f"{first.label} plays {_described(first)}, {player.label} plays {_described(player)}; expected players of one game")
     if first is not None and env is not None and env != first.env_name:
         raise PlayerError(f"--env {env}: {first.label} plays {first.env_name}; leave --env away, or name players of {env}")
-    options = first.env_options if first is not None else {}
-    return spec, [trained.get(name) or _scripted_player(name, spec, game, options, data) for name in names]
+    played = first.env_options if first is not None else options or {}
+    return spec, [trained.get(name) or _scripted_player(name, spec, game, played, data) for name in names]
 
 
 def scripted_names(spec: EnvSpec) -> list[str]:
@@ -123,6 +125,15 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
     )  # fmt: skip
 
 
+def _check_options(options: Mapping[str, Any], env: str | None, trained: ResolvedPlayer | None) -> None:
+    given = f"--set {options_text(options)}"
+    if env is None:
+        raise PlayerError(f"{given}: found no --env; expected the game that takes it: add --env NAME, or leave --set away")
+    if trained is not None:
+        found = f"{trained.label} plays {_described(trained)}"
+        raise PlayerError(f"{given}: {found}; expected scripted players, since a trained one brings its options: leave --set or that player away")
+
+
 def _scripted_player(name: str, spec: EnvSpec, game: str, options: Mapping[str, Any], data: Path | None) -> ResolvedPlayer:
     known = scripted_names(spec)
     if name in known:
@@ -157,6 +168,11 @@ def _populations(data: Path) -> list[str]:
         return []
     with open_league(path, read_only=True) as league:
         return [population.name for population in list_populations(league)]
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Such as "scenario = 'basic', frame_skip = 2"."""
+    return ", ".join(f"{name} = {value!r}" for name, value in options.items())
 
 
 def _described(player: ResolvedPlayer) -> str:

@@ -38,7 +38,9 @@ def check(
     seeds: Annotated[int, typer.Option(min=1, help="Games to play, each replayed.")] = 20,
     options: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="What a config has in env.options; may be given often.", show_default=False),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the game, as in a config's env.options; may be given often.", show_default=False
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

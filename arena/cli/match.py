@@ -15,9 +15,10 @@ from arena.match import DEFAULT_GAMES, MatchResult, play_match
 from arena.match_plan import check_meeting
 from arena.match_report import match_json, match_lines, player_json
 from arena.paths import data_dir, league_path
-from arena.players import resolve_players
+from arena.players import options_text, resolve_players
 from arena.schedule import Progress
 from arena.statistics import mean_interval
+from pbt.config.load import options_from
 
 INTERRUPTED = 130
 SPOILED = 4
@@ -25,6 +26,15 @@ SPOILED = 4
 NAMES = "random, oneply, demo/m2, demo/m2@1.2M, demo@best, or a snapshot id."
 EnvOption = Annotated[str | None, typer.Option("--env", metavar="NAME", help="The game; needed where no player was trained.", show_default=False)]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Everything random follows from it.")]
+EvaluatedOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An option of the game that --env names, as in a config's env.options; may be given often. A trained player brings its own.",
+        show_default=False,
+    ),
+]
 GreedyOption = Annotated[bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")]
 
 
@@ -62,11 +72,12 @@ def evaluate(
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
     env: EnvOption = None,
+    options: EvaluatedOptions = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
-    spec, players = resolve_players([player, *(others or ())], data, env, allow_files=True)
+    spec, players = resolve_players([player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True)
     results: list[Evaluation] = []
     for found in players:
         with progress_bar(found.label) as on_progress:
@@ -87,6 +98,7 @@ def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> lis
     actions = ", greedy actions" if result.greedy else ""
     lines = [
         f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
+        *([f"Options  {options_text(result.player.env_options)}"] if result.player.env_options and first is None else ()),
         f"Return   {_spread(result.returns)}",
         *([f"Points   {_spread(result.points)}"] if result.points is not None else ()),
         f"Length   {fmean(result.steps):.1f} ± {pstdev(result.steps):.1f} decisions",
@@ -130,6 +142,7 @@ def evaluation_json(result: Evaluation) -> dict[str, Any]:
         "errors": len(result.errors),
         "player": player_json(result.player),
         "env": result.player.env_name,
+        "env_options": result.player.env_options,
         "seed": result.seed,
         "greedy": result.greedy,
         "interim": result.interim,

@@ -53,8 +53,8 @@ def config_from_table(table: Mapping[str, Any], source: str, overrides: Sequence
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
-    """A table of nothing but overrides. Raises: ConfigError with every problem."""
-    table, _, problems = _apply_overrides({}, overrides)
+    """A game's options, of nothing but overrides: "steps=3", or "env.options.steps=3" as for a config. Raises: ConfigError with every problem."""
+    table, _, problems = _apply_overrides({}, [override.strip().removeprefix("env.options.") for override in overrides])
     if problems:
         raise ConfigError("env.options", problems)
     return table

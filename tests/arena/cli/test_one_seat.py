@@ -14,7 +14,14 @@ from arena.progress import MemberProgress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 Output = pytest.CaptureFixture[str]
-CARTPOLE = {**CONNECT_FOUR, "env": {"name": "cartpole"}, "stop_at_frames": 600, "evaluation": {"share": 0.0, "final_games": 40}}
+CARTPOLE = {
+    **CONNECT_FOUR,
+    "env": {"name": "cartpole"},
+    "stop_at_frames": 600,
+    # Large steps, so that it acts otherwise than at random after few of them.
+    "learning": {"batch_steps": 128, "learning_rate": 0.03},
+    "evaluation": {"share": 0.0, "final_games": 40},
+}
 
 COUNTING = """
 import gymnasium
@@ -128,3 +135,27 @@ def test_a_game_is_checked_with_options(counting: str, capsys: Output) -> None:
     assert json.loads(capsys.readouterr().out)["mean_decisions"] == 3.0
     assert run(["env", "check", counting, "--set", "steps"]) == 2
     assert "--set steps: no value" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("setting", ["steps=3", "env.options.steps=3"], ids=["short", "as in a config"])
+def test_a_game_that_nobody_was_trained_for_is_evaluated_with_options(setting: str, counting: str, capsys: Output) -> None:
+    assert run(["evaluate", "random", "random", "--env", counting, "--episodes", "5", "--set", setting, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["mean_length"], report["env_options"]) == (3.0, {"steps": 3})
+    assert report["beside"][0]["mean_length"] == 3.0
+    assert run(["evaluate", "random", "random", "--env", counting, "--episodes", "5", "--set", setting]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("Options")] == ["Options  steps = 3"]
+
+
+def test_options_need_a_game_and_nobody_who_was_trained(data: str, counting: str, capsys: Output) -> None:
+    wrong = (
+        (["random", "--set", "steps=3"], "--set steps = 3: found no --env; expected the game that takes it: add --env NAME, or leave --set away"),
+        (["alone/m0", "--set", "gravity=2.5"], "--set gravity = 2.5: found no --env"),
+        (["random", "alone/m0", "--env", "cartpole", "--set", "gravity=2.5"], "plays cartpole; expected scripted players"),
+        (["random", "--env", "cartpole", "--set", "stepps=3"], "env.options: stepps = 3: not what cartpole takes"),
+        (["random", "--env", counting, "--set", "steps"], "--set steps: no value"),
+    )
+    for arguments, message in wrong:
+        assert run(["evaluate", *arguments, "--data", data]) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err and captured.out == ""
