@@ -16,6 +16,8 @@ Every frame of the simulation counts; of the training's, those of random opening
 simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
   one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
   roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
+  sample_factory                plays the environment that ours plays
+  sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check every call and cost as much as the game
 Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays with the best of its settings: each of
 `--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with
   -plain     normalising neither input nor returns, as ours
@@ -56,8 +58,10 @@ CONNECT_FOUR = (SIMULATION, *NETWORKS)
 PUSH = Path("configs/mpe_simple_push.toml")
 ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
 ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
-SIMPLE_PUSH = (*ROLES, PEER)
-SETTINGS = ("2x8", "2x16", "2x32", "2x32-plain", "2x128-plain", "2x128-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
+CHECKED = f"{PEER}_parallel_env"
+SIMPLE_PUSH = (*ROLES, PEER, CHECKED)
+PLAIN = ("2x32-plain", "2x32-plain-batched", "2x128-plain-batched", "2x256-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
+SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
 # The first import of PettingZoo's classic games takes seconds.
 _IMPORTS_S, _WARMUP_S = 120.0, 1.0
@@ -99,26 +103,26 @@ def _step(core: int, ready: Any, seconds: float, found: Any) -> None:
 
 
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
-    if system == PEER:
-        return peer(folder, setting, options)
+    if system in (PEER, CHECKED):
+        return peer(folder, setting, options, system.removeprefix(PEER))
     return trained(folder, PUSH, "inline", [*ALONE, *ROLES[system], *options.settings], 1, options)
 
 
-def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
-    """Sample Factory on it."""
+def peer(folder: Path, setting: str, options: argparse.Namespace, kind: str = "") -> Figures:
+    """Sample Factory on it. kind: "" or "_parallel_env"."""
     config = load_config(str(PUSH), [*ALONE, *options.settings])
     program = Path(__file__).with_name("sample_factory_mpe.py").resolve()
-    command = [str(options.sample_factory), "-P", str(program), *peer_options(config), *setting_options(setting), f"--train_dir={folder}"]
+    command = [str(options.sample_factory), "-P", str(program), *peer_options(config, kind), *setting_options(setting), f"--train_dir={folder}"]
     return peer_trained(folder, command, 1, options)
 
 
-def peer_options(config: RunConfig) -> list[str]:
+def peer_options(config: RunConfig, kind: str) -> list[str]:
     """Sample Factory's words for our network, batch, rollout and passes."""
     learning, model = config.learning, config.model
     if model.core != "none" or learning.batch_steps % learning.minibatches:
         raise SystemExit("for Sample Factory: expected a network without memory, and minibatches that divide the batch")
     return [
-        f"--env={config.env.options['scenario']}", "--algo=APPO", "--device=cpu", "--env_frameskip=1", "--use_rnn=False", "--with_wandb=False",
+        f"--env={config.env.options['scenario']}{kind}", "--algo=APPO", "--device=cpu", "--env_frameskip=1", "--use_rnn=False", "--with_wandb=False",
         "--experiment=run", f"--nonlinearity={model.activation}", "--encoder_mlp_layers", *map(str, model.hidden),
         f"--rollout={config.sampling.rollout_steps}", f"--batch_size={learning.batch_steps // learning.minibatches}",
         f"--num_batches_per_epoch={learning.minibatches}", f"--num_epochs={learning.epochs}",

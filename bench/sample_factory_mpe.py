@@ -4,8 +4,8 @@
 
 As its documentation asks of environments with several agents (sf_examples/train_custom_multi_env.py): lists with an entry for each agent, all of
 them played by one policy, and a new game starts by itself. A policy has one observation space, so vectors are filled with zeros up to the longest;
-ours does the same with env.options.one_role. The environment below is the one ours plays: mpe2's raw_env behind PettingZoo's converter, without the
-wrappers that check what a policy of either system never does.
+ours does the same with env.options.one_role. --env=simple_push is what ours plays: mpe2's raw_env behind PettingZoo's converter, without the wrappers
+that check what a policy of either system never does; --env=simple_push_parallel_env is what mpe2 ships, with them.
 """
 
 import sys
@@ -20,6 +20,7 @@ from sample_factory.envs.env_utils import register_env
 from sample_factory.train import run_rl
 
 SCENARIOS = {"simple_push": "mpe2.simple_push_v3"}
+CHECKED = "_parallel_env"
 
 
 class Mpe(gymnasium.Env):
@@ -28,7 +29,8 @@ class Mpe(gymnasium.Env):
     is_multiagent = True
 
     def __init__(self, scenario: str) -> None:
-        self._env = aec_to_parallel(import_module(SCENARIOS[scenario]).raw_env())
+        module = import_module(SCENARIOS[scenario.removesuffix(CHECKED)])
+        self._env = module.parallel_env() if scenario.endswith(CHECKED) else aec_to_parallel(module.raw_env())
         self._agents = list(self._env.possible_agents)
         self.num_agents = len(self._agents)
         self.render_mode = None
@@ -66,6 +68,7 @@ def make(scenario: str, cfg: Any = None, env_config: Any = None, render_mode: st
 def main() -> int:
     for scenario in SCENARIOS:
         register_env(scenario, make)
+        register_env(scenario + CHECKED, make)
     parser, _ = parse_sf_args()
     return int(run_rl(parse_full_cfg(parser)))
 
