@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
 from arena.statistics import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EnvOptionsError, PlayerError
-from pbt.records import PlayerRef
+from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
 
@@ -87,38 +88,57 @@ def evaluate_player(
     stranger = ResolvedPlayer(PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options)
     schedule = Schedule(episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy))
     playing = FrozenTables(env, game, (player, stranger), min(tables, episodes), seed, schedule.next_game)
-    finished: dict[int, GameEnd] = {}
-    errors: list[str] = []
-
-    def take(index: int, end: GameEnd) -> None:
-        if is_voided(end):
-            errors.append(end.reason)
-        else:
-            finished[index] = end
-
-    started = time.monotonic()
-    try:
-        complete = play_all(playing, schedule, take, on_progress)
-    finally:
-        playing.close()
-    if not finished:
+    lived, started = _Episodes(seats), time.monotonic()
+    with closing(playing):
+        complete = play_all(playing, schedule, lived.take, on_progress)
+    if not lived.ends:
         raise KeyboardInterrupt
-    own = [end.seats[seats[index % len(seats)]] for index, end in sorted(finished.items())]
-    points = [seat.points for seat in own if seat.points is not None]
     return Evaluation(
         player=player,
         seed=seed,
         planned=episodes,
         greedy=greedy,
-        returns=tuple(seat.returns for seat in own),
-        points=tuple(points) if len(points) == len(own) else None,
-        steps=tuple(end.steps for _, end in sorted(finished.items())),
+        returns=lived.returns,
+        points=lived.points,
+        steps=lived.steps,
         seats=tuple(game.seat_names[seat] for seat in seats),
         others=len(game.seat_names) - 1,
-        errors=tuple(errors),
+        errors=tuple(lived.errors),
         seconds=time.monotonic() - started,
         interim=not complete,
     )
+
+
+class _Episodes:
+    """Finished episodes by their place in the plan, as the player lived them. seats: that it takes in turn."""
+
+    def __init__(self, seats: Sequence[int]) -> None:
+        self._seats = seats
+        self.ends: dict[int, GameEnd] = {}
+        self.errors: list[str] = []
+
+    def take(self, index: int, end: GameEnd) -> None:
+        if is_voided(end):
+            self.errors.append(end.reason)
+        else:
+            self.ends[index] = end
+
+    def _own(self) -> list[SeatRecord]:
+        return [end.seats[self._seats[index % len(self._seats)]] for index, end in sorted(self.ends.items())]
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        return tuple(seat.returns for seat in self._own())
+
+    @property
+    def points(self) -> tuple[float, ...] | None:
+        """None unless the game counted in every episode."""
+        points = tuple(seat.points for seat in self._own() if seat.points is not None)
+        return points if len(points) == len(self.ends) else None
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tuple(end.steps for _, end in sorted(self.ends.items()))
 
 
 def _game(env: EnvSpec, options: Mapping[str, Any]) -> Game:

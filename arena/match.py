@@ -1,20 +1,20 @@
 """A match: planned games between two players, in seed pairs with the seats swapped, so that neither the seed nor the first move favours anybody."""
 
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from arena.league.database import League
-from arena.league.matches import create_match, finish_match
+from arena.league.matches import Match, create_match, finish_match
 from arena.league.writer import LeagueWriter
-from arena.match_plan import Seating, opening_plies, planned_game, seating_of
+from arena.match_plan import MatchPlan, plan_match
 from arena.players import ResolvedPlayer
 from arena.playing import DEFAULT_TABLES, FrozenTables
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
 from arena.statistics import MatchGame, MatchStatistics, match_statistics
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
-from pbt.errors import PlayerError
 from pbt.records import GameRecord
 from pbt.transport.messages import GameEnd
 
@@ -79,52 +79,40 @@ def play_match(
     Ctrl-C ends the match early: whole pairs count and the result is marked interim; before the first whole pair it raises KeyboardInterrupt.
     Raises: PlayerError when the two cannot meet, SnapshotError for unusable weights, EnvError when a game keeps raising.
     """
-    if (a.env_name, a.env_options) != (b.env_name, b.env_options):
-        raise PlayerError(f"{a.label} plays {a.env_name}, {b.label} plays {b.env_name}, or the same with other options; expected players of one game")
     spec = env or find_spec(a.env_name)
     game = spec.make(**a.env_options)
-    seating = seating_of(game, a, b)
-    planned = games + games % 2 if seating.paired else games
-    plies = 0 if spec.chance else opening_plies(a, b)
-    schedule = Schedule(planned, lambda index: planned_game(index, seed, seating, plies, greedy=greedy))
-    started = time.monotonic()
-    with ExitStack() as stack:
-        playing = FrozenTables(spec, game, (a, b), min(tables, planned), seed, schedule.next_game)
-        stack.callback(playing.close)
-        match, writer = None, None
-        if league is not None:
-            settings = {"greedy": greedy, "opening_plies": plies, "paired": seating.paired, "tables": tables}
-            match = create_match(league, a.env_name, a.env_options, (a.ref, b.ref), planned, seed, settings)
-            writer = stack.enter_context(LeagueWriter(league, match))
-        results = _Results(seating, writer)
+    plan = plan_match(spec, game, a, b, games, seed, greedy=greedy)
+    schedule, started = Schedule(plan.games, plan.game), time.monotonic()
+    with (
+        closing(FrozenTables(spec, game, (a, b), min(tables, plan.games), seed, schedule.next_game)) as playing,
+        _recording(league, plan, tables) as (match, writer),
+    ):
+        results = _Results(plan, writer)
         complete = play_all(playing, schedule, results.take, on_progress)
     if not complete and not results.whole:
         raise KeyboardInterrupt
     if complete and league is not None and match is not None:
         finish_match(league, match.id)
-    return MatchResult(
-        a=a,
-        b=b,
-        match_id=match.id if match else None,
-        seed=seed,
-        planned=planned,
-        greedy=greedy,
-        opening_plies=plies,
-        paired=seating.paired,
-        statistics=match_statistics(results.match_games()),
-        records=tuple(record for _, record in sorted(results.games.items())),
-        errors=tuple(results.errors),
-        seconds=time.monotonic() - started,
-        interim=not complete,
-        notes=_notes(games, planned, seating),
-    )
+    return results.match(match, time.monotonic() - started, interim=not complete)
+
+
+@contextmanager
+def _recording(league: League | None, plan: MatchPlan, tables: int) -> Iterator[tuple[Match, LeagueWriter] | tuple[None, None]]:
+    """The match's row, and where its games are written; nothing without a league."""
+    if league is None:
+        yield None, None
+        return
+    settings = {"greedy": plan.greedy, "opening_plies": plan.opening_plies, "paired": plan.seating.paired, "tables": tables}
+    match = create_match(league, plan.a.env_name, plan.a.env_options, (plan.a.ref, plan.b.ref), plan.games, plan.seed, settings)
+    with LeagueWriter(league, match) as writer:
+        yield match, writer
 
 
 class _Results:
     """Finished games by their place in the plan. They go into the league a whole pair at a time: half a pair is no evidence."""
 
-    def __init__(self, seating: Seating, writer: LeagueWriter | None) -> None:
-        self._seating, self._writer = seating, writer
+    def __init__(self, plan: MatchPlan, writer: LeagueWriter | None) -> None:
+        self._plan, self._seating, self._writer = plan, plan.seating, writer
         self.games: dict[int, GameRecord] = {}
         self.errors: list[str] = []
 
@@ -163,9 +151,22 @@ class _Results:
             found.append(MatchGame(points, seat == 0, record.pair, record.trajectory_hash))
         return found
 
-
-def _notes(asked: int, planned: int, seating: Seating) -> tuple[str, ...]:
-    notes = [seating.note] if seating.note else []
-    if planned != asked:
-        notes.append(f"{asked} games were asked for; {planned} are planned, because games come in pairs")
-    return tuple(notes)
+    def match(self, match: Match | None, seconds: float, *, interim: bool) -> MatchResult:
+        """match: its row, None when it was not recorded."""
+        plan = self._plan
+        return MatchResult(
+            a=plan.a,
+            b=plan.b,
+            match_id=match.id if match else None,
+            seed=plan.seed,
+            planned=plan.games,
+            greedy=plan.greedy,
+            opening_plies=plan.opening_plies,
+            paired=plan.seating.paired,
+            statistics=match_statistics(self.match_games()),
+            records=tuple(record for _, record in sorted(self.games.items())),
+            errors=tuple(self.errors),
+            seconds=seconds,
+            interim=interim,
+            notes=plan.notes,
+        )

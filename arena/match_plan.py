@@ -28,7 +28,12 @@ class Seating:
 
 
 def seating_of(game: Game, a: ResolvedPlayer, b: ResolvedPlayer) -> Seating:
-    """Who can sit where. Raises: PlayerError for games of one seat, of more than two, and for two players of the same one-sided role."""
+    """Who can sit where.
+
+    Raises: PlayerError for players of two games, for games of one seat, of more than two, and for two players of the same one-sided role.
+    """
+    if (a.env_name, a.env_options) != (b.env_name, b.env_options):
+        raise PlayerError(f"{a.label} plays {a.env_name}, {b.label} plays {b.env_name}, or the same with other options; expected players of one game")
     roles = tuple(game.roles[role].name for role in game.seat_roles)
     if len(roles) == 1:
         raise PlayerError(f"{a.env_name} has one seat, so nobody meets there; `arena evaluate {a.label}` shows a player's returns")
@@ -51,25 +56,49 @@ def opening_plies(a: ResolvedPlayer, b: ResolvedPlayer) -> int:
     return max(asked, default=EvaluationConfig().opening_plies)
 
 
-def planned_game(index: int, seed: int, seating: Seating, opening_plies: int, *, greedy: bool) -> PlannedGame:
-    """Game `index` of the match of player 0 (A) and player 1 (B). Both games of a pair share their seed and their opening."""
-    pair, game = divmod(index, len(seating.a_seats))
-    seat = seating.a_seat(index)
-    game_seed = integer(seed, "match", pair, bits=31)
-    plan = GamePlan(
-        game_count=index,
-        kind="evaluation",
-        seed=game_seed,
-        seats=(),
-        noise=("match", seed, pair, game),
-        opening_plies=opening_plies,
-        opening_seed=game_seed,
-        record_actions=True,
-        greedy=greedy,
-        pair=pair if seating.paired else None,
-    )
-    # Seat 0 is A's (player 0) when `seat` is 0, else B's (player 1).
-    return PlannedGame((seat, 1 - seat), plan)
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """All that decides a match. games: how many;  greedy: most likely actions instead of sampled ones;  notes: what a reader should know."""
+
+    a: ResolvedPlayer
+    b: ResolvedPlayer
+    games: int
+    seed: int
+    greedy: bool
+    opening_plies: int
+    seating: Seating
+    notes: tuple[str, ...]
+
+    def game(self, index: int) -> PlannedGame:
+        """Game `index` of player 0 (A) and player 1 (B). Both games of a pair share their seed and their opening."""
+        pair, game = divmod(index, len(self.seating.a_seats))
+        seat = self.seating.a_seat(index)
+        game_seed = integer(self.seed, "match", pair, bits=31)
+        plan = GamePlan(
+            game_count=index,
+            kind="evaluation",
+            seed=game_seed,
+            seats=(),
+            noise=("match", self.seed, pair, game),
+            opening_plies=self.opening_plies,
+            opening_seed=game_seed,
+            record_actions=True,
+            greedy=self.greedy,
+            pair=pair if self.seating.paired else None,
+        )
+        # Seat 0 is A's (player 0) when `seat` is 0, else B's (player 1).
+        return PlannedGame((seat, 1 - seat), plan)
+
+
+def plan_match(env: EnvSpec, game: Game, a: ResolvedPlayer, b: ResolvedPlayer, games: int, seed: int, *, greedy: bool) -> MatchPlan:
+    """game: one of `env`, to be read;  games: asked for; an odd number is rounded up where they come in pairs. Raises: as `seating_of`."""
+    seating = seating_of(game, a, b)
+    planned = games + games % 2 if seating.paired else games
+    notes = [seating.note] if seating.note else []
+    if planned != games:
+        notes.append(f"{games} games were asked for; {planned} are planned, because games come in pairs")
+    plies = 0 if env.chance else opening_plies(a, b)
+    return MatchPlan(a, b, planned, seed, greedy, plies, seating, tuple(notes))
 
 
 def check_meeting(env: EnvSpec, a: ResolvedPlayer, b: ResolvedPlayer) -> None:

@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,19 @@ class Result:
     weights_sha256: str
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where an incarnation begins.
+
+    checkpoint  that it goes on from; None: the first frame
+    notes       what was unusual, and each edit in words, for log and events;  edited: what --set changed, by key
+    """
+
+    checkpoint: Checkpoint | None = None
+    notes: Sequence[str] = ()
+    edited: Mapping[str, Any] = field(default_factory=dict)
+
+
 def start_training(config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None) -> Result:
     """Train a new population. say: told what is built.
 
@@ -89,7 +102,7 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer, 
             raise PlayerError(f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name")
         # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
         write_config(paths, config)
-        return _run(config, spec, name, paths, league, None, [], observe, say)
+        return _run(config, spec, name, paths, league, Start(), observe, say)
 
 
 def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None) -> Result:
@@ -116,24 +129,14 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
         for note in notes:
             say(note)
-        return _run(config, spec, name, paths, league, checkpoint, notes, observe, say, edited={key: new for key, (_, new) in edited.items()})
+        start = Start(checkpoint, notes, {key: new for key, (_, new) in edited.items()})
+        return _run(config, spec, name, paths, league, start, observe, say)
 
 
-def _run(
-    config: RunConfig,
-    spec: EnvSpec,
-    name: str,
-    paths: PopulationPaths,
-    league: League,
-    checkpoint: Checkpoint | None,
-    notes: Sequence[str],
-    observe: Observer,
-    say: Say,
-    edited: Mapping[str, Any] | None = None,
-) -> Result:
+def _run(config: RunConfig, spec: EnvSpec, name: str, paths: PopulationPaths, league: League, start: Start, observe: Observer, say: Say) -> Result:
     """One incarnation, from opening it to its last checkpoint."""
     _ensure_population(league, name, config, spec)
-    incarnation = _open_incarnation(league, name, checkpoint)
+    incarnation = _open_incarnation(league, name, start.checkpoint)
     log_to(paths.logs / f"train-{incarnation.number}.log")
     with ExitStack() as stack:
         control = stack.enter_context(SignalControl())
@@ -146,14 +149,11 @@ def _run(
         say(start_line(engine.config, spec))
         # Ends every process, whatever happens.
         stack.callback(engine.close)
-        keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, checkpoint.number if checkpoint else 0)
+        keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, start.checkpoint.number if start.checkpoint else 0)
         meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry)
         try:
-            if checkpoint is None:
-                engine.controller.start()
-            else:
-                _restore(engine, checkpoint, metrics, sink, notes, edited or {})
-            if checkpoint is None or edited:
+            _begin(engine, start, metrics, sink)
+            if start.checkpoint is None or start.edited:
                 # An edit holds from this checkpoint on, whatever happens next.
                 keeper.checkpoint()
             write_config(paths, config)
@@ -234,22 +234,23 @@ def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) 
     return open_incarnation(league, population_id, os.getpid(), from_checkpoint=start, last_game=last_game, last_rounds=last_rounds, known=known)
 
 
-def _restore(
-    engine: Engine, checkpoint: Checkpoint, metrics: MetricsWriter, sink: TrainingSink, notes: Sequence[str], edited: Mapping[str, Any]
-) -> None:
-    """Continue from a checkpoint and say so in the events."""
-    voided = engine.restore(checkpoint)
+def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
+    """At the first frame; or go on from a checkpoint and say so in the events."""
+    if start.checkpoint is None:
+        engine.controller.start()
+        return
+    voided = engine.restore(start.checkpoint)
     clocks = engine.clocks()
     metrics.resume(clocks)
     # A shaping weight that was taken out of the config goes back to its default.
-    values = {key.removeprefix("learning."): 1.0 if new is None else float(new) for key, new in edited.items() if key.startswith(HYPERPARAMETERS)}
-    if values:
+    edited = {key.removeprefix("learning."): new for key, new in start.edited.items() if key.startswith(HYPERPARAMETERS)}
+    if values := {name: 1.0 if new is None else float(new) for name, new in edited.items()}:
         engine.controller.edit_hyperparams(values)
         engine.take_over_hyperparams()
     frames = max(clocks.values())
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
-    sink.event(Event("resume", None, frames, f"resumed from checkpoint {checkpoint.number:08d}{lost}"))
-    for note in notes:
+    sink.event(Event("resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"))
+    for note in start.notes:
         log.warning("%s", note)
         sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
 

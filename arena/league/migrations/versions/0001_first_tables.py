@@ -13,6 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Longer than a page: the tables as they were, column by column, which no helper of today may change."""
     op.create_table(
         "matches",
         sa.Column("id", sa.Integer(), nullable=False),
