@@ -57,14 +57,15 @@ class Controller:
         record = end.record(self.games)
         self.games += 1
         self.window.add(record)
-        if record.kind == "training":
+        voided = end.reason.startswith(VOIDED_PREFIX)
+        if record.kind == "training" and not voided:
             for seat in record.seats:
                 if seat.player.kind == "member":
                     self._returns[seat.player.name].append(seat.returns)
                     if seat.points is not None:
                         self._points[seat.player.name].append(seat.points)
         self._sink.game(record)
-        if end.reason.startswith(VOIDED_PREFIX):
+        if voided:
             self._sink.event(Event("warning", None, max(learner.frames for learner in self._learners.values()), end.reason))
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:

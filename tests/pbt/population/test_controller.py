@@ -73,11 +73,11 @@ class Scene:
         rules = PbtRules.from_config(CONFIG.pbt, "wins")
         self.controller = Controller(CONFIG, rules, members, self.learners, self.told, self.sink, MemoryStore())
 
-    def plays(self, name: str, returns: float, points: float | None, kind: GameKind = "training") -> None:
+    def plays(self, name: str, returns: float, points: float | None, kind: GameKind = "training", reason: str = "rules") -> None:
         """Alone at a table."""
         player = PlayerRef("member", name)
         plan = GamePlan(self.controller.games, kind, 0, (SeatPlan(player, NAMES.index(name), 0, True),), ())
-        self.controller.on_game(GameEnd(0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, "rules", "", None))
+        self.controller.on_game(GameEnd(0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, reason, "", None))
 
     def curves(self, name: str, frames: int) -> dict[str, float]:
         """What the next point says of the games."""
@@ -190,6 +190,7 @@ def test_a_point_of_the_curves_says_what_the_training_games_since_the_last_one_c
     scene.plays("m0", returns=1.0, points=4.0)
     scene.plays("m0", returns=2.0, points=1.0)
     scene.plays("m0", returns=9.0, points=9.0, kind="evaluation")
+    scene.plays("m0", returns=0.5, points=None, reason="voided: the engine fell over")
     scene.plays("m1", returns=5.0, points=None)
     assert scene.curves("m0", 10) == {"return": 1.5, "points": 2.5}
     assert scene.curves("m1", 10) == {"return": 5.0}, "its game keeps no count"
