@@ -51,7 +51,7 @@ SCENARIOS = {
         ("learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }', "learning.shaping={ health = 1.0 }"),
     ),
     "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
-    "defend_the_center": Scenario("doom_defend_the_center_flat_actions"),
+    "defend_the_center": Scenario("doom_defend_the_center_flat_actions", ()),
 }
 
 

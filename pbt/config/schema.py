@@ -45,7 +45,12 @@ class ConvLayer(Section):
 
 
 class ModelConfig(Section):
-    """encoder "auto": conv for leaves of rank 3 when `conv` is given, else MLP. core "gru" adds memory."""
+    """encoder "auto": conv for leaves of rank 3 when `conv` is given, else MLP. core "gru" adds memory.
+
+    normalize_observations: by running mean and deviation, of every number and every pixel for itself.
+    policy_gain: scale of the policy head's first weights. Small: all actions are almost equally likely at first. 1: the layers below are trained
+    for the policy from the first update on, which pays where updates are few (images).
+    """
 
     encoder: Literal["auto", "mlp", "conv"] = "auto"
     conv: tuple[ConvLayer, ...] = ()
@@ -55,6 +60,7 @@ class ModelConfig(Section):
     core: Literal["none", "gru"] = "none"
     gru_size: PositiveInt = 128
     normalize_observations: bool = False
+    policy_gain: PositiveFloat = 0.01
 
 
 class SamplingConfig(Section):

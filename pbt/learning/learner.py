@@ -210,7 +210,10 @@ class Learner:
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
         """Let the observation statistics see the batch. After the last step, since they are part of the policy that the ratios compare."""
         for name, part, statistics in self.model.encoder.normalizers():
-            seen = batch.observations[name][: batch.valid.shape[0]][batch.valid]
+            places = batch.valid.nonzero()
+            if part.observed_rows is not None:
+                places = places[:: max(1, len(places) // part.observed_rows)]
+            seen = batch.observations[name][places[:, 0], places[:, 1]]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(seen))))
 
     def state(self) -> dict[str, Tensor]:

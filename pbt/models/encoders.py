@@ -17,6 +17,8 @@ from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.normalizer import RunningMoments
 
+# Of normalised pixels. The variance of one that (almost) never changes counts as that of a few grey levels.
+_LEAST_VARIANCE, _MOST_DEVIATIONS = 1e-4, 5.0
 # Integer bounds beyond 16 bits say "any integer", not a scale.
 _WIDEST_SCALE = 65535.0
 
@@ -36,7 +38,12 @@ def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
 
 
 class FlatEncoder(nn.Module):
-    """[N, *shape] -> [N, features]: scaled, flattened, normalised when asked."""
+    """[N, *shape] -> [N, features]: scaled, flattened, normalised when asked.
+
+    observed_rows: so many of a batch are enough for the statistics; None: all.
+    """
+
+    observed_rows: int | None = None
 
     def __init__(self, leaf: Leaf, normalize: bool) -> None:
         super().__init__()
@@ -71,10 +78,13 @@ class OneHotEncoder(nn.Module):
 
 
 class ConvEncoder(nn.Module):
-    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features]. Normalised per channel when asked.
+    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features].
 
-    Images lie in memory with their channels last, as they come; that is also what the convolutions are fastest on.
+    Images lie in memory with their channels last, as they come; that is also what the convolutions are fastest on. When asked, every pixel of every
+    channel is normalised by statistics of its own: what stands still before the camera goes, what moves stays.
     """
+
+    observed_rows = 32
 
     def __init__(self, leaf: Leaf, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
         """dtype: the convolutions are computed in it."""
@@ -83,7 +93,9 @@ class ConvEncoder(nn.Module):
         self._channels_last = config.channels_last_input
         self._activation = ACTIVATIONS[config.activation]
         height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
-        self.moments = RunningMoments(channels) if config.normalize_observations else None
+        self._shape = (height, width, channels)
+        self.moments = RunningMoments(height * width * channels) if config.normalize_observations else None
+        self._packed: tuple[Tensor, Tensor] | None = None
         layers: list[nn.Conv2d] = []
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
@@ -96,17 +108,16 @@ class ConvEncoder(nn.Module):
         self.features = channels * height * width
 
     def numbers(self, values: Tensor) -> Tensor:
-        """One row per pixel, before normalisation, [N * H * W, C] float32."""
+        """Before normalisation, [N, H * W * C] float32, channels last."""
         images = values if self._channels_last else values.permute(0, 2, 3, 1)
-        return images.reshape(-1, images.shape[-1]).to(torch.float32) * self._scale
+        return images.flatten(1).to(torch.float32) * self._scale
 
     def forward(self, values: Tensor) -> Tensor:
         images = values.permute(0, 3, 1, 2) if self._channels_last else values.contiguous(memory_format=torch.channels_last)
-        scale = self._scale
+        images, scale = images.to(self._dtype), self._scale
         if self.moments is not None:
-            images = self.moments.normalize(images.movedim(1, -1).to(torch.float32) * scale).movedim(-1, 1)
-            scale = 1.0
-        images = images.to(self._dtype)
+            factor, shift = self._packed or self._factor_and_shift(self.moments)
+            images, scale = torch.addcmul(shift, images, factor).clamp_(-_MOST_DEVIATIONS, _MOST_DEVIATIONS), 1.0
         for index, layer in enumerate(self._convolutions):
             assert layer.bias is not None
             # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
@@ -114,6 +125,17 @@ class ConvEncoder(nn.Module):
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
             images = self._activation(conv2d(images, weight, layer.bias.to(self._dtype), layer.stride, layer.padding))
         return flatten(images)
+
+    def _factor_and_shift(self, moments: RunningMoments) -> tuple[Tensor, Tensor]:
+        """Of the values as they come, each [1, C, H, W], channels last in memory: (x * scale - mean) / deviation = x * factor + shift."""
+        inverse = torch.rsqrt(moments.variance + _LEAST_VARIANCE)
+        both = (inverse * self._scale, -moments.mean * inverse)
+        factor, shift = (part.to(self._dtype).view(1, *self._shape).permute(0, 3, 1, 2) for part in both)
+        return factor, shift
+
+    def pack(self) -> None:
+        """Compute what normalises, after the statistics were changed or moved; from then on changes of them are not seen."""
+        self._packed = None if self.moments is None else self._factor_and_shift(self.moments)
 
     def fix_dtype(self) -> None:
         """Keep the weights as they are computed with. For a model that only acts; the first layer's are scaled first, so they stay."""

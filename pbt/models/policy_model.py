@@ -20,9 +20,6 @@ from pbt.models.gru import MaskedGru
 from pbt.models.packing import PackedLinear, can_pack
 from pbt.transport.slab import RoleLayout
 
-# Near-uniform actions at the start (Andrychowicz et al. 2021, "What matters in on-policy RL").
-_POLICY_HEAD_GAIN = 0.01
-
 
 class ActOutput(NamedTuple):
     """actions [N, heads] int64; log_prob [N] float32, joint over heads; value [N] float32; state [N, H] float32, after this step."""
@@ -44,7 +41,7 @@ class PolicyModel(nn.Module):
         super().__init__()
         self.dtype = dtype
         self.head_sizes = layout.head_sizes
-        self._activation = ACTIVATIONS[config.activation]
+        self._activation, self._policy_gain = ACTIVATIONS[config.activation], config.policy_gain
         self.encoder = ObservationEncoder(layout.leaves, config, dtype)
         widths = (self.encoder.features, *config.hidden)
         self._dense = tuple(blank(nn.Linear, a, b) for a, b in pairwise(widths))
@@ -105,7 +102,13 @@ class PolicyModel(nn.Module):
             self.core.to(self.dtype)
 
     def pack(self) -> None:
-        """Lay the weights of `fix_dtype` out for `act`, after they were changed or moved; from then on it does not see changes of them."""
+        """Lay the weights of `fix_dtype` out for `act`, after they were changed or moved; from then on it does not see changes of them.
+
+        So with the statistics that images are normalised by.
+        """
+        for part in self.encoder.parts:
+            if isinstance(part, ConvEncoder):
+                part.pack()
         self._packed = tuple(PackedLinear(layer.weight, layer.bias) for layer in self._dense if can_pack(layer.weight)) or None
         if self.core is not None:
             self.core.pack()
@@ -121,7 +124,8 @@ class PolicyModel(nn.Module):
                 nn.init.orthogonal_(module.weight, gain, generator)
                 assert module.bias is not None
                 nn.init.zeros_(module.bias)
-        nn.init.orthogonal_(self.heads.weight[:-1], _POLICY_HEAD_GAIN, generator)
+        # A small one: near-uniform actions at the start (Andrychowicz et al. 2021, "What matters in on-policy RL").
+        nn.init.orthogonal_(self.heads.weight[:-1], self._policy_gain, generator)
         nn.init.orthogonal_(self.heads.weight[-1:], 1.0, generator)
         nn.init.zeros_(self.heads.bias)
 
