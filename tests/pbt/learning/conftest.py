@@ -62,7 +62,8 @@ class Bench:
         """Rows acted by `model`; masks, episode ends inside, final observations behind truncations, poison where the worker wrote nothing."""
         rng, T, B = np.random.default_rng(seed), self.steps, slots
         width, heads = sum(self.heads), len(self.heads)
-        observations = torch.from_numpy(rng.normal(size=(T + 1, B, 5))).float()
+        size, images = (T + 1, B, *(self.observation.shape or ())), self.observation.dtype == np.uint8
+        observations = torch.from_numpy(rng.integers(0, 256, size, np.uint8)) if images else torch.from_numpy(rng.normal(size=size)).float()
         mask = torch.from_numpy(rng.random((T + 1, B, width)) < 0.8)
         initial = torch.from_numpy(rng.normal(size=(B, model.state_size))).float()
         terminated, truncated, valid = (torch.zeros(T, B, dtype=torch.bool) for _ in range(3))
@@ -85,7 +86,7 @@ class Bench:
             previous, final = terminated[t] | truncated[t] | ~valid[t], truncated[t]
         rewards = torch.where(valid.unsqueeze(-1), torch.from_numpy(rng.normal(size=(T, B, len(self.terms)))).float(), NAN)
         # Row T was never written where nothing follows row T-1.
-        observations[T, terminated[-1] | ~valid[-1]] = NAN
+        observations[T, terminated[-1] | ~valid[-1]] = 113 if images else NAN
         tics = torch.where(valid, torch.from_numpy(rng.integers(1, 5, (T, B))).int(), -1)
         versions = torch.where(valid, version, -1).int()
         return Batch(
