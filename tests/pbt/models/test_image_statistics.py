@@ -10,7 +10,6 @@ from pbt.config.schema import ConvLayer, LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.models.encoders import ConvEncoder
 from pbt.models.policy_model import PolicyModel, build_model
-from pbt.models.precision import has_bfloat16
 from pbt.transport.slab import role_layout
 from tests.pbt.learning.conftest import Bench
 
@@ -84,7 +83,6 @@ def test_what_acts_is_what_is_trained_after_pack_and_not_before() -> None:
     assert torch.equal(other(seen), packed)
 
 
-@pytest.mark.skipif(not has_bfloat16(torch.device("cpu")), reason="the CPU has no bfloat16")
 def test_models_that_only_act_see_alike_to_the_bit() -> None:
     acting, part = built(BF16)
     observe(part, images(200))

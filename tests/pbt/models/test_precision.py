@@ -129,7 +129,6 @@ def test_weights_that_were_fixed_act_alike_to_the_bit() -> None:
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.skipif(not has_bfloat16(CPU), reason="the CPU has no bfloat16")
 def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
     packed, plain = decided(BF16), decided(BF16)
     for model in (packed, plain):
@@ -141,7 +140,8 @@ def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
                 for weight in model.parameters():
                     weight *= change
         stale = any(not torch.equal(one.state, other.state) for one, other in zip(acted(packed), acted(plain), strict=True))
-        assert stale == (change != 1.0), "the packed weights are those of the last pack()"
+        # Without bfloat16 in the CPU there is nothing to gain, and nothing is packed.
+        assert stale == (change != 1.0 and has_bfloat16(CPU)), "the packed weights are those of the last pack()"
         packed.pack()
         for one, other in zip(acted(packed), acted(plain), strict=True):
             assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
