@@ -83,7 +83,7 @@ def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | Non
 
     Every member has equally many tables, neighbours among them, so that few processes act for it, in large batches. None: the table is left over.
     """
-    each = tables // len(members)
+    each = tables // max(1, len(members))
     return members[table // each] if table < each * len(members) else None
 
 

@@ -152,7 +152,8 @@ class TrainingPlanner:
     def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
         members = [entrant.entry for entrant in self._entrants.values()]
         if len(self._facts.seat_roles) == 1:
-            owner = owner_of_table(table, len(self._counts), list(self._entrants))
+            players = [entry.name for entry in members if entry.role == self._facts.seat_roles[0]]
+            owner = owner_of_table(table, len(self._counts), players)
             if owner is not None and self._entrants[owner].entry.learning:
                 return (PlayerRef("member", owner),)
         matchmaking = self._config.matchmaking
