@@ -8,7 +8,8 @@ is `arena train`, placement inline, with everything that belongs to it (league, 
 between `warmup` seconds after the first updates and `seconds` later, all members together.
 
 Connect four: without anybody who learns or acts by a network, then with two kinds of networks.
-  simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run
+  simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run.
+               Choosing the actions, by numpy's `choice`, is part of its time, as choosing by a network is part of the training's
   demo         the demo's configuration: four members, convolutions, two passes over a batch
   mlp          the same but for the network (64, 64) and for one pass over batches of 4 096
 Every frame of the simulation counts; of the training's, those of random openings, of frozen opponents and of evaluation games do not.

@@ -6,8 +6,8 @@
 Every round runs each system, as its own command line starts it, forwards and backwards in turn, so a slow moment of the machine hits all alike.
 Counted are the frames that learners consumed between `warmup` seconds after the first update and `seconds` later. Sample Factory plays its
 asynchronous mode with the best of its settings: each of `--peer-settings` is run once before the rounds, the fastest is kept. A setting is
-WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns (--normalize_input=False --normalize_returns=False), and
-ours never does.
+WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns (--normalize_input=False --normalize_returns=False). Ours
+normalises what it sees where its configuration says so, returns never.
 
 Only the scenarios of SCENARIOS, on which both play the same actions from the screen alone. What still differs: in health_gathering_supreme a step
 in which health rises gives Sample Factory 1 on top, however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
