@@ -1,7 +1,7 @@
 """Linear layers whose weights lie in memory as the CPU's product reads them.
 
-In bfloat16 torch lays the weights of a linear layer out anew in every call, which for few rows takes as long as the product or longer. Here they are laid out
-once, by the call torch's own compiler uses for that.
+In bfloat16 torch lays the weights of a linear layer out anew in every call, which for few rows takes as long as the product or longer. Here they are
+laid out once, by the call torch's own compiler uses for that.
 """
 
 import torch
