@@ -1,13 +1,16 @@
 """The games of mpe2: scenarios by name, their options, and agents of different sizes in one role."""
 
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
+from pettingzoo.utils.conversions import aec_to_parallel
 
 from pbt.envs import mpe
 from pbt.envs.check import check_game
-from pbt.envs.contract import EnvSpec
+from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.pettingzoo_parallel import PettingZooParallel
 from pbt.errors import EnvError, EnvOptionsError
 
 ALL = sorted(mpe.scenarios())
@@ -18,6 +21,26 @@ def test_every_scenario_keeps_the_contract(scenario: str) -> None:
     spec = EnvSpec(scenario, lambda: mpe.make(scenario=scenario), mpe.SPEC.chance, mpe.SPEC.replayable, mpe.SPEC.winners)
     report = check_game(spec, seeds=4)
     assert (report.problems, report.replayable, report.seed_matters) == ((), True, True)
+
+
+@pytest.mark.parametrize("scenario", ALL)
+def test_every_scenario_plays_as_behind_pettingzoos_conversion(scenario: str) -> None:
+    raw_env = import_module(f"mpe2.{mpe.scenarios()[scenario]}").raw_env
+    ours, theirs = mpe.make(scenario=scenario), PettingZooParallel(aec_to_parallel(raw_env()))
+    for seed in range(3):
+        assert played(ours, seed) == played(theirs, seed)
+        assert ours.outcome() == theirs.outcome()
+
+
+def played(game: Game, seed: int) -> list[tuple[object, ...]]:
+    """Every turn of one game with random actions, to the bit."""
+    rng, told, turns = np.random.default_rng(seed), list[tuple[object, ...]](), game.reset(seed)
+    counts = [game.roles[role].action_space.n for role in game.seat_roles]  # type: ignore[attr-defined]
+    while True:
+        told += [(t.seat, t.observation.tobytes(), np.array(t.rewards).tobytes(), t.terminated, t.truncated, t.tics) for t in turns]
+        if turns[0].over:
+            return told
+        turns = game.step({turn.seat: (int(rng.integers(counts[turn.seat])),) for turn in turns})
 
 
 def test_agents_that_see_different_things_have_roles_of_their_own() -> None:
