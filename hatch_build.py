@@ -16,10 +16,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
-SOURCE = Path("pbt/native/elu.c")
-LIBRARY = SOURCE.with_suffix(".so")
+FOLDER = Path("pbt/native")
 # No -march: the code chooses by itself what the machine can do. No -ffast-math: NaN must stay NaN.
-FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
+# By source: a product and a sum may become one instruction, or must not, since torch rounds in between.
+SOURCES = {"elu": "-ffp-contract=fast", "pixels": "-ffp-contract=off"}
+LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120
 
 
@@ -33,27 +35,28 @@ def compiler() -> list[str] | None:
 def build(root: Path = ROOT) -> str | None:
     """Compile under `root`. Returns what went wrong in one line, None if nothing did; after a failure no older library stays."""
     try:
-        wrong = _compile(root)
+        wrong = next((found for name in SOURCES if (found := _compile(root, name)) is not None), None)
     except (OSError, subprocess.TimeoutExpired) as error:
         wrong = str(error)
     if wrong is not None:
         with suppress(OSError):
-            (root / LIBRARY).unlink(missing_ok=True)
+            for library in LIBRARIES:
+                (root / library).unlink(missing_ok=True)
     return wrong
 
 
-def _compile(root: Path) -> str | None:
+def _compile(root: Path, name: str) -> str | None:
     command = compiler()
     if command is None:
         return "no C compiler found"
     # Made beside, then renamed: a process that has the old one loaded keeps it.
-    made = root / LIBRARY.with_name(f".{os.getpid()}{LIBRARY.suffix}")
+    made = root / FOLDER / f".{name}.{os.getpid()}.so"
     try:
-        words = [*command, *FLAGS, "-o", str(made), str(root / SOURCE)]
+        words = [*command, *FLAGS, SOURCES[name], "-o", str(made), str(root / FOLDER / f"{name}.c")]
         done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
         if done.returncode != 0:
             return f"{shlex.join(command)}: {(done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]}"
-        made.replace(root / LIBRARY)
+        made.replace(root / FOLDER / f"{name}.so")
     finally:
         made.unlink(missing_ok=True)
     return None
@@ -69,8 +72,8 @@ class NativeKernels(BuildHookInterface[Any]):
             return
         if version == "editable":
             return  # it is imported from where it was built
-        build_data["artifacts"].append(f"/{LIBRARY}")
-        # Bound to the machine, but to no version of Python: it is loaded with ctypes.
+        build_data["artifacts"] += [f"/{library}" for library in LIBRARIES]
+        # Bound to the machine, but to no version of Python: they are loaded with ctypes.
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 

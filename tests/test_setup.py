@@ -16,7 +16,7 @@ import hatch_build
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("cat", "cksum", "cut", "df", "awk", "id", "mkdir", "rm", "dirname", "sed", "du", "uname", "grep", "sh", "flock")
 # When one of them changes, the next `make` installs again.
-INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "pbt/native/elu.c", "scripts/venv.sh")
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "pbt/native/bf16.h", "pbt/native/elu.c", "pbt/native/pixels.c", "scripts/venv.sh")
 
 
 @pytest.fixture
@@ -135,7 +135,9 @@ def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) ->
         (entry_points,) = (name for name in names if name.endswith("entry_points.txt"))
         commands = archive.read(entry_points).decode()
     assert {"pbt/config/shipped/demo.toml", "pbt/config/shipped/connect_four.toml", "pbt/py.typed", "arena/py.typed"} <= names
-    assert ("pbt/native/elu.so" in names) == (hatch_build.compiler() is not None) == (not wheel.name.endswith("-py3-none-any.whl"))
+    libraries = {str(path) for path in hatch_build.LIBRARIES}
+    assert libraries & names == (libraries if hatch_build.compiler() else set())
+    assert wheel.name.endswith("-py3-none-any.whl") == (hatch_build.compiler() is None)
     assert any(name.startswith("arena/league/migrations/versions/") and name.endswith(".py") for name in names)
     assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena"}

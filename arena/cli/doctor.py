@@ -103,15 +103,15 @@ def check_precision(data: Path) -> Iterator[Finding]:
         return
 
     from pbt.models.precision import has_bfloat16
-    from pbt.native import elu_bf16
+    from pbt.native import elu_bf16, pixel_blocks_bf16
 
     if not has_bfloat16(torch.device("cpu")):
         yield Finding("precision", "ok", "this CPU has no bfloat16 instructions; networks over images compute in float32")
-    elif elu_bf16() is None:
+    elif elu_bf16() is None or pixel_blocks_bf16() is None:
         advice = "install a C compiler (apt-get install gcc) and then pbt-arena again"
-        yield Finding("precision", "note", f"bfloat16 for images, without the kernel of our own, so slower; {advice}")
+        yield Finding("precision", "note", f"bfloat16 for images, without kernels of our own, so slower; {advice}")
     else:
-        yield Finding("precision", "ok", "bfloat16 for images, with a kernel of our own")
+        yield Finding("precision", "ok", "bfloat16 for images, with kernels of our own")
 
 
 def check_cores(data: Path) -> Iterator[Finding]:

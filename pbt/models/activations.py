@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import elu_
 
-from pbt.native import Kernel, elu_bf16
+from pbt.native import elu_bf16
 
 
 def elu(values: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ class _NativeElu(torch.autograd.Function):
     """The kernel with torch's gradient, which takes the result instead of the overwritten values."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, kernel: Kernel) -> Tensor:
+    def forward(ctx: Any, values: Tensor, kernel: Callable[[int, int], None]) -> Tensor:
         kernel(values.data_ptr(), values.numel())
         ctx.mark_dirty(values)
         ctx.save_for_backward(values)

@@ -16,9 +16,10 @@ from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.normalizer import RunningMoments
+from pbt.models.pixels import Normal, block_side, prepare, weight_in_blocks
 
-# Of normalised pixels. The variance of one that (almost) never changes counts as that of a few grey levels.
-_LEAST_VARIANCE, _MOST_DEVIATIONS = 1e-4, 5.0
+# The variance of a pixel that (almost) never changes counts as that of a few grey levels.
+_LEAST_VARIANCE = 1e-4
 # Integer bounds beyond 16 bits say "any integer", not a scale.
 _WIDEST_SCALE = 65535.0
 
@@ -30,6 +31,8 @@ def integer_scale(leaf: Leaf) -> float:
 
 
 LayerT = TypeVar("LayerT", bound=nn.Module)
+Layer = tuple[Tensor, Tensor, int, int]
+"""(weight, bias, stride, padding)."""
 
 
 def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
@@ -93,9 +96,10 @@ class ConvEncoder(nn.Module):
         self._channels_last = config.channels_last_input
         self._activation = ACTIVATIONS[config.activation]
         height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
-        self._shape = (height, width, channels)
+        # Float32 gains nothing by blocks.
+        self._side = block_side(config.conv[0], height, width, channels) if dtype == torch.bfloat16 else 1
         self.moments = RunningMoments(height * width * channels) if config.normalize_observations else None
-        self._packed: tuple[Tensor, Tensor] | None = None
+        self._packed: tuple[Normal | None, list[Layer]] | None = None
         layers: list[nn.Conv2d] = []
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
@@ -113,29 +117,42 @@ class ConvEncoder(nn.Module):
         return images.flatten(1).to(torch.float32) * self._scale
 
     def forward(self, values: Tensor) -> Tensor:
-        images = values.permute(0, 3, 1, 2) if self._channels_last else values.contiguous(memory_format=torch.channels_last)
-        images, scale = images.to(self._dtype), self._scale
-        if self.moments is not None:
-            factor, shift = self._packed or self._factor_and_shift(self.moments)
-            images, scale = torch.addcmul(shift, images, factor).clamp_(-_MOST_DEVIATIONS, _MOST_DEVIATIONS), 1.0
-        for index, layer in enumerate(self._convolutions):
-            assert layer.bias is not None
-            # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
-            weight = layer.weight * scale if index == 0 and scale != 1.0 else layer.weight
-            weight = weight.to(self._dtype, memory_format=torch.channels_last)
-            images = self._activation(conv2d(images, weight, layer.bias.to(self._dtype), layer.stride, layer.padding))
+        images = values if self._channels_last else values.permute(0, 2, 3, 1).contiguous()
+        normal, layers = self._packed or (self._normal(), self._computed())
+        images = prepare(images, self._dtype, normal, self._block())
+        for weight, bias, stride, padding in layers:
+            images = self._activation(conv2d(images, weight, bias, stride, padding))
         return flatten(images)
 
-    def _factor_and_shift(self, moments: RunningMoments) -> tuple[Tensor, Tensor]:
-        """Of the values as they come, each [1, C, H, W], channels last in memory: (x * scale - mean) / deviation = x * factor + shift."""
-        inverse = torch.rsqrt(moments.variance + _LEAST_VARIANCE)
-        both = (inverse * self._scale, -moments.mean * inverse)
-        factor, shift = (part.to(self._dtype).view(1, *self._shape).permute(0, 3, 1, 2) for part in both)
-        return factor, shift
-
     def pack(self) -> None:
-        """Compute what normalises, after the statistics were changed or moved; from then on changes of them are not seen."""
-        self._packed = None if self.moments is None else self._factor_and_shift(self.moments)
+        """Compute what pixels are normalised by and lay the weights out, after they were changed or moved; changes from then on are not seen."""
+        with torch.no_grad():
+            self._packed = self._normal(), self._computed()
+
+    def _block(self) -> int:
+        """Side of the blocks that the first layer reads; a GPU reads pixels as they come."""
+        return self._side if self._convolutions[0].weight.is_cpu else 1
+
+    def _normal(self) -> Normal | None:
+        """(x * scale - mean) / deviation = x * factor + shift, of the values as they come."""
+        if self.moments is None:
+            return None
+        inverse = torch.rsqrt(self.moments.variance + _LEAST_VARIANCE)
+        return (inverse * self._scale).float(), (-self.moments.mean * inverse).float()
+
+    def _computed(self) -> list[Layer]:
+        """The layers as they are computed with."""
+        found: list[Layer] = []
+        for index, layer in enumerate(self._convolutions):
+            assert layer.bias is not None
+            weight, stride = layer.weight, layer.stride[0]
+            if index == 0:
+                # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
+                weight = weight if self.moments is not None or self._scale == 1.0 else weight * self._scale
+                weight, stride = weight_in_blocks(weight, self._block()), stride // self._block()
+            weight = weight.to(self._dtype, memory_format=torch.channels_last)
+            found.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
+        return found
 
     def fix_dtype(self) -> None:
         """Keep the weights as they are computed with. For a model that only acts; the first layer's are scaled first, so they stay."""

@@ -1,23 +1,33 @@
-"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler. Without it torch does the work, slower."""
+"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler. Without it torch does the work, slower.
+
+Each function is None where it was not built or does not load. All work in the calling thread and let other threads run meanwhile.
+"""
 
 import ctypes
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-Kernel = Callable[[int, int], None]  # (address of the first value, number of values)
+_POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
 
 
 @cache
-def elu_bf16() -> Kernel | None:
-    """ELU over bfloat16 values that lie one behind the other, in place, in one thread; None where it was not built or does not load.
+def elu_bf16() -> Callable[[int, int], None] | None:
+    """ELU over bfloat16 values that lie one behind the other, in place: (address of the first, number of values)."""
+    return _function("elu", "elu_bf16", _POINTER, _COUNT)
 
-    The kernel returns in a fraction of a nanosecond per value and lets other threads run meanwhile.
-    """
+
+@cache
+def pixel_blocks_bf16() -> Callable[..., None] | None:
+    """Bytes to normalised bfloat16 in blocks; its parameters stand in pixels.c."""
+    return _function("pixels", "pixel_blocks_bf16", *[_POINTER] * 3, ctypes.c_float, _POINTER, *[_COUNT] * 5)
+
+
+def _function(library: str, name: str, *parameters: Any) -> Callable[..., None] | None:
     try:
-        function = ctypes.CDLL(str(Path(__file__).with_name("elu.so"))).elu_bf16
+        function = getattr(ctypes.CDLL(str(Path(__file__).with_name(f"{library}.so"))), name)
     except (OSError, AttributeError):
         return None
-    function.argtypes = (ctypes.c_void_p, ctypes.c_int64)
-    function.restype = None
-    return function
+    function.argtypes, function.restype = parameters, None
+    return function  # type: ignore[no-any-return]

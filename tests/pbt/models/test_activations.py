@@ -1,9 +1,7 @@
 """Our ELU for bfloat16 against torch's in float32. Where there is no C compiler the same tests hold torch's own."""
 
 import ctypes
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +9,6 @@ from torch import Tensor
 from torch.nn.functional import elu as torch_elu
 from torch.nn.functional import elu_
 
-import hatch_build
 from pbt import native
 from pbt.models import activations
 from pbt.models.activations import ACTIVATIONS, elu
@@ -46,45 +43,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def test_the_kernel_is_built_where_there_is_a_compiler(tmp_path: Path) -> None:
-    (tmp_path / hatch_build.SOURCE).parent.mkdir(parents=True)
-    shutil.copy(hatch_build.ROOT / hatch_build.SOURCE, tmp_path / hatch_build.SOURCE)
-    wrong = hatch_build.build(tmp_path)
-    assert (wrong is None) == (hatch_build.compiler() is not None), wrong
-    assert wrong is not None or native.elu_bf16() is not None, "install again, or call `python hatch_build.py`"
-    assert [path.name for path in (tmp_path / hatch_build.SOURCE).parent.glob("*.so")] == ([] if wrong else ["elu.so"])
-
-
-@pytest.mark.parametrize("compiler", ["/bin/false", "/nowhere/cc"])
-def test_without_a_working_compiler_the_reason_is_told_and_no_older_library_stays(
-    compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = tmp_path / hatch_build.LIBRARY
-    library.parent.mkdir(parents=True)
-    library.write_bytes(b"older")
-    monkeypatch.setenv("CC", compiler)
-    wrong = hatch_build.build(tmp_path)
-    assert wrong is not None and "\n" not in wrong
-    assert list(library.parent.iterdir()) == []
-
-
-def test_a_library_that_does_not_load_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "__file__", str(tmp_path / "__init__.py"))
-    native.elu_bf16.cache_clear()
-    try:
-        assert native.elu_bf16() is None
-        (tmp_path / "elu.so").write_bytes(b"of another machine")
-        native.elu_bf16.cache_clear()
-        assert native.elu_bf16() is None
-    finally:
-        native.elu_bf16.cache_clear()
-
-
 def slowest_loop(values: Tensor) -> Tensor:
     """The kernel as a machine without vector instructions runs it."""
     if native.elu_bf16() is None:
         return elu(values)
-    function = ctypes.CDLL(str(hatch_build.ROOT / hatch_build.LIBRARY)).elu_bf16_plain
+    function = ctypes.CDLL(native.__file__.replace("__init__.py", "elu.so")).elu_bf16_plain
     function(ctypes.c_void_p(values.data_ptr()), ctypes.c_int64(values.numel()))
     return values
 

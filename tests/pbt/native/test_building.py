@@ -1,0 +1,66 @@
+"""The libraries of pbt/native: built where there is a compiler, done without elsewhere."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+from pbt import native
+
+FUNCTIONS = (native.elu_bf16, native.pixel_blocks_bf16)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_they_are_built_where_there_is_a_compiler(tmp_path: Path) -> None:
+    folder = tmp_path / hatch_build.FOLDER
+    shutil.copytree(hatch_build.ROOT / hatch_build.FOLDER, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    before = names(folder)
+    wrong = hatch_build.build(tmp_path)
+    assert (wrong is None) == (hatch_build.compiler() is not None), wrong
+    assert names(folder) == sorted([*before, *([] if wrong else (path.name for path in hatch_build.LIBRARIES))])
+    assert wrong is not None or all(function() is not None for function in FUNCTIONS), "install again, or call `python hatch_build.py`"
+
+
+@pytest.mark.parametrize("compiler", ["/bin/false", "/nowhere/cc"])
+def test_without_a_working_compiler_the_reason_is_told_and_no_older_library_stays(
+    compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / hatch_build.FOLDER).mkdir(parents=True)
+    for library in hatch_build.LIBRARIES:
+        (tmp_path / library).write_bytes(b"older")
+    monkeypatch.setenv("CC", compiler)
+    wrong = hatch_build.build(tmp_path)
+    assert wrong is not None and "\n" not in wrong
+    assert names(tmp_path / hatch_build.FOLDER) == []
+
+
+def test_of_two_sources_one_of_which_does_not_compile_neither_stays(tmp_path: Path) -> None:
+    if hatch_build.compiler() is None:
+        return  # nothing is compiled there
+    folder = tmp_path / hatch_build.FOLDER
+    shutil.copytree(hatch_build.ROOT / hatch_build.FOLDER, folder)
+    (folder / "pixels.c").write_text("not C\n")
+    assert "error" in str(hatch_build.build(tmp_path))
+    assert not list(folder.glob("*.so")) and not list(folder.glob(".*.so"))
+
+
+def test_every_source_is_compiled() -> None:
+    assert set(hatch_build.SOURCES) == {path.stem for path in (hatch_build.ROOT / hatch_build.FOLDER).glob("*.c")}
+
+
+def test_a_library_that_does_not_load_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "__init__.py"))
+    try:
+        for content in (None, b"of another machine"):
+            for library, function in zip(hatch_build.LIBRARIES, FUNCTIONS, strict=True):
+                if content is not None:
+                    (tmp_path / library.name).write_bytes(content)
+                function.cache_clear()
+                assert function() is None
+    finally:
+        for function in FUNCTIONS:
+            function.cache_clear()
