@@ -106,9 +106,11 @@ class AtOnce:
         return self._seen(), self._raw.infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
-        raw = self._raw
-        for agent in self.agents:
-            raw.step(actions[agent])
+        # Steps of all agents but the last do nothing for the game but leave their actions.
+        raw, last = self._raw, self.agents[-1]
+        raw.current_actions = [actions[agent] for agent in self.agents]
+        raw.agent_selection = last
+        raw.step(actions[last])
         # Every game of the package ends for all agents together.
         if any(raw.terminations.values()) or any(raw.truncations.values()):
             self.agents = []
