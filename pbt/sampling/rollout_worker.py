@@ -180,13 +180,12 @@ class RolloutWorker:
         self._outbox.append(message)
 
     def _request(self, policy: int, role: int, greedy: bool, asking: list[tuple[Table, Seat]]) -> ActionRequest:
-        self._asked[role].update((seat.slot, (table, seat)) for table, seat in asking)
-        count = len(asking)
-        slots = np.fromiter((seat.slot for _, seat in asking), np.int64, count)
-        rows = np.fromiter((seat.row for _, seat in asking), np.int64, count)
-        keys = np.fromiter((seat.key for _, seat in asking), np.uint64, count)
-        steps = np.fromiter((seat.steps for _, seat in asking), np.uint64, count)
-        return ActionRequest(policy, role, slots, rows, keys, steps, greedy)
+        slots = [seat.slot for _, seat in asking]
+        self._asked[role].update(zip(slots, asking, strict=True))
+        rows = np.array([seat.row for _, seat in asking], np.int64)
+        keys = np.array([seat.key for _, seat in asking], np.uint64)
+        steps = np.array([seat.steps for _, seat in asking], np.uint64)
+        return ActionRequest(policy, role, np.array(slots, np.int64), rows, keys, steps, greedy)
 
     # --- one game ------------------------------------------------------------------------------------------------------------------------
 
@@ -306,10 +305,13 @@ class RolloutWorker:
         self._games.game_over(plan)
 
     def run_game(self, ask: Callable[[], T], table: Table, call: str) -> T:
-        """Run a game's own code. Raises: EnvError for whatever it raises."""
-        if self._watch is None:
-            return guarded(ask, table, call)
-        return self._watched(lambda: guarded(ask, table, call), table.index)
+        """Run a game's own code. Raises: EnvError for whatever it raises, which says where it happened."""
+        try:
+            return self._watched(ask, table.index)
+        except EnvError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise EnvError(f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}") from error
 
     def _watched(self, ask: Callable[[], T], number: int) -> T:
         if self._watch is None:
@@ -319,16 +321,6 @@ class RolloutWorker:
             return ask()
         finally:
             self._watch(NO_TABLE)
-
-
-def guarded(ask: Callable[[], T], table: Table, call: str) -> T:
-    """Whatever a game raises becomes an EnvError that says where it happened."""
-    try:
-        return ask()
-    except EnvError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise EnvError(f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}") from error
 
 
 def raising_line(error: EnvError) -> str:

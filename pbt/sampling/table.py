@@ -80,8 +80,10 @@ class Table:
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
         """The actions of a complete move, by seat in ascending order: whose answer came first must not show in the game or its history."""
-        actions, self.actions = dict(sorted(self.actions.items())), {}
-        if len(actions) > 1:
+        actions, self.actions = self.actions, {}
+        seats = sorted(actions)
+        if seats != list(actions):
+            actions = {seat: actions[seat] for seat in seats}
             ordered = [number for seat, action in actions.items() for number in (seat, *action)]
             self.history[-len(ordered) :] = ordered
         return actions
