@@ -48,6 +48,21 @@ def test_others_go_where_they_like(found: RunConfig) -> None:
         assert os.sched_getaffinity(0) == set(CORES)
 
 
+TURNS = """
+import os, subprocess, sys
+from pbt.runtime.process import take_turns
+take_turns()
+child = subprocess.run([sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"], capture_output=True, check=True)
+print(os.sched_getscheduler(0), int(child.stdout))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="asks Linux")
+def test_who_plays_games_and_what_it_starts_take_turns() -> None:
+    found = subprocess.run([sys.executable, "-c", TURNS], capture_output=True, check=True, text=True).stdout.split()
+    assert found == [str(os.SCHED_BATCH)] * 2
+
+
 FAULTS = """
 import resource, sys, torch
 from pbt.runtime.process import keep_freed_memory
