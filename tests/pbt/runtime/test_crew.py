@@ -122,7 +122,7 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     one = staff("idle", "busy", "game", "learning", "on_channel")
     for name in one.crew.plans:
         one.crew.send(name, Go())
-    assert one.trouble("game").startswith(f"game (pid {one.pids['game']}) has been game for 0.")
+    assert one.trouble("game").startswith(f"game (pid {one.pids['game']}) has been game for ")
     assert one.trouble("game").endswith("at table 7: the game's code does not return (env.timeout_s)")
     assert one.trouble("learning").startswith(f"learning (pid {one.pids['learning']}) has been learning for ")
 
