@@ -1,13 +1,23 @@
-"""Match statistics against known values, at their edges, and the coverage of their intervals."""
+"""Match statistics against known values and at their edges."""
 
 import math
+from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.statistics import MatchGame, MatchStatistics, elo_of_score, match_statistics, pair_interval, tally, wilson_interval
+from arena.statistics import (
+    MatchGame,
+    MatchStatistics,
+    elo_of_score,
+    match_statistics,
+    normalised_elo,
+    pair_interval,
+    superiority,
+    tally,
+    wilson_interval,
+)
 from pbt.errors import EngineError
 
 
@@ -17,6 +27,12 @@ def pairs(*points: tuple[float, float], first: int = 0) -> list[MatchGame]:
     for index, (as_first, as_second) in enumerate(points, start=first):
         games += [MatchGame(as_first, True, index, f"{index}f"), MatchGame(as_second, False, index, f"{index}s")]
     return games
+
+
+def match_of_pairs(counts: Sequence[int]) -> MatchStatistics:
+    """From pairs by points: 0, 0.5, 1, 1.5, 2."""
+    points = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
+    return match_statistics(pairs(*(kind for kind, number in zip(points, counts, strict=True) for _ in range(number))))
 
 
 def published_sample() -> list[MatchGame]:
@@ -32,14 +48,16 @@ def test_a_pentanomial_sample_gives_its_published_figures() -> None:
     assert [round(100 * value, 1) for value in (found.score, found.low, found.high)] == [54.4, 51.1, 57.6]
     assert found.elo_text == "+30.5 ± 22.7"
     assert found.verdict == "A is stronger"
+    assert found.nelo == pytest.approx(46.2, abs=0.05)
+    assert round(100 * found.los, 1) == 99.6
     assert found.total.games == 400
     assert found.total.score == 217.5 / 400
     assert (found.as_first.games, found.as_second.games, found.distinct, found.left_out) == (200, 200, 400, 0)
 
 
 def test_the_pair_interval_by_hand() -> None:
-    """Ten values with mean 0.6 and mean square 0.425: variance 0.065; t(0.975, 9) = 2.262157."""
-    low, high = pair_interval([0.25, 0.5, 0.75, 1.0, 0.5, 0.5, 0.75, 1.0, 0.5, 0.25])
+    """0.25, 0.5, 0.75 and 1 two, four, two and two times: mean 0.6 and mean square 0.425, so variance 0.065; t(0.975, 9) = 2.262157."""
+    low, high = pair_interval((0, 2, 4, 2, 2))
     half = 2.262157163 * math.sqrt(0.065 / 10)
     assert (low, high) == pytest.approx((0.6 - half, 0.6 + half), abs=1e-9)
 
@@ -89,13 +107,21 @@ def test_nonsense_is_refused() -> None:
 def test_nothing_is_ever_nan_or_infinite(points: list[tuple[float, float]], paired: bool) -> None:
     games = pairs(*points)
     found = match_statistics(games if paired else [MatchGame(game.points, game.a_first, None, "") for game in games])
-    numbers = [found.score, found.low, found.high, *(value for value in (found.elo, found.elo_low, found.elo_high) if value is not None)]
+    perhaps = (found.elo, found.elo_low, found.elo_high, found.nelo, found.nelo_low, found.nelo_high)
+    numbers = [found.score, found.low, found.high, found.los, *(value for value in perhaps if value is not None)]
     assert all(math.isfinite(value) for value in numbers)
     assert 0 <= found.low <= found.score <= found.high <= 1
+    assert 0 <= found.los <= 1
+    # Student's interval is wider than the normal one that LOS goes by.
+    assert found.los > 0.9749 or found.low <= 0.5
+    assert found.los < 0.0251 or found.high >= 0.5
     assert "nan" not in found.elo_text
     assert "inf" not in found.elo_text
     mirrored = match_statistics([MatchGame(1 - game.points, not game.a_first, game.pair if paired else None, "") for game in games])
-    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((found.low, found.high))
+    assert (1 - mirrored.high, 1 - mirrored.low, 1 - mirrored.los) == pytest.approx((found.low, found.high, found.los))
+    assert (mirrored.nelo is None) == (found.nelo is None)
+    if found.nelo is not None and mirrored.nelo_high is not None:
+        assert (-mirrored.nelo, -mirrored.nelo_high) == pytest.approx((found.nelo, found.nelo_low), abs=1e-6)  # type: ignore[operator]
 
 
 def test_elo_of_score() -> None:
@@ -105,23 +131,19 @@ def test_elo_of_score() -> None:
     assert elo_of_score(1.0) is None
 
 
-def simulated(rng: np.random.Generator, count: int) -> MatchStatistics:
-    """Pairs whose two games share the seed's luck: the first move wins more often, and draws occur."""
-    points = []
-    for _ in range(count):
-        edge = rng.normal(0, 0.15)
-        games = []
-        for sign in (1, -1):
-            win = min(max(0.45 + sign * (0.15 + edge), 0), 0.8)
-            games.append(float(rng.choice([1.0, 0.5, 0.0], p=[win, 0.2, 0.8 - win])))
-        points.append((games[0], games[1]))
-    return match_statistics(pairs(*points))
+def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
+    assert match_statistics(pairs(*[(1.0, 1.0)] * 50)).nelo is None
+    assert match_statistics(pairs(*[(1.0, 0.0)] * 50)).nelo is None
+    assert match_statistics(pairs(*[(1.0, 0.5), (0.5, 0.0)] * 4)).nelo is None
+    assert normalised_elo((0, 0, 10, 0, 0)) is None
+    assert (superiority((0, 0, 10, 0, 0)), superiority((0, 0, 0, 0, 3)), superiority((1, 0, 0, 0, 0))) == (0.5, 1.0, 0.0)
+    with pytest.raises(EngineError, match="expected none below 0, and at least one above"):
+        superiority((0, 0, 0, 0, 0))
 
 
-def test_the_interval_holds_the_truth_in_95_of_100() -> None:
-    """2000 matches of 50 pairs: the share of a 95 % interval lies within 1.2 % of it. The truth is what they score together, to 0.2 %."""
-    rng = np.random.default_rng(17)
-    found = [simulated(rng, 50) for _ in range(2000)]
-    truth = float(np.mean([result.score for result in found]))
-    inside = float(np.mean([result.low <= truth <= result.high for result in found]))
-    assert 0.938 <= inside <= 0.962, inside
+def test_few_games_make_nobody_superior() -> None:
+    """Of one game won, the normal approximation of even odds leaves 16 % to the other side; Wilson's interval says the same."""
+    assert match_statistics([MatchGame(1.0, True, None, "")]).los == pytest.approx(0.8413, abs=1e-4)
+    for wins in range(11):
+        found = match_statistics([MatchGame(float(game < wins), True, None, "") for game in range(10)])
+        assert (found.los > 0.975) == (found.low > 0.5)

@@ -1,0 +1,95 @@
+"""What the intervals promise, counted over simulated matches: 95 of 100 hold the truth."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from arena.statistics import NORMALISED_ELO, normalised_elo, pair_interval
+from tests.arena.test_statistics import match_of_pairs
+
+MATCHES = 10_000
+SCORES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+DRAWS = (0.0, 0.5)
+PAIR_SCORES = np.arange(5) / 4
+Interval = Callable[[Sequence[int]], tuple[float, float]]
+
+
+def pair_law(score: float, draws: float, edge: float, luck: float = 0.0) -> NDArray[np.float64]:
+    """Of two games with this score together, [5]: `edge` is what the first seat gives, `luck` what the seed gives one side, the other in the swap."""
+    law = np.zeros(5)
+    for swing in (luck, -luck):
+        games = []
+        for own in (score + edge + swing, score - edge - swing):
+            drawn = min(draws, 2 * own, 2 * (1 - own))
+            games.append(np.array([1 - own - drawn / 2, drawn, own - drawn / 2]))
+        law += np.convolve(*games) / 2
+    return law
+
+
+def coverage(law: NDArray[np.float64], pairs_played: int, truth: float, interval: Interval, seed: int) -> float:
+    """Share of 10 000 matches whose interval holds the truth."""
+    drawn = np.random.default_rng(seed).multinomial(pairs_played, law, size=MATCHES)
+    inside = 0
+    for counts, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
+        low, high = interval(counts.tolist())
+        inside += int(times) if low - 1e-12 <= truth <= high + 1e-12 else 0
+    return inside / MATCHES
+
+
+def nelo_interval(counts: Sequence[int]) -> tuple[float, float]:
+    found = normalised_elo(counts)
+    return (found[1], found[2]) if found else (-math.inf, math.inf)
+
+
+def nelo_of(law: NDArray[np.float64]) -> float:
+    mean = float(law @ PAIR_SCORES)
+    return NORMALISED_ELO / math.sqrt(2) * (mean - 0.5) / math.sqrt(float(law @ (PAIR_SCORES - mean) ** 2))
+
+
+def table(pairs_played: int, edge: float, luck: float) -> list[tuple[float, float, float, float]]:
+    """(draws, score, coverage of the score, of nElo), printed with a mark where either leaves 94-96 %."""
+    rows = []
+    for draws in DRAWS:
+        for score in SCORES:
+            law = pair_law(score, draws, edge, luck)
+            row = (coverage(law, pairs_played, score, pair_interval, 11), coverage(law, pairs_played, nelo_of(law), nelo_interval, 11))
+            rows.append((draws, score, *row))
+            mark = "" if all(0.94 <= value <= 0.96 for value in row) else "   <- outside"
+            named = f"{pairs_played:5} pairs, draws {draws:.1f}, score {score:.2f}, edge {edge:.2f}, luck {luck:.2f}"
+            print(f"{named}: score {100 * row[0]:.1f} %, nElo {100 * row[1]:.1f} %{mark}")
+    return rows
+
+
+def test_intervals_of_100_pairs_hold_the_truth_in_94_to_96_of_100() -> None:
+    """Independent games. The Elo interval is that of the score on another scale, so it covers as often."""
+    rows = table(100, 0.0, 0.0)
+    assert all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("edge", "luck"), [(0.0, 0.0), (0.15, 0.0), (0.05, 0.15)])
+@pytest.mark.parametrize("pairs_played", [10, 20, 50, 100, 200, 500])
+def test_intervals_of_other_matches(pairs_played: int, edge: float, luck: float) -> None:
+    """From 100 pairs on they keep their promise whatever the seats and seeds give; below it is printed how often they do."""
+    rows = table(pairs_played, edge, luck)
+    assert pairs_played < 100 or all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), rows
+
+
+def test_of_200_self_matches_184_to_197_hold_zero() -> None:
+    rng, inside = np.random.default_rng(5), 0
+    for _ in range(200):
+        found = match_of_pairs(rng.multinomial(100, pair_law(0.5, 0.3, 0.1)).tolist())
+        assert found.elo_low is not None
+        assert found.elo_high is not None
+        inside += found.elo_low <= 0 <= found.elo_high
+    print(f"of 200 self-matches {inside} intervals hold 0")
+    assert 184 <= inside <= 197
+
+
+def test_pairs_take_out_the_luck_of_the_seed() -> None:
+    """Games that the seed mostly decides: what it gives in one game of a pair it takes in the other, so pairs tell more than twice as many games."""
+    low, high = pair_interval((1000 * pair_law(0.55, 0.0, 0.0, luck=0.4)).round().astype(int).tolist())
+    assert high - low < 0.75 * 2 * 1.96 * math.sqrt(0.55 * 0.45 / 2000)
