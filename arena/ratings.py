@@ -79,7 +79,11 @@ def fit(results: Iterable[PairResult[P]], anchor: P, prior_draws: float = PRIOR_
         near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
         smooth_score, smooth_number = (score + virtual / 2)[pairs], (number + virtual)[pairs]
         elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, int(place[index[anchor]]), len(near))
-    ratings = [_rating(player, elo[i], error[i], played[i]) for player, i in index.items()]
+    return by_rating([rating_of(player, elo[i], error[i], played[i]) for player, i in index.items()])
+
+
+def by_rating(ratings: Iterable[Rating[P]]) -> list[Rating[P]]:
+    """Best first, players without a rating last."""
     return sorted(ratings, key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)))
 
 
@@ -150,7 +154,8 @@ def _information(first: NDArray[np.intp], second: NDArray[np.intp], weight: NDAr
     return information
 
 
-def _rating(player: P, elo: float, error: float, games: float) -> Rating[P]:
+def rating_of(player: P, elo: float, error: float, games: float) -> Rating[P]:
+    """elo: nan for a player that nothing connects to the anchor;  error: standard error of elo."""
     if math.isnan(elo):
         return Rating(player, None, None, None, float(games))
     return Rating(player, float(elo), float(elo - NORMAL_975 * error), float(elo + NORMAL_975 * error), float(games))

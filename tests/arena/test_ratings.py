@@ -68,6 +68,26 @@ def test_order_and_orientation_of_the_games_change_nothing(league: list[Result],
         assert again[name] == pytest.approx(values, abs=1e-6)
 
 
+def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
+    """20 000 games of 30 players, one result each, in five orders and with sides told the other way round."""
+    rng = np.random.default_rng(9)
+    names = ["random", *(f"p{i}" for i in range(1, 30))]
+    log = []
+    for _ in range(20_000):
+        a, b = rng.choice(30, 2, replace=False)
+        won = float(rng.random() < expected_score(20.0 * (a - b)))
+        log.append(PairResult(names[a], names[b], won, 0, 1 - won) if rng.random() < 0.8 else PairResult(names[a], names[b], 0, 1, 0))
+    once = by_player(fit(log, "random"))
+    moved = 0.0
+    for _ in range(5):
+        shuffled = [log[i] for i in rng.permutation(len(log))]
+        turned = [PairResult(r.b, r.a, r.losses, r.draws, r.wins) if rng.random() < 0.5 else r for r in shuffled]
+        again = by_player(fit(turned, "random"))
+        moved = max(moved, *(abs(value - other) for name in names for value, other in zip(once[name], again[name], strict=True)))
+    print(f"largest move {moved:.1e} Elo")
+    assert moved <= 1e-6
+
+
 def test_two_players_have_a_closed_form() -> None:
     """300 of 400: 400 log10(3) Elo; standard error of a log-odds sqrt(1 / (n p (1 - p)))."""
     found = by_player(fit([PairResult("a", "random", 250, 100, 50)], "random", prior_draws=0))
