@@ -22,7 +22,6 @@ State = Literal["continue", "accept H0", "accept H1"]
 EMPTY_CELL = 1e-3
 # Windows beyond it tell nothing apart, and the iteration for normalised Elo is tested up to here.
 MAX_ELO = 1000.0
-_PAIR_SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 _TOLERANCE, _ROUNDS = 1e-12, 100
 
 
@@ -59,9 +58,9 @@ class Sprt:
         """At or above it H1 is accepted."""
         return math.log((1 - self.beta) / self.alpha)
 
-    def llr(self, pair_counts: Sequence[int]) -> float:
-        """pair_counts: pairs by A's points in them: 0, 0.5, 1, 1.5, 2."""
-        return float(log_likelihood_ratio(pair_counts, self.elo0, self.elo1, self.model))
+    def llr(self, counts: Sequence[int]) -> float:
+        """counts: pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won where nothing is paired."""
+        return float(log_likelihood_ratio(counts, self.elo0, self.elo1, self.model))
 
     def state(self, llr: float) -> State:
         if llr >= self.upper:
@@ -69,14 +68,15 @@ class Sprt:
         return "accept H0" if llr <= self.lower else "continue"
 
 
-def log_likelihood_ratio(pair_counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised") -> NDArray[np.float64]:
-    """LLR of elo1 against elo0, [...] of pair counts [..., 5], in nats; 0 without pairs.
+def log_likelihood_ratio(counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised") -> NDArray[np.float64]:
+    """LLR of elo1 against elo0, [...], in nats; 0 where nothing was played.
 
+    counts  [..., 5] pairs by points, or [..., 3] games lost, drawn, won
     Raises: EngineError on another shape or negative counts.
     """
-    counts = np.asarray(pair_counts, dtype=np.float64)
-    if counts.shape[-1:] != (5,) or not np.all(counts >= 0):
-        raise EngineError(f"pair counts of shape {counts.shape}: expected five per match, none below 0")
+    counts = np.asarray(counts, dtype=np.float64)
+    if counts.shape[-1:] not in ((5,), (3,)) or not np.all(counts >= 0):
+        raise EngineError(f"counts of shape {counts.shape}: expected five of pairs or three of games per match, none below 0")
     played = counts.sum(-1) > 0
     counts = np.where(counts == 0, EMPTY_CELL, counts)
     total = counts.sum(-1, keepdims=True)
@@ -84,30 +84,31 @@ def log_likelihood_ratio(pair_counts: ArrayLike, elo0: float, elo1: float, model
     if model == "logistic":
         zero, one = (_of_score(found, 1 / (1 + math.exp(-elo / ELO_PER_NAT))) for elo in (elo0, elo1))
     else:
-        zero, one = (_of_t(found, math.sqrt(2.0) * elo / NORMALISED_ELO) for elo in (elo0, elo1))
+        # Normalised Elo goes by the deviation of a game, which is that of a pair times sqrt 2.
+        zero, one = (_of_t(found, math.sqrt((counts.shape[-1] - 1) / 2) * elo / NORMALISED_ELO) for elo in (elo0, elo1))
     ratio: NDArray[np.float64] = np.sum(counts * (np.log(one) - np.log(zero)), axis=-1)
     return np.where(played, ratio, 0.0)
 
 
 def _of_score(found: NDArray[np.float64], score: float) -> NDArray[np.float64]:
-    """Likeliest distribution with this mean, [..., 5] (proposition 1.1)."""
-    return _tilted(found, np.broadcast_to(_PAIR_SCORES - score, found.shape))
+    """Likeliest distribution with this mean, [..., k] (proposition 1.1)."""
+    return _tilted(found, np.broadcast_to(np.linspace(0.0, 1.0, found.shape[-1]) - score, found.shape))
 
 
 def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
-    """Likeliest distribution with (mean - 1/2) / deviation = t, [..., 5], by the iteration of section 4.1.
+    """Likeliest distribution with (mean - 1/2) / deviation = t, [..., k], by the iteration of section 4.1.
 
     It starts from a distribution that has this t: between the uniform one and certainty. From the uniform one alone, as others start, it has no
     first step where t is large.
     """
-    a, b = 1 + t**2, 2 + 1.5 * t**2
+    scores = np.linspace(0.0, 1.0, found.shape[-1])
+    a, b = 1 + t**2, 2 + 4 * t**2 * float(np.mean(scores**2))
     share = (b - math.sqrt(b**2 - 4 * a)) / (2 * a)
-    certain = np.array([float(t < 0), 0.0, 0.0, 0.0, float(t >= 0)])
-    p = np.broadcast_to(share / 5 + (1 - share) * certain, found.shape)
+    p = np.broadcast_to(share / len(scores) + (1 - share) * (scores == float(t >= 0)), found.shape)
     for _ in range(_ROUNDS):
-        mean = np.sum(p * _PAIR_SCORES, axis=-1, keepdims=True)
-        deviation = np.sqrt(np.sum(p * (_PAIR_SCORES - mean) ** 2, axis=-1, keepdims=True))
-        direction = _PAIR_SCORES - 0.5 - t * deviation / 2 * (1 + ((_PAIR_SCORES - mean) / deviation) ** 2)
+        mean = np.sum(p * scores, axis=-1, keepdims=True)
+        deviation = np.sqrt(np.sum(p * (scores - mean) ** 2, axis=-1, keepdims=True))
+        direction = scores - 0.5 - t * deviation / 2 * (1 + ((scores - mean) / deviation) ** 2)
         before, p = p, _tilted(found, direction)
         if np.max(np.abs(p - before)) < _TOLERANCE:
             break
@@ -115,7 +116,7 @@ def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
 
 
 def _tilted(found: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """found / (1 + x direction) with the x that makes its mean direction 0, [..., 5]: Newton's method inside a shrinking bracket.
+    """found / (1 + x direction) with the x that makes its mean direction 0, [..., k]: Newton's method inside a shrinking bracket.
 
     The mean direction falls with x from +infinity to -infinity between two poles. Times the distances to both it is almost a straight line, so a root
     next to a pole, as an empty cell makes it, is found as fast as any.

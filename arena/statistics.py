@@ -64,7 +64,7 @@ class MatchStatistics:
     interval           "pairs": Student's t over pairs; "games": Wilson's over games (few pairs, or pairs that are all alike)
     elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo difference has no bound there
     nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where nothing is paired), or when all are alike
-    los                likelihood of superiority: how sure the results make it that A is the stronger one; 0.975 where low or high reaches 0.5
+    los                likelihood of superiority: how sure the results make it that A is the stronger one, by the normal law
     pair_counts        pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
     as_first, as_second  A's games in seat 0, and in another
     left_out           games of unfinished pairs, in none of the numbers

@@ -15,21 +15,22 @@ from arena.sprt import EMPTY_CELL, Sprt, log_likelihood_ratio
 from arena.statistics import NORMALISED_ELO
 from pbt.errors import EngineError
 
-SCORES = np.arange(5) / 4
 RUNS = 3000
 
 
-def slow_llr(pair_counts: Sequence[float], elo0: float, elo1: float) -> float:
-    """Both hypotheses by a general optimiser over the logarithms of the five probabilities."""
-    counts = np.where(np.asarray(pair_counts) == 0, EMPTY_CELL, pair_counts)
+def slow_llr(played: Sequence[float], elo0: float, elo1: float) -> float:
+    """Both hypotheses by a general optimiser over the logarithms of the probabilities."""
+    counts = np.where(np.asarray(played) == 0, EMPTY_CELL, played)
+    scores = np.linspace(0, 1, len(counts))
+    unit = math.sqrt((len(counts) - 1) / 2) / NORMALISED_ELO
 
     def law(free: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(log_softmax(free))
 
     def best(elo: float) -> float:
         def surplus(free: NDArray[np.float64]) -> float:
-            mean = law(free) @ SCORES
-            return float(mean - 0.5 - math.sqrt(2) * elo / NORMALISED_ELO * math.sqrt(law(free) @ (SCORES - mean) ** 2))
+            mean = law(free) @ scores
+            return float(mean - 0.5 - unit * elo * math.sqrt(law(free) @ (scores - mean) ** 2))
 
         found = minimize(
             lambda free: -(counts / counts.sum()) @ log_softmax(free),
@@ -51,16 +52,18 @@ def slow_llr(pair_counts: Sequence[float], elo0: float, elo1: float) -> float:
         ((1, 0, 4, 0, 7), (-20, 20)),
         ((0, 0, 0, 0, 104), (0, 5)),
         ((40, 3, 0, 2, 9), (-100, 100)),
+        ((30, 20, 45), (0, 60)),
+        ((9, 0, 2), (-40, 40)),
     ],
 )
 def test_the_likeliest_distributions_are_those_of_a_general_optimiser(counts: tuple[int, ...], window: tuple[float, float]) -> None:
     assert float(log_likelihood_ratio(counts, *window)) == pytest.approx(slow_llr(counts, *window), abs=1e-5, rel=1e-5)
 
 
-pair_counts = st.lists(st.integers(0, 3000), min_size=5, max_size=5)
+any_counts = st.lists(st.integers(0, 3000), min_size=5, max_size=5) | st.lists(st.integers(0, 3000), min_size=3, max_size=3)
 
 
-@given(pair_counts, st.floats(-1000, 999), st.floats(0.1, 1000), st.sampled_from(["normalised", "logistic"]))
+@given(any_counts, st.floats(-1000, 999), st.floats(0.1, 1000), st.sampled_from(["normalised", "logistic"]))
 @settings(max_examples=300, deadline=None)
 def test_it_is_finite_whatever_was_played(counts: list[int], elo0: float, width: float, model: str) -> None:
     """And no matter whose side it is told from."""
@@ -98,8 +101,8 @@ def test_windows_that_make_no_test_are_refused_all_reasons_at_once() -> None:
         Sprt(10, 10, alpha=0.0, beta=1.0)
     with pytest.raises(EngineError, match="expected elo0 below elo1"):
         Sprt(0, math.nan)
-    with pytest.raises(EngineError, match=r"pair counts of shape \(3,\)"):
-        log_likelihood_ratio((1, 2, 3), 0, 5)
+    with pytest.raises(EngineError, match=r"counts of shape \(4,\)"):
+        log_likelihood_ratio((1, 2, 3, 4), 0, 5)
     with pytest.raises(EngineError, match="none below 0"):
         log_likelihood_ratio((1, 2, 3, 4, -1), 0, 5)
 

@@ -31,13 +31,17 @@ TRINOMIAL: dict[str, tuple[tuple[int, int, int], float]] = {
     "fastchess, app/tests/elo_test.cpp, EloWDL 2": ((96, 111, 136), 49.77),
     "fastchess, app/tests/elo_test.cpp, EloWDL 3": ((356, 0, 34), -508.44),
 }
-# Pairs by points, elo0, elo1, model, log-likelihood ratio, digits it was printed with. fastchess' case of nothing but won pairs is left out:
-# its versions disagree (104 pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which test_sprt.py finds by a
-# general optimiser.
-LLR: dict[str, tuple[Counts, float, float, EloModel, float, int]] = {
+# Pairs by points (or games lost, drawn, won), elo0, elo1, model, log-likelihood ratio, digits it was printed with. fastchess' case of nothing but
+# won pairs is left out: its versions disagree (104 pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which
+# test_sprt.py finds by a general optimiser.
+LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, float, int]] = {
     "OpenBench, OpenBench/stats.py; its UnitTests": ((39, 8843, 26675, 9240, 44), 0.5, 2.5, "normalised", 2.94168, 5),
     "fastchess, app/tests/sprt_test.cpp, normalized pentanomial 1": ((365, 16618, 36229, 16974, 390), 0.0, 2.0, "normalised", 2.25, 2),
     "fastchess, app/tests/sprt_test.cpp, normalized pentanomial 2": ((127, 4883, 10712, 5150, 104), -1.75, 0.25, "normalised", 3.01, 2),
+    "fastchess, app/tests/sprt_test.cpp, normalized trinomial 1": ((36027, 68692, 36433), 0.0, 2.0, "normalised", 0.92, 2),
+    "fastchess, app/tests/sprt_test.cpp, normalized trinomial 2": ((10650, 20431, 10871), -1.75, 0.25, "normalised", 2.30, 2),
+    "fastchess, app/tests/sprt_test.cpp, logistic trinomial 1": ((21184, 40708, 21404), 0.5, 2.5, "logistic", -1.57, 2),
+    "fastchess, app/tests/sprt_test.cpp, logistic trinomial 2": ((57030, 106593, 57433), 0.0, 2.0, "logistic", -2.59, 2),
     "fastchess, app/tests/sprt_test.cpp, logistic pentanomial 1": ((223, 9863, 21279, 10037, 246), 0.5, 2.5, "logistic", -3.07, 2),
     "fastchess, app/tests/sprt_test.cpp, logistic pentanomial 2": ((871, 26175, 55983, 26678, 821), 0.0, 2.0, "logistic", -4.98, 2),
     "fastchess pull request 882, 78 pairs": ((77, 1, 0, 0, 0), -1000.0, -500.0, "normalised", -2.95, 2),
