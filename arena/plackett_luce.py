@@ -22,7 +22,7 @@ from pbt.errors import EngineError
 
 # All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when the tied stand in a circle.
 MAX_TIED = 10
-_TOLERANCE, _STEPS = 1e-10, 200
+_TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
 # Sets of players (indices, ascending) from which one was chosen, with how often: the denominators of the likelihood.
 _Sets = defaultdict[tuple[int, ...], float]
 _Chosen = defaultdict[int, float]
@@ -138,10 +138,13 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, (chosen - expected)[free])
-        if np.max(np.abs(step)) < _TOLERANCE:
+        # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
+        if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
             error = np.zeros(players)
             error[free] = np.sqrt(np.diag(cho_solve(factor, np.eye(len(free)))))
-            return strength * ELO_PER_NAT, error * ELO_PER_NAT
+            return (strength + step) * ELO_PER_NAT, error * ELO_PER_NAT
+        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
+        step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value) and scale > 1e-6:
             scale /= 2

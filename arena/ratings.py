@@ -23,7 +23,7 @@ ELO_PER_NAT = 400.0 / math.log(10.0)
 NORMAL_975 = 1.959963984540054
 PRIOR_DRAWS = 1.0
 BEST_MIN_GAMES = 30
-_TOLERANCE, _STEPS = 1e-10, 200
+_TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,13 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, gradient[free])
-        if np.max(np.abs(step)) < _TOLERANCE:
+        # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
+        if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
             error = np.zeros(players)
             error[free] = np.sqrt(np.diag(cho_solve(factor, np.eye(len(free)))))
-            return strength * ELO_PER_NAT, error * ELO_PER_NAT
+            return (strength + step) * ELO_PER_NAT, error * ELO_PER_NAT
+        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
+        step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(value) and scale > 1e-6:
             scale /= 2

@@ -119,6 +119,29 @@ def test_ratings_far_apart_are_no_circle() -> None:
         assert sum(result.p < 0.01 for result in found) <= 3
 
 
+@pytest.mark.parametrize("gap", [1.0, 3.0, 4.6, 8.0])
+def test_a_pair_that_never_surprises_is_no_circle(gap: float) -> None:
+    """With half a game for either side instead of one as expected, six players 4.6 apart would have a share of 0.18 with p = 1e-8."""
+    found = cyclic_share(league(rated(np.arange(6) * gap), 100, None))
+    assert found.share < 0.01
+    assert found.p > 0.2
+
+
+def test_chance_is_judged_with_draws_too() -> None:
+    """Half of all games drawn, the rest as a ladder says: of 400 leagues some 5 % have p < 0.05."""
+    rng, alarms = np.random.default_rng(7), 0
+    for _ in range(400):
+        results = []
+        for i, j in itertools.combinations(range(6), 2):
+            score = float(expit(0.3 * (i - j)))
+            win = max(score - 0.25, 0.02)
+            wins, draws, losses = rng.multinomial(400, [win, 2 * (score - win), 1 - 2 * score + win])
+            results.append(PairResult(i, j, float(wins), float(draws), float(losses)))
+        alarms += cyclic_share(win_matrix(results)).p < 0.05
+    print(f"ladder with draws: {alarms} of 400 leagues have p < 0.05")
+    assert 8 <= alarms <= 33
+
+
 def test_equal_players_are_no_circle() -> None:
     rng = np.random.default_rng(6)
     found = [cyclic_share(league(np.zeros((6, 6)), 40, rng)) for _ in range(300)]

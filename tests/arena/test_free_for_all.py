@@ -32,6 +32,18 @@ def test_places_by_hand() -> None:
     assert (found.games, found.blocks, found.left_out) == (3, 1, 0)
 
 
+def test_a_game_won_by_two_is_half_a_win_for_each() -> None:
+    found = free_for_all(rotations([(1, 1, 2), (1, 2, 1), (3, 1, 2)], 0))
+    assert {standing.player: standing.first.value for standing in found.standings} == pytest.approx({"a": 1 / 3, "b": 1 / 2, "c": 1 / 6})
+
+
+def test_intervals_of_few_blocks_are_as_wide_as_students() -> None:
+    """Twelve blocks of smooth scores: of normal means the expanded percentile is t(0.975, 11) = 2.200985 standard errors."""
+    scores = np.linspace(0.3, 0.7, 12)[:, None]
+    _, low, high = mean_intervals(scores, np.ones(12), np.random.default_rng(2), resamples=100_000)
+    assert (high - low)[0] / 2 == pytest.approx(2.200985 * float(scores.std(ddof=1)) / math.sqrt(12), rel=0.02)
+
+
 def test_the_seat_is_not_the_player() -> None:
     turned = [RankedGame(("b", "c", "a"), (2, 3, 1), 0), RankedGame(("c", "a", "b"), (3, 1, 2), 0), RankedGame(("a", "b", "c"), (1, 2, 3), 0)]
     assert [(standing.player, standing.mean_place.value) for standing in free_for_all(turned).standings] == [("a", 1.0), ("b", 2.0), ("c", 3.0)]

@@ -105,6 +105,19 @@ def test_ten_straight_wins_stay_finite_and_are_jeffreys_for_two() -> None:
         fit([PairResult("a", "random", 10, 0, 0)], "random", prior_draws=0)
 
 
+@pytest.mark.parametrize("seed", [*range(50), 143, 797, 1482, 2349, 3820, 4318, 4427, 5730])
+def test_few_games_beside_very_many(seed: int) -> None:
+    """The last eight did not converge: a step led too far for halving to bring it back, or rounding kept the steps from getting small."""
+    rng = np.random.default_rng(seed)
+    players, results = int(rng.integers(2, 12)), []
+    for _ in range(rng.integers(1, 40)):
+        a, b = rng.choice(players, 2, replace=False)
+        wins, draws, losses = rng.integers(0, 3, 3) * rng.choice([0, 1, 100, 100_000], 3)
+        results.append(PairResult(int(a), int(b), float(wins), float(draws), float(losses)))
+    for rating in fit(results, 0):
+        assert rating.elo is None or (rating.low is not None and math.isfinite(rating.low))
+
+
 def test_only_draws_are_even() -> None:
     assert by_player(fit([PairResult("a", "random", 0, 50, 0)], "random"))["a"][0] == pytest.approx(0, abs=1e-9)
 

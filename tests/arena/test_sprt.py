@@ -86,7 +86,7 @@ def test_no_pairs_and_even_pairs_decide_nothing() -> None:
     assert test.llr((0, 0, 0, 0, 0)) == 0
     assert test.llr((0, 0, 1000, 0, 0)) == pytest.approx(0, abs=1e-9)
     assert test.llr((5, 9, 20, 9, 5)) == pytest.approx(0, abs=1e-9)
-    assert test.state(0.0) == "continue"
+    assert [test.state(llr) for llr in (-2.95, -2.94, 0.0, 2.94, 2.95)] == ["accept H0", "continue", "continue", "continue", "accept H1"]
 
 
 def test_better_results_are_never_held_against_a_player() -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,6 +140,17 @@ def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
     assert (superiority((0, 0, 10, 0, 0)), superiority((0, 0, 0, 0, 3)), superiority((1, 0, 0, 0, 0))) == (0.5, 1.0, 0.0)
     with pytest.raises(EngineError, match="expected none below 0, and at least one above"):
         superiority((0, 0, 0, 0, 0))
+
+
+def test_the_interval_of_normalised_elo_by_what_each_pair_moves() -> None:
+    """A pair at z deviations from the mean moves t by (z - t (z^2 - 1) / 2) / n: the infinitesimal jackknife."""
+    scores = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [2, 5, 20, 31, 42])
+    z = (scores - scores.mean()) / scores.std()
+    t = (scores.mean() - 0.5) / scores.std()
+    error = np.sqrt(np.mean((z - t * (z**2 - 1) / 2) ** 2) / 99)
+    unit = 800 / math.log(10) / math.sqrt(2)
+    half = 1.984216952 * unit * error
+    assert normalised_elo((2, 5, 20, 31, 42)) == pytest.approx((unit * t, unit * t - half, unit * t + half), abs=1e-6)
 
 
 def test_few_games_make_nobody_superior() -> None:
