@@ -43,8 +43,8 @@ PARTS = {
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
 TORCH_FREE = (
     "pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
-    "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.cli.status", "arena.ratings", "arena.statistics",
-    "arena.status", "arena.telemetry",
+    "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.cli.status", "arena.ratings", "arena.statistics", "arena.sprt",
+    "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all", "arena.status", "arena.telemetry",
 )  # fmt: skip
 HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
 
