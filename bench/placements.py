@@ -35,6 +35,8 @@ from tests.e2e.faults.running import Run
 from tests.e2e.faults.strikes import current
 
 MB = 1e6
+# A status is written every second; a busy machine may be late with it.
+PATIENCE_S = 60.0
 
 
 def status_after(run: Run, written_at: float) -> RunStatus:
@@ -44,7 +46,7 @@ def status_after(run: Run, written_at: float) -> RunStatus:
         status = run.status()
         return status if status is not None and status.written_at >= written_at else None
 
-    return run.until(seen, 60.0, "a newer status")
+    return run.until(seen, max(0.0, written_at - time.time()) + PATIENCE_S, "a newer status")
 
 
 def one_run(folder: Path, placement: str, members: int, options: argparse.Namespace) -> dict[str, Any]:
