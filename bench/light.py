@@ -17,7 +17,7 @@ Every frame of the simulation counts; of the training's, those of random opening
 simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
   one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
   roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
-  sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without wrappers; ours has a converter of its own (pbt/envs/mpe.py)
+  sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without wrappers; ours has its own converter (pbt/envs/mpe.py)
   sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check every call and cost as much as the game
 Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays with the best of its settings: each of
 `--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with

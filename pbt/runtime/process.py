@@ -123,8 +123,8 @@ def pin(plan: ProcessPlan, config: RunConfig) -> None:
 def take_turns() -> None:
     """Let nobody who is woken interrupt this thread, nor it or what it starts interrupt others (SCHED_BATCH).
 
-    A game in a process of its own is woken while the message to it is still locked; it would begin, find the lock, sleep and be woken again: with Doom
-    that is two thirds of all switches between the processes, and a tenth of the engine's time.
+    A game in a process of its own is woken while the message to it is still locked; it would begin, find the lock, sleep and be woken again: with
+    Doom that is half of all switches between the processes, and a tenth of the engine's time.
     """
     if hasattr(os, "SCHED_BATCH"):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
