@@ -65,11 +65,13 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     """Whole blocks only (as many games as players), as soon as there is one; without any, every game is a block.
 
     seed  of the bootstrap: equal games in equal order give equal intervals
-    Raises: EngineError without games, or when they were not all played by the same players.
+    Raises: EngineError without games, with fewer than two players, or when they were not all played by the same players.
     """
     if not games:
         raise EngineError("a match without a finished game has no places; expected at least one")
     players = games[0].players
+    if len(players) < 2:
+        raise EngineError(f"{games[0]}: expected at least two players")
     for game in games:
         if len(set(game.players)) != len(game.players) or set(game.players) != set(players) or len(game.places) != len(players):
             raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,8 @@ def take_turns() -> None:
     A game in a process of its own is woken while the message to it is still locked; it would begin, find the lock, sleep and be woken again: with
     Doom that is half of all switches between the processes, and a tenth of the engine's time.
     """
-    if hasattr(os, "SCHED_BATCH"):
+    # A sandbox may forbid it; then everything is only slower.
+    with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 

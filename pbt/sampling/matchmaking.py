@@ -69,7 +69,8 @@ def seat_training_game(
             players.append(PlayerRef("member", _draw(rng, learners[role])))
             continue
         live = [PlayerRef("member", entry.name) for entry in members if entry.role == role]
-        past = [PlayerRef("snapshot", entry.snapshot_id) for entry in [entry for entry in snapshots if entry.role == role][-past_window:]]
+        newest = [entry.snapshot_id for entry in snapshots if entry.role == role][-past_window:]
+        past = [PlayerRef("snapshot", snapshot_id) for snapshot_id in newest]
         wants_past = rng.random() < past_share
         choices = past if past and (wants_past or not live) else live
         if not choices:

@@ -71,6 +71,8 @@ def test_what_never_varies_still_has_an_interval() -> None:
 def test_nonsense_is_refused() -> None:
     with pytest.raises(EngineError, match="without a finished game"):
         free_for_all([])
+    with pytest.raises(EngineError, match="expected at least two players"):
+        free_for_all([RankedGame(("a",), (1,), 0)])
     for bad in (RankedGame(("a", "b", "d"), (1, 2, 3), 0), RankedGame(("a", "b", "b"), (1, 2, 3), 0), RankedGame(("a", "b", "c"), (1, 2), 0)):
         with pytest.raises(EngineError, match="expected a place for each of"):
             free_for_all([*rotations([(1, 2, 3)], 0), bad])

@@ -35,7 +35,7 @@ TRINOMIAL: dict[str, tuple[tuple[int, int, int], float]] = {
 # won pairs is left out: its versions disagree (104 pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which
 # test_sprt.py finds by a general optimiser.
 LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, float, int]] = {
-    "OpenBench, OpenBench/stats.py; its UnitTests": ((39, 8843, 26675, 9240, 44), 0.5, 2.5, "normalised", 2.94168, 5),
+    "a published test of code that follows OpenBench, OpenBench/stats.py": ((39, 8843, 26675, 9240, 44), 0.5, 2.5, "normalised", 2.94168, 5),
     "fastchess, app/tests/sprt_test.cpp, normalized pentanomial 1": ((365, 16618, 36229, 16974, 390), 0.0, 2.0, "normalised", 2.25, 2),
     "fastchess, app/tests/sprt_test.cpp, normalized pentanomial 2": ((127, 4883, 10712, 5150, 104), -1.75, 0.25, "normalised", 3.01, 2),
     "fastchess, app/tests/sprt_test.cpp, normalized trinomial 1": ((36027, 68692, 36433), 0.0, 2.0, "normalised", 0.92, 2),

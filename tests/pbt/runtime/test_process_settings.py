@@ -10,7 +10,7 @@ import pytest
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
-from pbt.runtime.process import pin
+from pbt.runtime.process import pin, take_turns
 from pbt.runtime.summary import start_line
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -57,10 +57,17 @@ print(os.sched_getscheduler(0), int(child.stdout))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="asks Linux")
 def test_who_plays_games_and_what_it_starts_take_turns() -> None:
     found = subprocess.run([sys.executable, "-c", TURNS], capture_output=True, check=True, text=True).stdout.split()
     assert found == [str(os.SCHED_BATCH)] * 2
+
+
+def test_where_that_is_forbidden_a_worker_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", forbidden)
+    take_turns()
 
 
 FAULTS = """
@@ -78,7 +85,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 def test_large_tensors_use_pages_again() -> None:
     counts = [int(subprocess.run([sys.executable, "-c", FAULTS, word], capture_output=True, check=True).stdout) for word in ("keep", "as it is")]
     assert counts[0] < counts[1] / 2
