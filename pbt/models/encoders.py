@@ -119,7 +119,7 @@ class ConvEncoder(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         images = values if self._channels_last else values.permute(0, 2, 3, 1).contiguous()
         normal, layers = self._packed or (self._normal(), self._computed())
-        images = prepare(images, self._dtype, normal, self._block())
+        images = prepare(images, self._dtype, normal, self._block_side())
         for weight, bias, stride, padding in layers:
             images = self._activation(conv2d(images, weight, bias, stride, padding))
         return flatten(images)
@@ -129,7 +129,7 @@ class ConvEncoder(nn.Module):
         with torch.no_grad():
             self._packed = self._normal(), self._computed()
 
-    def _block(self) -> int:
+    def _block_side(self) -> int:
         """Side of the blocks that the first layer reads; a GPU reads pixels as they come."""
         return self._side if self._convolutions[0].weight.is_cpu else 1
 
@@ -149,7 +149,7 @@ class ConvEncoder(nn.Module):
             if index == 0:
                 # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
                 weight = weight if self.moments is not None or self._scale == 1.0 else weight * self._scale
-                weight, stride = weight_in_blocks(weight, self._block()), stride // self._block()
+                weight, stride = weight_in_blocks(weight, self._block_side()), stride // self._block_side()
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
             found.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
         return found

@@ -33,15 +33,19 @@ def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int
 
     Channel (y * side + x) * C + c is channel c of the pixel at (y, x) in its block.
     """
-    if dtype == torch.bfloat16 and images.dtype == torch.uint8 and images.is_cpu and images.is_contiguous():
-        row = images.shape[2] * images.shape[3]
-        run = row if side == 1 else side * images.shape[3]
-        if run <= _LONGEST_RUN and pixel_blocks_bf16() is not None:
-            return _native(images, normal, side, row, run)
+    count, height, width, channels = images.shape
+    row, run = width * channels, width * channels if side == 1 else side * channels
+    kernel = pixel_blocks_bf16()
+    bytes_in_order = images.dtype == torch.uint8 and images.is_cpu and images.is_contiguous()
+    if kernel is not None and dtype == torch.bfloat16 and bytes_in_order and run <= _LONGEST_RUN:
+        blocks = torch.empty(count, height // side, width // side, side * side * channels, dtype=dtype)
+        factor, shift = (None, None) if normal is None else (part.data_ptr() for part in normal)
+        kernel(images.data_ptr(), factor, shift, MOST_DEVIATIONS, blocks.data_ptr(), count, height, row, side, run)
+        return blocks.permute(0, 3, 1, 2)
     if normal is not None:
-        factor, shift = normal
+        # Not in place: images that are float32 already are the batch itself.
         flat = images.flatten(1).to(torch.float32)
-        images = flat.mul_(factor).add_(shift).clamp_(-MOST_DEVIATIONS, MOST_DEVIATIONS).view(images.shape)
+        images = (flat * normal[0]).add_(normal[1]).clamp_(-MOST_DEVIATIONS, MOST_DEVIATIONS).view(images.shape)
     return _in_blocks(images.to(dtype), side)
 
 
@@ -52,16 +56,6 @@ def weight_in_blocks(weight: Tensor, side: int) -> Tensor:
     to, channels, height, width = weight.shape
     cut = weight.view(to, channels, height // side, side, width // side, side)
     return cut.permute(0, 3, 5, 1, 2, 4).reshape(to, side * side * channels, height // side, width // side)
-
-
-def _native(images: Tensor, normal: Normal | None, side: int, row: int, run: int) -> Tensor:
-    kernel = pixel_blocks_bf16()
-    assert kernel is not None
-    count, height, width, channels = images.shape
-    blocks = torch.empty(count, height // side, width // side, side * side * channels, dtype=torch.bfloat16)
-    factor, shift = (None, None) if normal is None else (part.data_ptr() for part in normal)
-    kernel(images.data_ptr(), factor, shift, MOST_DEVIATIONS, blocks.data_ptr(), count, height, row, side, run)
-    return blocks.permute(0, 3, 1, 2)
 
 
 def _in_blocks(images: Tensor, side: int) -> Tensor:

@@ -74,6 +74,14 @@ def test_pixels_that_do_not_lie_in_a_row_are_the_same(torch_alone: Callable[[], 
     assert torch.equal(found, prepare(wide[:, :, 6:18].contiguous(), BF16, normal, 4))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, BF16])
+@pytest.mark.parametrize("seen", [torch.rand(3, 8, 8, 3), images(3, 8, 8, 3)], ids=["floats", "bytes"])
+def test_what_is_seen_is_not_changed(seen: Tensor, dtype: torch.dtype) -> None:
+    before = seen.clone()
+    prepare(seen, dtype, normal_of(8, 8, 3), 4)
+    assert torch.equal(seen, before)
+
+
 @pytest.mark.usefixtures("kernel")
 def test_broken_statistics_stay_visible() -> None:
     factor, shift = normal_of(8, 8, 3)
