@@ -1,4 +1,6 @@
-"""Games by name: built-in ones, those of installed packages (entry-point group "pbt_arena.envs"), and, where allowed, a user's own file."""
+"""Games by name: built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages (entry-point group "pbt_arena.envs"), and, where allowed,
+a user's own file.
+"""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -12,6 +14,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EnvError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
+OPENSPIEL = "openspiel:"
 
 BUILTIN: dict[str, tuple[str, str]] = {
     "connect_four": ("pbt.envs.connect_four", "SPEC"),
@@ -29,7 +32,7 @@ BUILTIN: dict[str, tuple[str, str]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Every registered name, sorted. Imports no game."""
+    """Every registered name but OpenSpiel's, sorted. Imports no game."""
     return tuple(sorted({*BUILTIN, *(point.name for point in _installed())}))
 
 
@@ -48,6 +51,11 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
         from pbt.envs.user_file import file_spec
 
         return file_spec(name, measured)
+    if name.startswith(OPENSPIEL):
+        from pbt.envs.openspiel import openspiel_spec
+
+        found = openspiel_spec(name)
+        return found if allow_files else _without_files(found)
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
         built_in: EnvSpec = getattr(import_module(module), attribute)
@@ -57,7 +65,7 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
             return _load(point) if allow_files else _without_files(_load(point))
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
-    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}. Your own file: './my_game.py:function'")
+    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME. Your own file: './my_game.py:function'")
 
 
 def _without_files(found: EnvSpec) -> EnvSpec:
