@@ -15,11 +15,13 @@ less for one of which acid or the limit of 100 takes a part. What each learns wi
 
 Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
 versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
-share counted once), and the ratio to Sample Factory within the same round.
+share counted once), and the ratio to Sample Factory within the same round. With --roofline every round also measures the bare torch reference of
+bench/roofline.py, between the systems, and reports the ratio to it.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -55,6 +57,9 @@ from tests.e2e.faults.running import Run
 
 MB = 1e6
 PEER = "sample_factory"
+ROOFLINE = "roofline"
+# Of each of its parts.
+ROOFLINE_S = 2.0
 
 
 ACTIONS = "single"
@@ -164,21 +169,38 @@ def peer_trained(folder: Path, command: Sequence[str], skip: int, options: argpa
         end_all(mark, process)
 
 
+def reference(folder: Path, options: argparse.Namespace) -> Figures:
+    """What bench/roofline.py says of this machine now."""
+    folder.mkdir(parents=True)
+    found = folder / "roofline.json"
+    words = [f"--scenario={scenario_file(options)}", f"--frame-skip={options.frame_skip}", f"--seconds={ROOFLINE_S}", "--rounds=1", f"--json={found}"]
+    subprocess.run([sys.executable, "-m", "bench.roofline", *words], check=True, stdout=subprocess.DEVNULL)
+    return {"frames_per_s": float(json.loads(found.read_text(encoding="utf-8"))["reference_frames_per_s"])}
+
+
 # --- rounds ----------------------------------------------------------------------------------------------------------------------------------
 
 
 def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str, Any]:
-    """System -> medians over the rounds that have the figure, None where none has; ratios are taken to the base within a round."""
+    """System -> medians over the rounds that have the figure, None where none has; ratios are taken to the base, and the roofline, within a round."""
     found: dict[str, Any] = {}
     for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
         found[system] = {name: spread(told) if (told := [value for each in mine if (value := each[name]) is not None]) else None for name in mine[0]}
         found[system]["ratio"] = spread([speed(each[system]) / speed(each[base]) for each in rounds])
+        if ROOFLINE in rounds[0]:
+            found[system]["share_of_roofline"] = spread([speed(each[system]) / speed(each[ROOFLINE]) for each in rounds])
     return found
 
 
 def speed(figures: Figures) -> float:
     return figures["frames_per_s"] or 0.0
+
+
+def figures_of(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
+    if system == PEER:
+        return peer(folder, setting, options)
+    return reference(folder, options) if system == ROOFLINE else ours(folder, system, options)
 
 
 def in_turn(systems: Sequence[str], number: int) -> list[str]:
@@ -215,6 +237,7 @@ def main() -> None:
     add_shared_options(parser)
     parser.add_argument("--placements", nargs="*", default=["inline", "central"])
     parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser.add_argument("--roofline", action="store_true", help="measure the bare torch reference in every round, too")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--warmup", type=float, default=15.0)
@@ -222,14 +245,15 @@ def main() -> None:
     # Not resolved: a virtual environment's python is a link.
     options.sample_factory = options.sample_factory.absolute()
     machine = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision": our_precision(options)}
+    # The reference between ours and the peer: next to both.
+    systems = [*options.placements, *([ROOFLINE] if options.roofline else []), PEER]
     rounds: list[dict[str, Figures]] = []
     with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as folder:
         setting, tried = fastest(Path(folder), options)
         for number in range(1, options.rounds + 1):
             rounds.append({})
-            for system in in_turn([*options.placements, PEER], number):
-                place = Path(folder) / f"{number}-{system}"
-                rounds[-1][system] = peer(place, setting, options) if system == PEER else ours(place, system, options)
+            for system in in_turn(systems, number):
+                rounds[-1][system] = figures_of(Path(folder) / f"{number}-{system}", system, setting, options)
             words = [f"{system} {speed(found):,.0f}" for system, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
     report = {**machine, "settings": words_of(options), "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
