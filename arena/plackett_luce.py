@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from arena.ratings import ELO_PER_NAT, PRIOR_DRAWS, P, Rating, by_rating, rating_of
+from arena.ratings import PRIOR_DRAWS, P, Rating, by_rating, elo_and_error, rating_of
 from pbt.errors import EngineError
 
 # All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when the tied stand in a circle.
@@ -30,13 +30,14 @@ _Chosen = defaultdict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Generic[P]):
-    """One game: players by seat, and their places, smaller is better, equal is a tie. A player may hold several seats."""
+    """Players by seat, and their places, smaller is better, equal is a tie. A player may hold several seats. games: how many ended so."""
 
     players: tuple[P, ...]
     places: tuple[int, ...]
+    games: int = 1
 
 
-def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last; as `arena.ratings.fit` for two.
 
     prior_draws  virtual draws per player, spread over those it met as its games are
@@ -45,16 +46,17 @@ def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P, prior_draws: float =
     played, met, chosen, sets = _terms(rankings)
     players = list(played)
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
-    if anchor in played:
+    if players and (anchor is None or anchor in played):
         _add_prior(met, len(players), prior_draws, chosen, sets)
         counts = np.array(list(sets.values()))
         members = _membership(sets, len(players))
         labels = connected_components(members.T @ members, directed=False)[1]
-        near = np.flatnonzero(labels == labels[players.index(anchor)])
+        near = np.flatnonzero(labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)]))
         # The sets of one component hold nobody from another.
         own = np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]]) if len(counts) else np.arange(0)
         gains = np.array([chosen[int(i)] for i in near])
-        elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, int(np.searchsorted(near, players.index(anchor))))
+        pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
+        elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
     return by_rating([rating_of(player, elo[i], error[i], played[player]) for i, player in enumerate(players)])
 
 
@@ -70,27 +72,28 @@ def _terms(rankings: Iterable[Ranking[P]]) -> tuple[dict[P, int], Counter[tuple[
             raise EngineError(f"{ranking}: expected at least two players and a place for each")
         seats = [index.setdefault(player, len(index)) for player in ranking.players]
         for player in dict.fromkeys(ranking.players):
-            played[player] = played.get(player, 0) + 1
-        met.update(combinations(sorted(set(seats)), 2))
+            played[player] = played.get(player, 0) + ranking.games
+        for pair in combinations(sorted(set(seats)), 2):
+            met[pair] += ranking.games
         by_place: dict[int, list[int]] = {}
         for seat, place in sorted(zip(seats, ranking.places, strict=True)):
             by_place.setdefault(place, []).append(seat)
         rest: list[int] = []
         for place in sorted(by_place, reverse=True):
-            _add_tied(by_place[place], rest, chosen, sets)
+            _add_tied(by_place[place], rest, ranking.games, chosen, sets)
             rest += by_place[place]
     return played, met, chosen, sets
 
 
-def _add_tied(tied: Sequence[int], rest: Sequence[int], chosen: _Chosen, sets: _Sets) -> None:
+def _add_tied(tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Chosen, sets: _Sets) -> None:
     """The likelihood's terms of choosing all of `tied`, in any order, before `rest`."""
     for seat in tied:
-        chosen[seat] += 1
+        chosen[seat] += games
     for size in range(1, len(tied) + 1):
         neighbours = (tuple([*tied, *tied][start : start + size]) for start in range(len(tied)))
         left = list(combinations(tied, size) if len(tied) <= MAX_TIED else neighbours)
         for part in left:
-            sets[tuple(sorted([*part, *rest]))] += 1 / len(left)
+            sets[tuple(sorted([*part, *rest]))] += games / len(left)
 
 
 def _add_prior(met: Counter[tuple[int, int]], players: int, prior_draws: float, chosen: _Chosen, sets: _Sets) -> None:
@@ -114,11 +117,11 @@ def _membership(sets: _Sets, players: int) -> csr_array:
 
 
 def _fit(
-    members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int
+    members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each."""
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres them."""
     players = members.shape[1]
-    free = np.flatnonzero(np.arange(players) != anchor)
+    free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
     if not len(free):
         return strength, strength.copy()
@@ -140,9 +143,7 @@ def _fit(
         step[free] = cho_solve(factor, (chosen - expected)[free])
         # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
-            error = np.zeros(players)
-            error[free] = np.sqrt(np.diag(cho_solve(factor, np.eye(len(free)))))
-            return (strength + step) * ELO_PER_NAT, error * ELO_PER_NAT
+            return elo_and_error(strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None)
         # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0

@@ -1,6 +1,7 @@
 """Ratings from counted results: Bradley & Terry 1952 by maximum likelihood, refitted from all games each time, so their order changes nothing.
 
-P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's own scale). The anchor is pinned at 0.
+P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's own scale). The anchor is pinned at 0; without
+one, the mean of all players is.
 """
 
 import math
@@ -39,7 +40,8 @@ class PairResult(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Rating(Generic[P]):
-    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor; None for a player no chain of games connects to the anchor.
+    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor (without one: to the mean of those rated); None for a player
+    no chain of games connects to it.
 
     games: sum of the player's results (weights where weights were given)
     """
@@ -55,9 +57,10 @@ class Rating(Generic[P]):
         return self.elo is not None
 
 
-def fit(results: Iterable[PairResult[P]], anchor: P, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit(results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last.
 
+    anchor       None: the mean of those rated is 0, and rated is the largest group that games connect
     prior_draws  virtual draws per player, spread over its opponents as its games are. It keeps a 10-0 finite and weighs little against real games:
                  for two players, 1 is Jeffreys' prior, half a win for each; 0 gives plain maximum likelihood (infinite ratings then fail)
     Raises: EngineError on negative or non-finite counts, on a player against itself, and when the fit does not converge.
@@ -70,15 +73,16 @@ def fit(results: Iterable[PairResult[P]], anchor: P, prior_draws: float = PRIOR_
     score, number = (np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1))
     played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
-    if anchor in index:
+    if players and (anchor is None or anchor in index):
         graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(players), len(players)))
         labels = connected_components(graph, directed=False)[1]
-        inside = labels == labels[index[anchor]]
+        inside = labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[index[anchor]])
         pairs = inside[first]
         virtual = prior_draws / 2 * (number / played[first] + number / played[second])
         near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
         smooth_score, smooth_number = (score + virtual / 2)[pairs], (number + virtual)[pairs]
-        elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, int(place[index[anchor]]), len(near))
+        pinned = None if anchor is None else int(place[index[anchor]])
+        elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, pinned, len(near))
     return by_rating([rating_of(player, elo[i], error[i], played[i]) for player, i in index.items()])
 
 
@@ -107,13 +111,13 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
 
 
 def _fit(
-    first: NDArray[np.intp], second: NDArray[np.intp], score: NDArray[np.float64], number: NDArray[np.float64], anchor: int, players: int
+    first: NDArray[np.intp], second: NDArray[np.intp], score: NDArray[np.float64], number: NDArray[np.float64], anchor: int | None, players: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each.
 
-    first, second: [pairs] players;  score: of the first, in wins;  number: of games
+    first, second: [pairs] players;  score: of the first, in wins;  number: of games;  anchor: None centres the ratings
     """
-    free = np.flatnonzero(np.arange(players) != anchor)
+    free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
     if not len(free):
         return strength, strength.copy()
@@ -136,9 +140,7 @@ def _fit(
         step[free] = cho_solve(factor, gradient[free])
         # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
-            error = np.zeros(players)
-            error[free] = np.sqrt(np.diag(cho_solve(factor, np.eye(len(free)))))
-            return (strength + step) * ELO_PER_NAT, error * ELO_PER_NAT
+            return elo_and_error(strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None)
         # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
@@ -157,8 +159,23 @@ def _information(first: NDArray[np.intp], second: NDArray[np.intp], weight: NDAr
     return information
 
 
+def elo_and_error(
+    strength: NDArray[np.float64], covariance: NDArray[np.float64], free: NDArray[np.intp], *, centred: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(elo, standard error), [players] each.
+
+    strength: [players] natural logarithms;  covariance: [free, free] of those not pinned;  centred: make the mean 0 instead of the pinned player
+    """
+    whole = np.zeros((len(strength), len(strength)))
+    whole[np.ix_(free, free)] = covariance
+    if centred:
+        strength = strength - strength.mean()
+        whole = whole - whole.mean(axis=0) - whole.mean(axis=1)[:, None] + whole.mean()
+    return strength * ELO_PER_NAT, np.sqrt(np.maximum(np.diag(whole), 0.0)) * ELO_PER_NAT
+
+
 def rating_of(player: P, elo: float, error: float, games: float) -> Rating[P]:
-    """elo: nan for a player that nothing connects to the anchor;  error: standard error of elo."""
+    """elo: nan for a player that nothing connects to those rated;  error: standard error of elo."""
     if math.isnan(elo):
         return Rating(player, None, None, None, float(games))
     return Rating(player, float(elo), float(elo - NORMAL_975 * error), float(elo + NORMAL_975 * error), float(games))

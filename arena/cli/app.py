@@ -50,6 +50,7 @@ COMMANDS = (
     Command("match", "arena.cli.match:match", COMPARE, "Play two players against each other.", "arena match first@best random --games 400"),
     Command("evaluate", "arena.cli.match:evaluate", COMPARE, "Returns of one player over episodes.", "arena evaluate first@best --episodes 100"),
     Command("league", "arena.cli.league:league", COMPARE, "The rating table.", "arena league first"),
+    Command("matrix", "arena.cli.matrix:matrix", COMPARE, "Everybody against everybody.", "arena matrix first"),
     Command("status", "arena.cli.status:status", LOOK, "Every process of a running training.", "arena status first"),
     Command("populations", "arena.cli.league:populations", LOOK, "What has been trained, and how large it is.", "arena populations"),
     Command("metrics", "arena.cli.league:metrics", LOOK, "Training curves of a population.", "arena metrics first --csv"),

@@ -11,7 +11,8 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
-from arena.cli.rating_table import TOP_ROWS, league_report, print_league, rating_text
+from arena.cli.rating_table import TOP_ROWS, print_league, rating_text
+from arena.cli.tables import tables_of
 from arena.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
 from arena.deletion import delete as delete_from
 from arena.league.database import League, open_league
@@ -39,37 +40,27 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The populatio
 def league(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A population; else each of them.", show_default=False)] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Rate it together with all other populations of its game.")] = False,
+    env: Annotated[str | None, typer.Option("--env", metavar="GAME", help="Instead: everybody who plays this game.", show_default=False)] = None,
     top: Annotated[int, typer.Option(min=0, help="Print so many rows, 0 for all.")] = TOP_ROWS,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The rating table: Elo of frozen snapshots, fitted from all evaluation games, `random` = 0."""
+    """The rating table: Elo of frozen snapshots, fitted from all evaluation games, `random` = 0. Below it: who beats whom in circles."""
     folder = data_dir(data)
     if name is None and not league_path(folder).exists():
         print_json([]) if as_json else print(NOTHING.format(folder))
         return
     with open_league(league_path(folder), read_only=True) as opened:
-        names = [name] if name is not None else _each(opened, everyone)
+        tables = tables_of(opened, name, env, everyone=everyone)
         if as_json:
-            reports = [league_report(opened, each, everyone=everyone) for each in names]
+            reports = [table.report(opened) for table in tables]
             print_json(reports if name is None else reports[0])
             return
-        for number, each in enumerate(names):
+        for number, table in enumerate(tables):
             print("\n" * (number > 0), end="")
-            print_league(opened, each, everyone=everyone, top=top)
-        if not names:
+            table.show(opened, top)
+        if not tables:
             print(NOTHING.format(folder))
-
-
-def _each(league: League, everyone: bool) -> list[str]:
-    """Every population, or the first of each game with its options."""
-    names = [population.name for population in list_populations(league)]
-    if not everyone:
-        return names
-    first: dict[str, str] = {}
-    for name in names:
-        first.setdefault(repr(stored_config(league, name)["env"]), name)
-    return list(first.values())
 
 
 def populations(data: DataOption = None, as_json: JsonOption = False) -> None:

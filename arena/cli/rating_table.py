@@ -1,23 +1,29 @@
-"""The rating table for people and for programs: one row per player, most surely strong first."""
+"""The rating table for people and for programs: one row per player, most surely strong first; below it what no rating can say."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from arena.cli.output import print_table
+from arena.cli.return_table import print_returns, returns_report
+from arena.cycles import CYCLE_LEVEL, Cycle, CyclicShare, cyclic_share, significant_cycles
 from arena.league.database import League
-from arena.league.returns import ReturnStanding, best_by_return, return_standings
-from arena.league.standings import ANCHOR, Standing, best_standing, standings
-from arena.ratings import BEST_MIN_GAMES
-from arena.statistics import Tally
+from arena.league.returns import return_standings
+from arena.league.standings import ANCHOR, Standing, best_standing, game_standings, result_matrix, standings
+from arena.ratings import BEST_MIN_GAMES, ELO_PER_NAT
+from arena.statistics import Tally, wilson_interval
+from pbt.records import PlayerRef
 
 RANK_MAX_HALF_WIDTH = 75.0
 RATING_TEXT = "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % intervals; ordered by the lower end"
-RETURN_TEXT = "Mean returns of evaluation games (one seat: nobody wins), with 95 % intervals; ordered by the lower end"
-TOP_ROWS = 20
+CENTRED_TEXT = "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` never played), with 95 % intervals; ordered by the lower end"
+# Of the variance of results: beyond, the order of the table says little.
+MUCH_IN_CIRCLES = 0.25
+TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
-_COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs random")
+_COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs best", ">vs random", ">met")
+Circles = tuple[Sequence[Cycle[PlayerRef]], CyclicShare]
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
@@ -25,86 +31,137 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 
     everyone: with the other populations of the same game; top: so many rows and no more, 0 for all. Raises: PlayerError.
     """
-    table = by_lower_bound(standings(league, name, everyone=everyone))
+    table = standings(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table else []:
-        _print_returns(name, alone, top)
-        return
-    if not table:
+        print_returns(name, alone, top)
+    elif not table:
         print(f"population {name}: {why_no_best(table)}")
-        return
+    else:
+        print_standings(f"population {name}" + (" and all others of its game" if everyone else ""), table, top)
+        print(best_text(name, table if not everyone else standings(league, name)))
+
+
+def print_game_league(league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS) -> None:
+    """The table of everybody who plays a game."""
+    print_standings(game_title(env_name, env_options), game_standings(league, env_name, env_options), top)
+
+
+def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
+    return f"game {env_name}" + (f" {dict(env_options)}" if env_options else "")
+
+
+def print_standings(title: str, table: Sequence[Standing], top: int = TOP_ROWS) -> None:
+    """A table of ratings with its notes on stdout. top: as for `print_league`."""
+    table = by_lower_bound(table)
     shown = table if top == 0 else table[:top]
+    if not table:
+        print(f"{title}: no evaluation game and no match between two players yet")
+        return
     if table[0].snapshot is not None or len(table) > 1:
-        print_table(_COLUMNS, _cells(table, shown), title=f"population {name}" + (" and all others of its game" if everyone else ""))
+        print_table(_COLUMNS, _cells(table, shown), title=title)
     if len(shown) < len(table):
         print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
-    print(f"{RATING_TEXT}.")
+    print(f"{rating_words(table)}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
         print(f"? = provisional: fewer than {BEST_MIN_GAMES} games, or an interval of {RANK_MAX_HALF_WIDTH:.0f} Elo or more to a side.")
-    print(best_text(name, table) if not everyone else best_text(name, standings(league, name)))
+    for line in circle_lines(table, circles(table)):
+        print(line)
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
-    """The same for programs; elo, low and high are null for a player that no chain of games connects to `random`. Raises: PlayerError."""
-    table = by_lower_bound(standings(league, name, everyone=everyone))
+    """The same for programs; elo, low and high are null for a player that no chain of games connects to the others. Raises: PlayerError."""
+    table = standings(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table else []:
-        return _returns_report(name, alone, everyone)
+        return returns_report(name, alone, everyone)
     best = best_standing(table if not everyone else standings(league, name))
-    ranks = _ranks(table)
-    players = [
-        {
-            "rank": ranks[i],
-            "player": row.label,
-            "kind": row.player.kind,
-            "id": row.player.name,
-            "elo": row.elo,
-            "low": row.low,
-            "high": row.high,
-            "provisional": is_provisional(row),
-            "games": row.total.games,
-            "wins": row.total.wins,
-            "draws": row.total.draws,
-            "losses": row.total.losses,
-            "score": row.total.score,
-            "score_vs_random": row.against_random.score if row.against_random else None,
-            "opponents": len(row.results),
-        }
-        for i, row in enumerate(table)
-    ]
-    return {"population": name, "everyone": everyone, "rating": RATING_TEXT, "best": best.player.name if best else None, "players": players}
+    return {"population": name, "everyone": everyone, "best": best.player.name if best else None, **standings_report(table)}
 
 
-def _print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
-    shown = table if top == 0 else table[:top]
-    rows = [(row.label, row.snapshot.record.snapshot_id[:ID_DIGITS], _return_text(row), str(row.games)) for row in shown]
-    print_table(("player", "id", ">return [95 %]", ">games"), rows, title=f"population {name}")
-    if len(shown) < len(table):
-        print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
-    print(f"{RETURN_TEXT}.")
-    best = best_by_return(table)
-    if best is None:
-        print(f"{name}@best: nobody yet; it takes {BEST_MIN_GAMES} evaluation games, and no snapshot that has its weights has them: train on")
-    else:
-        print(f"{name}@best is {best.label}: the highest lower end of those with {BEST_MIN_GAMES} games or more")
+def game_league_report(league: League, env_name: str, env_options: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of everybody who plays a game, for programs."""
+    return {"env": env_name, "env_options": dict(env_options), **standings_report(game_standings(league, env_name, env_options))}
 
 
-def _return_text(row: ReturnStanding) -> str:
-    return f"{row.mean:.4g}" + (f" [{row.low:.4g}, {row.high:.4g}]" if row.low is not None else "")
+def standings_report(table: Sequence[Standing]) -> dict[str, Any]:
+    """Rows and circles; share and p of the circles as `arena.cycles.CyclicShare`."""
+    table = by_lower_bound(table)
+    found, share = circles(table)
+    names = {row.player: row.label for row in table}
+    cycles = [{"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p} for cycle in found]
+    ranks, best = _ranks(table), leader(table)
+    players = [{"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, table, strict=True)]
+    return {"rating": rating_words(table), "players": players, "cycles": cycles, "cyclic_share": {"share": share.share, "p": share.p}}
 
 
-def _returns_report(name: str, table: Sequence[ReturnStanding], everyone: bool) -> dict[str, Any]:
-    best = best_by_return(table)
-    players = [
-        {"player": row.label, "kind": "snapshot", "id": row.snapshot.record.snapshot_id, "games": row.games}
-        | {"mean_return": row.mean, "low": row.low, "high": row.high}
-        for row in table
-    ]
-    chosen = best.snapshot.record.snapshot_id if best is not None else None
-    return {"population": name, "everyone": everyone, "rating": RETURN_TEXT, "best": chosen, "players": players}
+def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
+    direct = row.results.get(best.player) if best is not None else None
+    return {
+        "player": row.label,
+        "kind": row.player.kind,
+        "id": row.player.name,
+        "elo": row.elo,
+        "low": row.low,
+        "high": row.high,
+        "provisional": is_provisional(row),
+        "games": row.total.games,
+        "wins": row.total.wins,
+        "draws": row.total.draws,
+        "losses": row.total.losses,
+        "score": row.total.score,
+        "score_vs_best": direct.score if direct else None,
+        "games_vs_best": direct.games if direct else 0,
+        "predicted_vs_best": predicted_score(row, best),
+        "score_vs_random": row.against_random.score if row.against_random else None,
+        "opponents": len(row.results),
+    }
+
+
+def circles(table: Sequence[Standing]) -> Circles:
+    """Who beats whom in a circle, and how much of all results that is."""
+    matrix = result_matrix(table)
+    return significant_cycles(matrix), cyclic_share(matrix)
+
+
+def circle_lines(table: Sequence[Standing], found: Circles) -> list[str]:
+    """What a reader of the ratings should know; nothing for two players, who make no circle."""
+    cycles, share = found
+    if len(table) < 3:
+        return []
+    names = {row.player: row.label for row in table}
+    rings = [((cycle.a, cycle.b, cycle.c, cycle.a), cycle.p) for cycle in cycles[:TOP_CYCLES]]
+    lines = [f"Circle: {' > '.join(names[player] for player in ring)} (p {_p_text(p)})." for ring, p in rings]
+    if len(cycles) > TOP_CYCLES:
+        lines.append(f"... and {len(cycles) - TOP_CYCLES} circles more: --json lists all.")
+    if share.p >= CYCLE_LEVEL:
+        return [*lines, "No circles: ratings explain the results as well as chance allows."] if not cycles else lines
+    warning = "; the order above says little, see `arena matrix`" if share.share > MUCH_IN_CIRCLES else ""
+    return [*lines, f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating explains (p {_p_text(share.p)}){warning}."]
+
+
+def _p_text(p: float) -> str:
+    return f"= {p:.2g}" if p >= 1e-6 else "< 1e-6"
+
+
+def rating_words(table: Sequence[Standing]) -> str:
+    """What the numbers are and where their zero is."""
+    return RATING_TEXT if not table or any(row.player == ANCHOR for row in table) else CENTRED_TEXT
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:
     """Most surely strong first; players without a rating last."""
     return sorted(table, key=lambda row: (-row.low if row.low is not None else math.inf, row.label))
+
+
+def leader(table: Sequence[Standing]) -> Standing | None:
+    """The most surely strong player that is not provisional; None while all are."""
+    return next((row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row)), None)
+
+
+def predicted_score(row: Standing, best: Standing | None) -> float | None:
+    """What the ratings expect of a game with the best; None without two ratings, and of the best itself."""
+    if best is None or row.player == best.player or row.elo is None or best.elo is None:
+        return None
+    return 1 / (1 + math.exp((best.elo - row.elo) / ELO_PER_NAT))
 
 
 def is_provisional(row: Standing) -> bool:
@@ -138,20 +195,41 @@ def why_no_best(table: Sequence[Standing]) -> str:
 
 
 def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[str, ...]]:
-    ranks = _ranks(table)
+    ranks, best = _ranks(table), leader(table)
     return [
         (
             str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
-            row.label if row.snapshot is not None or row.player.kind == "scripted" else "(deleted)",
-            row.player.name[:ID_DIGITS] if row.player.kind == "snapshot" else "",
+            "(deleted)" if row.snapshot is None and row.player.kind == "snapshot" else row.label,
+            _id_text(row.player),
             rating_text(row),
             str(row.total.games),
             f"{row.total.wins}/{row.total.draws}/{row.total.losses}",
             _percent(row.total),
+            _versus_best(row, best),
             _percent(row.against_random),
+            str(len(row.results)),
         )
         for rank, row in zip(ranks, shown, strict=False)
     ]
+
+
+def _id_text(player: PlayerRef) -> str:
+    """The beginning of a snapshot's id; a guest, whose program may change under its name, is marked as one."""
+    if player.kind == "snapshot":
+        return player.name[:ID_DIGITS]
+    return "" if player.kind == "scripted" else player.kind
+
+
+def _versus_best(row: Standing, best: Standing | None) -> str:
+    """Score against the best with half its interval; in brackets what the ratings predict where they never met."""
+    if best is None or row.player == best.player:
+        return ""
+    direct = row.results.get(best.player)
+    if direct is not None:
+        low, high = wilson_interval(direct.score, direct.games)
+        return f"{direct.score:.0%} ± {(high - low) / 2:.0%}"
+    predicted = predicted_score(row, best)
+    return "" if predicted is None else f"({predicted:.0%})"
 
 
 def _ranks(table: Sequence[Standing]) -> list[int | None]:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
-from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
+from pbt.envs.contract import EnvSpec, Game, Outcome, Role, ScriptedAct, SeatTurn, ranking_from_scores
 
-MOVES = 3
+NAMES = ("rock", "paper", "scissors")
+MOVES = len(NAMES)
 
 
 class RockPaperScissors:
@@ -45,6 +48,15 @@ class RockPaperScissors:
         pass
 
 
+def always(move: int) -> ScriptedAct:
+    """A player of one move: together the three make the smallest circle, which no rating can tell."""
+
+    def act(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.full((len(mask), 1), move, np.int64)
+
+    return act
+
+
 def make(**options: Any) -> Game:
     return RockPaperScissors(**options)
 
@@ -56,4 +68,5 @@ SPEC = EnvSpec(
     replayable=True,
     winners="who won more rounds (the ranking of summed rewards)",
     description="Rock, paper, scissors: simultaneous moves, exact equilibrium",
+    scripted={name: always(move) for move, name in enumerate(NAMES)},
 )

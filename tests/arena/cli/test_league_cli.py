@@ -112,7 +112,7 @@ def test_the_rating_table(trained: Path, capsys: Output) -> None:
 def test_the_table_for_people(trained: Path, capsys: Output) -> None:
     text = lines(capsys, "league", "demo", "--data", str(trained), "--top", "0")
     assert text[0].strip() == "population demo"
-    assert text[1].split() == ["rank", "player", "id", "Elo", "[95", "%]", "games", "W/D/L", "score", "vs", "random"]
+    assert text[1].split() == ["rank", "player", "id", "Elo", "[95", "%]", "games", "W/D/L", "score", "vs", "best", "vs", "random", "met"]
     assert any("demo/m0@" in line for line in text)
     assert any("evaluation games only" in line and "random = 0" in line for line in text)
     assert text[-1].startswith("demo@best is demo/m")

@@ -1,0 +1,85 @@
+"""Which tables `arena league` and `arena matrix` show: of one population, of everybody who plays a game, or of all there is."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.cli.rating_table import game_league_report, game_title, league_report, print_game_league, print_league
+from arena.league.database import League
+from arena.league.evaluations import rated_games
+from arena.league.populations import stored_config
+from arena.league.queries import list_populations
+from arena.league.standings import Standing, game_standings, standings
+from pbt.errors import ConfigError, PlayerError
+
+
+@dataclass(frozen=True)
+class PopulationTable:
+    name: str
+    everyone: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"population {self.name}" + (" and all others of its game" if self.everyone else "")
+
+    def show(self, league: League, top: int) -> None:
+        print_league(league, self.name, everyone=self.everyone, top=top)
+
+    def report(self, league: League) -> dict[str, Any]:
+        return league_report(league, self.name, everyone=self.everyone)
+
+    def standings(self, league: League) -> list[Standing]:
+        return standings(league, self.name, everyone=self.everyone)
+
+
+@dataclass(frozen=True)
+class GameTable:
+    env_name: str
+    env_options: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        return game_title(self.env_name, self.env_options)
+
+    def show(self, league: League, top: int) -> None:
+        print_game_league(league, self.env_name, self.env_options, top=top)
+
+    def report(self, league: League) -> dict[str, Any]:
+        return game_league_report(league, self.env_name, self.env_options)
+
+    def standings(self, league: League) -> list[Standing]:
+        return game_standings(league, self.env_name, self.env_options)
+
+
+def tables_of(league: League, name: str | None, env: str | None, *, everyone: bool = False) -> Sequence[PopulationTable | GameTable]:
+    """The population called `name`; or the game called `env`, once for each of its options; or, without both, every population, and every game
+    that was only played in matches. everyone: one table per game instead.
+
+    Raises: ConfigError for both at once, PlayerError for a game that nobody plays here.
+    """
+    if env is not None:
+        if name is not None or everyone:
+            raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
+        return _of_game(league, env)
+    if name is not None:
+        return [PopulationTable(name, everyone)]
+    games = {repr((env_name, options)): GameTable(env_name, options) for env_name, options in rated_games(league)}
+    shown: list[PopulationTable | GameTable] = []
+    for population in list_populations(league):
+        config = stored_config(league, population.name)["env"]
+        first = games.pop(repr((config["name"], config["options"])), None) is not None
+        if first or not everyone:
+            shown.append(PopulationTable(population.name, everyone))
+    return [*shown, *games.values()]
+
+
+def _of_game(league: League, env: str) -> list[PopulationTable | GameTable]:
+    games = rated_games(league)
+    found: list[PopulationTable | GameTable] = [GameTable(name, options) for name, options in games if name == env]
+    if found:
+        return found
+    names = sorted({name for name, _ in games})
+    near = difflib.get_close_matches(env, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"played are: {', '.join(names) or 'none'}"
+    raise PlayerError(f"--env {env}: nobody here has played it; {hint}")

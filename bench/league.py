@@ -1,0 +1,182 @@
+"""Is the league still quick when it is large? Builds one through the writer that training uses, folding included, and times what reads it.
+
+    python -m bench.league --training 10000000 --evaluations 200000 --json league.json [--data DIR]
+
+Eight members of growing strength; each makes a snapshot every so often. Training games between members, folded as in every training; among them,
+evenly, evaluation games between two snapshots made near each other or, one in five, a snapshot and a scripted player. Results are drawn by
+Bradley-Terry with 20 % draws. --data keeps the league there, and goes on to measure it when one stands there already.
+
+Reported: games written per second; bytes of the file; and, as medians of `--repeats` with least and greatest, the seconds of whole processes
+(`arena league NAME` and the like) and of the refit alone: reading the pairs, fitting, circles.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from arena.cycles import cyclic_share, significant_cycles
+from arena.league.database import League, open_league
+from arena.league.evaluations import population_results
+from arena.league.populations import create_population, open_incarnation, set_state
+from arena.league.schema import folded_results, folds, games
+from arena.league.standings import rate, result_matrix, standings
+from arena.league.writer import LeagueWriter
+from arena.paths import league_path
+from bench.throughput import hardware
+from pbt.config.load import load_config
+from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord, SnapshotRecord
+
+NAME, CONFIG = "large", "connect_four"
+MEMBERS = tuple(f"m{i}" for i in range(8))
+SNAPSHOTS_PER_MEMBER = 60
+WAITING_GAMES = 20_000
+DRAW_SHARE = 0.2
+SCRIPTED = {PlayerRef("scripted", "random"): 0.0, PlayerRef("scripted", "oneply"): 300.0}
+STEPS = 24
+ACTIONS = bytes(4 * STEPS)
+COMMANDS = (("league", NAME), ("league", NAME, "--json"), ("matrix", NAME), ("populations",), ("--help",))
+
+
+def build(data: Path, training: int, evaluations: int) -> float:
+    """Write the league; seconds it took."""
+    started = time.monotonic()
+    with open_league(league_path(data)) as league:
+        config = load_config(CONFIG).model_dump(mode="json")
+        population_id = create_population(league, NAME, CONFIG, config, {}, [(member, "player") for member in MEMBERS])
+        with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:
+            for number, item in enumerate(_items(training, evaluations)):
+                if isinstance(item, SnapshotRecord):
+                    writer.snapshot(item)
+                else:
+                    writer.game(item)
+                if number % 1_000 == 0:
+                    _wait(writer, number, training + evaluations)
+            writer.drain(600)
+        set_state(league, population_id, "finished")
+    return time.monotonic() - started
+
+
+def _wait(writer: LeagueWriter, done: int, total: int) -> None:
+    """No more games in memory than the writer can keep up with."""
+    if done % 100_000 == 0:
+        print(f"\r{done / total:.1%} written", end="", file=sys.stderr, flush=True)
+    while writer.backlog > WAITING_GAMES:
+        time.sleep(0.01)
+
+
+def _items(training: int, evaluations: int) -> Iterator[GameRecord | SnapshotRecord]:
+    rng = random.Random(1)
+    made: list[tuple[PlayerRef, float]] = []
+    total, snapshots = training + evaluations, SNAPSHOTS_PER_MEMBER * len(MEMBERS)
+    live = [PlayerRef("member", member) for member in MEMBERS]
+    evaluated = 0
+    for number in range(total):
+        if number * snapshots // total >= len(made):
+            record = _snapshot(len(made))
+            made.append((PlayerRef("snapshot", record.snapshot_id), 1500.0 * number / total + rng.gauss(0, 100)))
+            yield record
+        if evaluated * total < number * evaluations:
+            evaluated += 1
+            yield _game(rng, number, *_evaluated(rng, made), evaluation=True)
+        else:
+            a, b = rng.sample(live, 2)
+            yield _game(rng, number, (a, 0.0), (b, 0.0), evaluation=False)
+
+
+def _snapshot(index: int) -> SnapshotRecord:
+    member = MEMBERS[index % len(MEMBERS)]
+    age = index // len(MEMBERS)
+    return SnapshotRecord(sha256(str(index).encode()).hexdigest(), member, "player", 0, age * 500, age * 1_000_000, "schedule", None, 400_000)
+
+
+def _evaluated(rng: random.Random, made: Sequence[tuple[PlayerRef, float]]) -> tuple[tuple[PlayerRef, float], tuple[PlayerRef, float]]:
+    near = made[-80:]
+    if len(near) < 2 or rng.random() < 0.2:
+        return rng.choice(near), rng.choice(list(SCRIPTED.items()))
+    first, second = rng.sample(near, 2)
+    return first, second
+
+
+def _game(rng: random.Random, number: int, a: tuple[PlayerRef, float], b: tuple[PlayerRef, float], *, evaluation: bool) -> GameRecord:
+    win = 1 / (1 + 10 ** ((b[1] - a[1]) / 400))
+    places = (0, 0) if rng.random() < DRAW_SHARE else (0, 1) if rng.random() < win else (1, 0)
+    seats = tuple(SeatRecord(player[0], 0, number, number, place, 1.0 - 2.0 * place) for player, place in zip((a, b), places, strict=True))
+    kind: GameKind = "evaluation" if evaluation else "training"
+    seed, trajectory = rng.getrandbits(31), f"{rng.getrandbits(64):016x}"
+    return GameRecord(number, number % 64, number // 64, kind, seed, seats, STEPS, STEPS, "rules", trajectory, ACTIONS if evaluation else None)
+
+
+def stored(league: League) -> dict[str, int]:
+    """What the league holds: rows of games, games that became counts, rows of those counts."""
+    with league.read() as connection:
+        rows = [int(connection.execute(select(func.count()).select_from(table)).scalar_one()) for table in (games, folded_results)]
+        folded = int(connection.execute(select(func.coalesce(func.sum(folds.c.games), 0))).scalar_one())
+    return {"game_rows": rows[0], "folded_rows": rows[1], "folded_games": folded}
+
+
+def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:
+    """Seconds: median, least, greatest."""
+    taken = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        action()
+        taken.append(time.perf_counter() - started)
+    return {"median_s": statistics.median(taken), "min_s": min(taken), "max_s": max(taken)}
+
+
+def measure(data: Path, repeats: int) -> dict[str, Any]:
+    """Whole processes, then the parts of the refit in this one."""
+    commands = {" ".join(arguments): timed(partial(_call, arguments, data), repeats) for arguments in COMMANDS}
+    with open_league(league_path(data), read_only=True) as league:
+        results = population_results(league, NAME)
+        matrix = result_matrix(standings(league, NAME))
+        parts = {
+            "read_games": timed(lambda: population_results(league, NAME), repeats),
+            "fit": timed(lambda: rate(results), repeats),
+            "circles": timed(lambda: (significant_cycles(matrix), cyclic_share(matrix)), repeats),
+            "standings": timed(lambda: standings(league, NAME), repeats),
+        }
+        held = stored(league)
+    sizes = {path.name: path.stat().st_size for path in sorted(data.glob("league.db*"))}
+    return {"processes": commands, "refit": parts, "players": len(matrix.players), "pairs": len(results.pairs), "rows": held, "bytes": sizes}
+
+
+def _call(arguments: Sequence[str], data: Path) -> None:
+    options = () if arguments == ("--help",) else ("--data", str(data))
+    subprocess.run([sys.executable, "-P", "-m", "arena", *arguments, *options], check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--training", type=int, default=10_000_000)
+    parser.add_argument("--evaluations", type=int, default=200_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=None, help="build it here and keep it; measured as it is when it is there")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        data = options.data or Path(folder)
+        report: dict[str, Any] = {"training": options.training, "evaluations": options.evaluations, **hardware()}
+        if not league_path(data).exists():
+            seconds = build(data, options.training, options.evaluations)
+            report |= {"build_s": seconds, "games_per_s": (options.training + options.evaluations) / seconds}
+        report |= measure(data, options.repeats)
+    print(json.dumps(report, indent=2))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
