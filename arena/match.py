@@ -1,24 +1,32 @@
-"""A match: planned games between two players, in seed pairs with the seats swapped, so that neither the seed nor the first move favours anybody."""
+"""A match: planned games between players, in seed pairs with the seats swapped, so that neither the seed nor the first move favours anybody."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from arena.free_for_all import FreeForAll, free_for_all
 from arena.league.database import League
-from arena.league.matches import Match, create_match, finish_match
+from arena.league.matches import Match, MatchError, create_match, finish_match, match_lock, stored_games
 from arena.league.writer import LeagueWriter
+from arena.match_crew import Crew
 from arena.match_plan import MatchPlan, plan_match
-from arena.players import ResolvedPlayer
-from arena.playing import DEFAULT_TABLES, FrozenTables
-from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
-from arena.statistics import MatchGame, MatchStatistics, match_statistics
+from arena.match_results import Results, duel_games, leads, ranked_games
+from arena.plackett_luce import Ranking, fit_rankings
+from arena.players import RANDOM, ResolvedPlayer
+from arena.playing import DEFAULT_TABLES
+from arena.ratings import Rating
+from arena.schedule import Progress, is_spoiled
+from arena.sprt import SequentialTest, Sprt
+from arena.statistics import MatchStatistics, match_statistics
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
 from pbt.records import GameRecord
-from pbt.transport.messages import GameEnd
 
 DEFAULT_GAMES = 400
+# Most games of a match that a sequential test is to end.
+DEFAULT_SPRT_GAMES = 40_000
+SPRT_KEY = "sprt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,147 +34,226 @@ class MatchResult:
     """A match as played.
 
     match_id    in the league; None when it was not recorded
-    planned     games that were to be played;  interim: fewer were, because somebody interrupted it
-    paired      every seed was played twice, with the seats swapped
-    statistics  of A
-    records     the finished games, in the order planned
+    interim     fewer games than planned were played, because somebody interrupted it
+    statistics  of the first player; None at tables of more than two, where `table` and `ratings` (in the order given) are
+    returns     of both players on each seed, in games of one seat
+    test        the sequential test, None without
+    records     the games that count, in the order planned
     errors      what the environment said in each try that it spoiled by raising; those games were played again
+    games_per_s  of those played now, None when all were stored
     notes       what a reader of the numbers should know
     """
 
-    a: ResolvedPlayer
-    b: ResolvedPlayer
+    plan: MatchPlan
     match_id: int | None
-    seed: int
-    planned: int
-    greedy: bool
-    opening_plies: int
-    paired: bool
-    statistics: MatchStatistics
+    statistics: MatchStatistics | None
+    table: FreeForAll[int] | None
+    ratings: tuple[Rating[int], ...]
+    returns: tuple[tuple[float, float], ...]
+    test: SequentialTest | None
     records: tuple[GameRecord, ...]
     errors: tuple[str, ...]
-    seconds: float
+    games_per_s: float | None
     interim: bool
     notes: tuple[str, ...]
 
     @property
+    def a(self) -> ResolvedPlayer:
+        return self.plan.players[0]
+
+    @property
+    def b(self) -> ResolvedPlayer:
+        return self.plan.players[1]
+
+    @property
+    def planned(self) -> int:
+        return self.plan.games
+
+    @property
+    def paired(self) -> bool:
+        """Every seed was played in all seats."""
+        return self.plan.seating.paired
+
+    @property
+    def duel(self) -> MatchStatistics:
+        """The statistics of a match of two."""
+        assert self.statistics is not None
+        return self.statistics
+
+    @property
     def same_player(self) -> bool:
-        return self.a.ref == self.b.ref
+        return len({player.ref for player in self.plan.players}) == 1
 
     @property
     def spoiled(self) -> bool:
         """So many games raised that the rest may be a biased choice."""
-        return is_spoiled(len(self.errors), self.planned)
+        return is_spoiled(len(self.errors), len(self.records))
 
 
 def play_match(
-    a: ResolvedPlayer,
-    b: ResolvedPlayer,
-    *,
-    games: int = DEFAULT_GAMES,
+    *players: ResolvedPlayer,
+    games: int | None = None,
     seed: int = 1,
     greedy: bool = False,
+    sprt: Sprt | None = None,
     league: League | None = None,
     tables: int = DEFAULT_TABLES,
+    concurrency: int = 1,
+    on_start: Callable[[Match], None] | None = None,
     on_progress: Progress | None = None,
     env: EnvSpec | None = None,
 ) -> MatchResult:
     """Play, and record in `league` unless it is None. Equal players, seed and settings give equal games.
 
-    games   an odd number is rounded up where games come in pairs;  tables: how many are played at the same time
-    greedy  most likely actions instead of sampled ones
+    games   rounded up to whole pairs; None: 400, or, with a test that may end the match earlier, 40 000 at most
+    greedy  most likely actions instead of sampled ones;  sprt: ends the match as soon as it has decided
+    tables  how many are played together;  concurrency: processes, which change no game; more than one needs the registered game
     env     the game, as `resolve_players` gives it; None: the registered one
     Ctrl-C ends the match early: whole pairs count and the result is marked interim; before the first whole pair it raises KeyboardInterrupt.
-    Raises: PlayerError when the two cannot meet, SnapshotError for unusable weights, EnvError when a game keeps raising.
+    Raises: PlayerError when the players cannot meet, MatchError for what makes no match, SnapshotError for unusable weights,
+    EnvError when a game keeps raising.
     """
-    spec = env or find_spec(a.env_name)
-    game = spec.make(**a.env_options)
-    plan = plan_match(spec, game, a, b, games, seed, greedy=greedy)
-    schedule, started = Schedule(plan.games, plan.game), time.monotonic()
-    with (
-        closing(FrozenTables(spec, game, (a, b), min(tables, plan.games), seed, schedule.next_game)) as playing,
-        _recording(league, plan, tables) as (match, writer),
-    ):
-        results = _Results(plan, writer)
-        complete = play_all(playing, schedule, results.take, on_progress)
-    if not complete and not results.whole:
+    spec = env or find_spec(players[0].env_name)
+    plan = _plan(spec, players, games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES), seed, greedy, tables)
+    check_test(players, sprt is not None)
+    if league is None:
+        return _play(spec, plan, sprt, None, None, concurrency, on_progress)
+    settings = plan.settings() if sprt is None else {**plan.settings(), SPRT_KEY: {**asdict(sprt), "games": plan.games}}
+    first = plan.players[0]
+    match = create_match(league, first.env_name, first.env_options, [player.ref for player in plan.players], plan.games, seed, settings)
+    with match_lock(league, match.id):
+        if on_start is not None:
+            on_start(match)
+        return _play(spec, plan, sprt, league, match, concurrency, on_progress)
+
+
+def resume_match(
+    league: League,
+    match: Match,
+    players: Sequence[ResolvedPlayer],
+    env: EnvSpec,
+    *,
+    concurrency: int = 1,
+    on_start: Callable[[Match], None] | None = None,
+    on_progress: Progress | None = None,
+) -> MatchResult:
+    """Go on with a match where it stopped, to the games it would have come to; of a finished one, its result.
+
+    players, env: those of the match, resolved anew. Raises: HeldError while another process plays it, MatchError when its plan is none of this
+    version's; and as `play_match`.
+    """
+    settings = dict(match.settings)
+    test = settings.pop(SPRT_KEY, None)
+    planned = match.games if test is None else int(test.pop("games"))
+    sprt = None if test is None else Sprt(**test)
+    if "batch" not in settings:
+        raise MatchError(f"match {match.id} was played by an older version, which kept no plan to go on with; play it anew: arena match A B")
+    plan = _plan(env, players, planned, match.seed, bool(settings["greedy"]), int(settings["batch"]), int(settings["opening_plies"]))
+    if plan.settings() != settings:
+        raise MatchError(f"match {match.id} was planned as {settings}; now its players and game make {plan.settings()}; play it anew")
+    with match_lock(league, match.id):
+        if on_start is not None:
+            on_start(match)
+        return _play(env, plan, sprt, league, match, concurrency, on_progress)
+
+
+def _plan(env: EnvSpec, players: Sequence[ResolvedPlayer], games: int, seed: int, greedy: bool, batch: int, plies: int | None = None) -> MatchPlan:
+    game = env.make(**players[0].env_options)
+    with closing(game):
+        return plan_match(env, game, players, games, seed, greedy=greedy, batch=batch, plies=plies)
+
+
+def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
+    """tested: by a sequential test or an assertion. Raises: MatchError for more than two players."""
+    if tested and len(players) > 2:
+        raise MatchError(f"sequential tests and assertions compare two players, and {len(players)} were named; leave --sprt and --assert away")
+
+
+def _play(
+    env: EnvSpec,
+    plan: MatchPlan,
+    sprt: Sprt | None,
+    league: League | None,
+    match: Match | None,
+    concurrency: int,
+    on_progress: Progress | None,
+) -> MatchResult:
+    stored = stored_games(league, match) if league is not None and match is not None else []
+    # Programs have processes of their own.
+    concurrency = 1 if any(player.program is not None for player in plan.players) else concurrency
+    started_s = time.monotonic()
+    with _keeping(league, match) as keep:
+        results = Results(plan, keep, stored, sprt)
+        before = len(results.games)
+        notes: list[str] = []
+        if not results.complete:
+            with closing(Crew(env, plan, lambda batch: _missing(plan, results, batch), lambda index: results.tries[index], concurrency)) as crew:
+                _play_all(crew, results, plan.games, on_progress)
+            notes = crew.notes
+    if not results.whole:
         raise KeyboardInterrupt
-    if complete and league is not None and match is not None:
-        finish_match(league, match.id)
-    return results.match(match, time.monotonic() - started, interim=not complete)
+    if results.complete and league is not None and match is not None and match.finished_at is None:
+        finish_match(league, match, results.end)
+    if results.changed and plan.whole:
+        notes.append(f"{results.changed} games came out otherwise when they were played again, on another machine or version; the stored ones count")
+    played = len(results.games) - before
+    return _result(plan, results, match, played / (time.monotonic() - started_s) if played else None, notes)
 
 
 @contextmanager
-def _recording(league: League | None, plan: MatchPlan, tables: int) -> Iterator[tuple[Match, LeagueWriter] | tuple[None, None]]:
-    """The match's row, and where its games are written; nothing without a league."""
-    if league is None:
-        yield None, None
+def _keeping(league: League | None, match: Match | None) -> Iterator[Callable[[GameRecord], None]]:
+    """Where games are written; nowhere without a league."""
+    if league is None or match is None:
+        yield lambda record: None
         return
-    settings = {"greedy": plan.greedy, "opening_plies": plan.opening_plies, "paired": plan.seating.paired, "tables": tables}
-    match = create_match(league, plan.a.env_name, plan.a.env_options, (plan.a.ref, plan.b.ref), plan.games, plan.seed, settings)
     with LeagueWriter(league, match) as writer:
-        yield match, writer
+        yield writer.game
 
 
-class _Results:
-    """Finished games by their place in the plan. They go into the league a whole pair at a time: half a pair is no evidence."""
+def _missing(plan: MatchPlan, results: Results, batch: int) -> list[int]:
+    """What is to be played of a batch: where that can be repeated, all of it again, so that networks see the very rows they would have seen."""
+    games = plan.batch_games(batch)
+    left = [index for index in games if index not in results.games]
+    return list(games) if left and plan.whole else left
 
-    def __init__(self, plan: MatchPlan, writer: LeagueWriter | None) -> None:
-        self._plan, self._seating, self._writer = plan, plan.seating, writer
-        self.games: dict[int, GameRecord] = {}
-        self.errors: list[str] = []
 
-    def take(self, index: int, end: GameEnd) -> None:
-        record = end.record(end.plan.game_count)
-        if is_voided(end):
-            self.errors.append(end.reason)
-            self._write(record)
-            return
-        self.games[index] = record
-        together = self._together(index)
-        if all(game in self.games for game in together):
-            for game in together:
-                self._write(self.games[game])
+def _play_all(crew: Crew, results: Results, planned: int, on_progress: Progress | None) -> None:
+    """Until the match is complete, or Ctrl-C."""
+    try:
+        while not results.complete:
+            before = len(results.games)
+            for end in crew.turn():
+                results.take(end)
+            results.settle()
+            if on_progress is not None and len(results.games) != before:
+                on_progress(len(results.games), planned)
+    except KeyboardInterrupt:
+        return
 
-    def _together(self, index: int) -> tuple[int, ...]:
-        first = index - index % 2
-        return (first, first + 1) if self._seating.paired else (index,)
 
-    def _write(self, record: GameRecord) -> None:
-        if self._writer is not None:
-            self._writer.game(record)
+def _result(plan: MatchPlan, results: Results, match: Match | None, games_per_s: float | None, notes: Sequence[str]) -> MatchResult:
+    counted = results.counted
+    crowded = len(plan.players) > 2
+    table = free_for_all(ranked_games(plan, counted), plan.seed) if crowded else None
+    return MatchResult(
+        plan=plan,
+        match_id=match.id if match else None,
+        statistics=None if crowded else match_statistics(duel_games(plan, counted)),
+        table=table,
+        ratings=_ratings(plan, results) if crowded else (),
+        returns=tuple(leads(plan, counted)),
+        test=results.test,
+        records=tuple(counted.values()),
+        errors=results.errors,
+        games_per_s=games_per_s,
+        interim=not results.complete,
+        notes=(*plan.notes, *notes),
+    )
 
-    @property
-    def whole(self) -> bool:
-        """At least one pair (or game, where there are no pairs) is finished."""
-        return any(all(game in self.games for game in self._together(index)) for index in self.games)
 
-    def match_games(self) -> list[MatchGame]:
-        """From A's side, told by the seat: in a match of a player with itself the name would not do."""
-        found = []
-        for index, record in sorted(self.games.items()):
-            seat = self._seating.a_seat(index)
-            own, other = record.seats[seat].place, record.seats[1 - seat].place
-            points = 0.5 if own == other else float(own < other)
-            found.append(MatchGame(points, seat == 0, record.pair, record.trajectory_hash))
-        return found
-
-    def match(self, match: Match | None, seconds: float, *, interim: bool) -> MatchResult:
-        """match: its row, None when it was not recorded."""
-        plan = self._plan
-        return MatchResult(
-            a=plan.a,
-            b=plan.b,
-            match_id=match.id if match else None,
-            seed=plan.seed,
-            planned=plan.games,
-            greedy=plan.greedy,
-            opening_plies=plan.opening_plies,
-            paired=plan.seating.paired,
-            statistics=match_statistics(self.match_games()),
-            records=tuple(record for _, record in sorted(self.games.items())),
-            errors=tuple(self.errors),
-            seconds=seconds,
-            interim=interim,
-            notes=plan.notes,
-        )
+def _ratings(plan: MatchPlan, results: Results) -> tuple[Rating[int], ...]:
+    """In the order given; `random`, or else the first, is 0."""
+    names = [player.ref.name for player in plan.players]
+    rankings = [Ranking(game.players, game.places) for game in ranked_games(plan, results.counted)]
+    found = fit_rankings(rankings, names.index(RANDOM) if RANDOM in names else 0)
+    return tuple(sorted(found, key=lambda rating: rating.player))

@@ -1,5 +1,6 @@
 """Who sits where in a match, and the seed of every game: pure, fixed before the first game."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.players import ResolvedPlayer
@@ -13,98 +14,168 @@ from pbt.transport.messages import GamePlan
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """a_seats: the seat of A in the first and the second game of a pair; one entry where the seats cannot be swapped, and there are no pairs."""
+    """Who sits where in the games of a block: of a pair, where two meet; of as many games as players at larger tables.
 
-    a_seats: tuple[int, ...]
-    note: str | None = None
+    sittings  the player of each seat, by game of the block; a single one where the seats cannot be swapped
+    paired    the games of a block share their seed
+    """
+
+    sittings: tuple[tuple[int, ...], ...]
+    paired: bool
+    notes: tuple[str, ...] = ()
 
     @property
-    def paired(self) -> bool:
-        return len(self.a_seats) == 2
+    def alone(self) -> bool:
+        """One seat: each player has a game of its own on every seed."""
+        return len(self.sittings[0]) == 1
 
-    def a_seat(self, index: int) -> int:
-        """Where A sits in game `index` of the match."""
-        return self.a_seats[index % len(self.a_seats)]
+    @property
+    def block(self) -> int:
+        """Games that are evidence only together."""
+        return len(self.sittings) if self.paired or self.alone else 1
+
+    def sitting(self, index: int) -> tuple[int, ...]:
+        """The player of each seat in game `index` of the match."""
+        return self.sittings[index % len(self.sittings)]
 
 
-def seating_of(game: Game, a: ResolvedPlayer, b: ResolvedPlayer) -> Seating:
+def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> Seating:
     """Who can sit where.
 
-    Raises: PlayerError for players of two games, for games of one seat, of more than two, and for two players of the same one-sided role.
+    Raises: PlayerError for players of two games, for another number of players than seats, and for players whose roles leave a seat empty.
     """
-    if (a.env_name, a.env_options) != (b.env_name, b.env_options):
-        raise PlayerError(f"{a.label} plays {a.env_name}, {b.label} plays {b.env_name}, or the same with other options; expected players of one game")
-    roles = tuple(game.roles[role].name for role in game.seat_roles)
-    if len(roles) == 1:
-        raise PlayerError(f"{a.env_name} has one seat, so nobody meets there; `arena evaluate {a.label}` shows a player's returns")
-    if len(roles) > 2:
-        alone = f"`arena evaluate {a.label}` seats a player among random ones"
-        raise PlayerError(f"{a.env_name} has {len(roles)} seats; matches are between two, larger tables come later; {alone}")
-    possible = tuple(seat for seat in (0, 1) if a.plays(roles[seat]) and b.plays(roles[1 - seat]))
-    if len(possible) == 2:
-        return Seating(possible)
-    if not possible:
-        plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in (a, b))
-        raise PlayerError(f"{plays}; {a.env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role")
-    seats = f"{a.label} is {roles[possible[0]]}, {b.label} is {roles[1 - possible[0]]}"
-    return Seating(possible, f"seats cannot be swapped ({seats}), so games are not paired and the score holds what the roles give")
+    first = players[0]
+    for player in players[1:]:
+        if (player.env_name, player.env_options) != (first.env_name, first.env_options):
+            played = f"{first.label} plays {first.env_name}, {player.label} plays {player.env_name}, or the same with other options"
+            raise PlayerError(f"{played}; expected players of one game")
+    _check_number(game, players)
+    unequal = () if env.replayable else (f"{first.env_name} is not replayable: equal seeds do not give equal games",)
+    if len(game.seat_roles) == 1:
+        alone = tuple(f"{note}, so returns are compared by number alone" for note in unequal)
+        return Seating(((0,), (1,)), paired=env.replayable, notes=alone)
+    possible = _sittings(game, players)
+    if len(possible) < len(players):
+        roles = [game.roles[role].name for role in game.seat_roles]
+        seats = ", ".join(f"{players[player].label} is {role}" for player, role in zip(possible[0], roles, strict=True))
+        note = f"seats cannot be swapped ({seats}), so games are not paired and the score holds what the roles give"
+        return Seating(possible[:1], paired=False, notes=(note,))
+    return Seating(possible, paired=env.replayable, notes=tuple(f"{note}, so games are not paired; seats still change in turn" for note in unequal))
 
 
-def opening_plies(a: ResolvedPlayer, b: ResolvedPlayer) -> int:
-    """The more that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
-    asked = [player.config.evaluation.opening_plies for player in (a, b) if player.config is not None]
+def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
+    name, seats, given = players[0].env_name, len(game.seat_roles), len(players)
+    if given < 2:
+        raise PlayerError(f"{players[0].label} is alone; expected two players or more, or `arena evaluate {players[0].label}`")
+    if given == max(seats, 2):
+        if given > 2 and len({player.ref for player in players}) < given:
+            raise PlayerError(f"the same player twice at a table of {seats} in {name}; expected {seats} different ones")
+        return
+    if seats == 1:
+        raise PlayerError(f"{name} has one seat, and {given} players were named; two are compared, `arena evaluate` shows more beside each other")
+    if seats == 2:
+        raise PlayerError(f"{name} has 2 seats, and {given} players were named; expected two")
+    alone = f"`arena evaluate {players[0].label}` seats a player among random ones"
+    raise PlayerError(f"{name} has {seats} seats, and {given} players were named; expected a player for every seat; {alone}")
+
+
+def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
+    """Every turn of the table in which everybody plays the role of its seat. Raises: PlayerError when there is none."""
+    number = len(players)
+    roles = [game.roles[role].name for role in game.seat_roles]
+    turns = [tuple((seat + turn) % number for seat in range(number)) for turn in range(number)]
+    possible = tuple(turn for turn in turns if all(players[player].plays(role) for player, role in zip(turn, roles, strict=True)))
+    if possible:
+        return possible
+    plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in players)
+    if number == 2:
+        raise PlayerError(f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role")
+    raise PlayerError(f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of their seats")
+
+
+def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
+    """The most that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
+    asked = [player.config.evaluation.opening_plies for player in players if player.config is not None]
     return max(asked, default=EvaluationConfig().opening_plies)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """All that decides a match. games: how many;  greedy: most likely actions instead of sampled ones;  notes: what a reader should know."""
+    """All that decides the games of a match.
 
-    a: ResolvedPlayer
-    b: ResolvedPlayer
+    games   how many;  greedy: most likely actions instead of sampled ones
+    batch   so many games, one table each, are played together from their common start: which rows a network sees together is part of the plan
+    whole   what one batch comes to is repeatable, so that a part of it is played again with the rest
+    notes   what a reader should know
+    """
+
+    players: tuple[ResolvedPlayer, ...]
     games: int
     seed: int
     greedy: bool
     opening_plies: int
     seating: Seating
-    notes: tuple[str, ...]
+    batch: int
+    whole: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def batches(self) -> int:
+        return -(-self.games // self.batch)
+
+    def batch_games(self, batch: int) -> range:
+        """Indices of the games of a batch."""
+        return range(batch * self.batch, min((batch + 1) * self.batch, self.games))
 
     def game(self, index: int) -> PlannedGame:
-        """Game `index` of player 0 (A) and player 1 (B). Both games of a pair share their seed and their opening."""
-        pair, game = divmod(index, len(self.seating.a_seats))
-        seat = self.seating.a_seat(index)
-        game_seed = integer(self.seed, "match", pair, bits=31)
+        """Game `index`, by index of the player. All games of a block share their seed and their opening, where the seed decides anything."""
+        block, position = divmod(index, len(self.seating.sittings))
+        game_seed = integer(self.seed, "match", block if self.seating.paired else index, bits=31)
         plan = GamePlan(
             game_count=index,
             kind="evaluation",
             seed=game_seed,
             seats=(),
-            noise=("match", self.seed, pair, game),
+            noise=("match", self.seed, block, position),
             opening_plies=self.opening_plies,
             opening_seed=game_seed,
             record_actions=True,
             greedy=self.greedy,
-            pair=pair if self.seating.paired else None,
+            pair=block if self.seating.paired else None,
         )
-        # Seat 0 is A's (player 0) when `seat` is 0, else B's (player 1).
-        return PlannedGame((seat, 1 - seat), plan)
+        return PlannedGame(self.seating.sitting(index), plan)
+
+    def settings(self) -> dict[str, int | bool]:
+        """What decides the games besides players, number and seed, as it is stored with the match."""
+        return {"greedy": self.greedy, "opening_plies": self.opening_plies, "paired": self.seating.paired, "batch": self.batch}
 
 
-def plan_match(env: EnvSpec, game: Game, a: ResolvedPlayer, b: ResolvedPlayer, games: int, seed: int, *, greedy: bool) -> MatchPlan:
-    """game: one of `env`, to be read;  games: asked for; an odd number is rounded up where they come in pairs. Raises: as `seating_of`."""
-    seating = seating_of(game, a, b)
-    planned = games + games % 2 if seating.paired else games
-    notes = [seating.note] if seating.note else []
+def plan_match(
+    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], games: int, seed: int, *, greedy: bool, batch: int, plies: int | None = None
+) -> MatchPlan:
+    """A plan.
+
+    game   one of `env`, to be read;  games: asked for, rounded up until everybody has sat everywhere equally often
+    batch  games played together, rounded up to whole blocks;  plies: random ones to open; None: as the players' configs ask
+    Raises: as `seating_of`.
+    """
+    seating = seating_of(env, game, players)
+    together = len(seating.sittings)
+    planned, notes = -(-games // together) * together, list(seating.notes)
     if planned != games:
-        notes.append(f"{games} games were asked for; {planned} are planned, because games come in pairs")
-    plies = 0 if env.chance else opening_plies(a, b)
-    return MatchPlan(a, b, planned, seed, greedy, plies, seating, tuple(notes))
+        units = "pairs" if together == 2 else f"rounds of {together}"
+        notes.append(f"{games} games were asked for; {planned} are planned, because games come in {units}")
+    if plies is None:
+        plies = 0 if env.chance else opening_plies(players)
+    batch = -(-batch // together) * together
+    whole = env.replayable and all(player.program is None for player in players)
+    return MatchPlan(tuple(players), planned, seed, greedy, plies, seating, batch, whole, tuple(notes))
 
 
-def check_meeting(env: EnvSpec, a: ResolvedPlayer, b: ResolvedPlayer) -> None:
+def check_meeting(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> None:
     """Raise what `seating_of` raises, before anything is written."""
-    game = env.make(**a.env_options)
+    game = env.make(**players[0].env_options)
     try:
-        seating_of(game, a, b)
+        seating_of(env, game, players)
     finally:
         game.close()

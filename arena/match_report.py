@@ -1,20 +1,52 @@
-"""What a match says, for people and for programs."""
+"""What a match says, as the model for programs; `arena.match_text` says the same to people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean, pstdev
 from typing import Any
 
+from arena.assertions import Assertion, holds
+from arena.free_for_all import Measure
+from arena.guests.tables import FORFEIT_PREFIX
 from arena.match import MatchResult
-from arena.players import ResolvedPlayer
-from arena.statistics import Tally
+from arena.match_model import (
+    AssertionReport,
+    DuelReport,
+    MatchReport,
+    MeasureReport,
+    PlayerReport,
+    ReturnsReport,
+    SprtReport,
+    StandingReport,
+    TableReport,
+    TallyReport,
+)
+from arena.players import RANDOM, ResolvedPlayer
+from arena.sprt import SequentialTest
+from arena.statistics import Tally, mean_interval
 
 FEW_DISTINCT = 0.5
 
 
+def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> DuelReport | TableReport:
+    """asserted: about a match of two."""
+    return _table(result) if result.table is not None else _duel(result, asserted)
+
+
+def match_json(result: MatchResult, asserted: Sequence[Assertion] = ()) -> dict[str, Any]:
+    """By the schema docs/schemas/match.json."""
+    found: dict[str, Any] = MatchReport(match_report(result, asserted)).model_dump(mode="json")
+    return found
+
+
 def verdict(result: MatchResult) -> str:
     """One sentence, with the confidence it was said with."""
-    stats = result.statistics
+    if result.table is not None:
+        return _table_verdict(result)
+    stats, test = result.duel, result.test
+    if test is not None and test.state != "continue":
+        names = {"accept H0": f"not stronger by {test.sprt.elo1:g}", "accept H1": f"stronger by more than {test.sprt.elo0:g}"}
+        return f"{result.a.label} is {names[test.state]} (sequential test, {_unit(test)})"
     if result.same_player:
         inside = stats.low <= 0.5 <= stats.high
         return "the same player twice: " + ("even, as expected" if inside else "off 50 %, which chance does in one match of twenty")
@@ -22,111 +54,182 @@ def verdict(result: MatchResult) -> str:
         return f"{result.a.label} is stronger (95 %)"
     if stats.high < 0.5:
         return f"{result.b.label} is stronger (95 %)"
-    return f"not decided (95 %); four times the games, {4 * result.planned}, halve the interval"
+    return f"not decided (95 %); four times the games, {halving_games(result)}, halve the interval"
 
 
-def match_lines(result: MatchResult) -> list[str]:
-    """The report for people; what it comes to stands last."""
-    stats, lengths = result.statistics, [record.steps for record in result.records]
-    total, played = stats.total, len(result.records)
-    score = f"{100 * stats.score:.1f} % [{100 * stats.low:.1f}, {100 * stats.high:.1f}]"
-    rows = [
-        ("Score", f"{score}   won {total.wins}, drawn {total.draws}, lost {total.losses}"),
-        ("Elo", f"{stats.elo_text}   ({result.a.label} above {result.b.label})"),
-        ("Seats", f"first {_wdl(stats.as_first)}   second {_wdl(stats.as_second)}   (won-drawn-lost)"),
-        ("Games", f"{fmean(lengths):.1f} ± {pstdev(lengths):.1f} decisions, distinct {stats.distinct}/{total.games}, {_errors(result)}, "
-                  f"{played / result.seconds:.0f} games/s"),
-    ]  # fmt: skip
-    if stats.pair_counts is not None:
-        rows.insert(2, ("Pairs", f"{_pairs(stats.pair_counts)}   (by points of the two games: 0, ½, 1, 1½, 2)"))
-    rows += [("Note", note) for note in (*result.notes, *_warnings(result))]
-    if result.match_id is not None:
-        rows.append(("Saved", f"match {result.match_id}"))
-    rows.append(("Interim" if result.interim else "Verdict", verdict(result)))
-    return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
+def _unit(test: SequentialTest) -> str:
+    return "normalised Elo" if test.sprt.model == "normalised" else "Elo"
 
 
-def match_json(result: MatchResult) -> dict[str, Any]:
-    """Fractions are of 1; Elo ends are null where the score's interval reaches 0 or 1; lengths are decisions of both seats."""
-    stats, lengths = result.statistics, [record.steps for record in result.records]
-    return {
-        "score": stats.score,
-        "low": stats.low,
-        "high": stats.high,
-        "interval": stats.interval,
-        "elo": stats.elo,
-        "elo_low": stats.elo_low,
-        "elo_high": stats.elo_high,
-        **_counts(stats.total),
-        "games": stats.total.games,
-        "planned": result.planned,
-        "pair_counts": stats.pair_counts,
-        "as_first": _counts(stats.as_first),
-        "as_second": _counts(stats.as_second),
-        "distinct": stats.distinct,
-        "mean_length": fmean(lengths),
-        "length_deviation": pstdev(lengths),
-        "errors": len(result.errors),
-        "games_per_s": len(lengths) / result.seconds,
-        "verdict": verdict(result),
-        "a": player_json(result.a),
-        "b": player_json(result.b),
-        "env": result.a.env_name,
-        "seed": result.seed,
-        "greedy": result.greedy,
-        "opening_plies": result.opening_plies,
-        "paired": result.paired,
-        "interim": result.interim,
-        "match": result.match_id,
-        "notes": [*result.notes, *_warnings(result)],
-    }
+def _table_verdict(result: MatchResult) -> str:
+    table = result.table
+    assert table is not None
+    best, second = table.standings[:2]
+    name = result.plan.players[best.player].label
+    if best.mean_place.high < second.mean_place.low:
+        return f"{name} comes first (95 %)"
+    return f"{name} leads; intervals overlap, so the first place is not decided (95 %)"
 
 
 def player_json(player: ResolvedPlayer) -> dict[str, Any]:
-    """Who it was, exactly: `id` is a snapshot's whole id, or a scripted player's name."""
-    return {
-        "name": player.label,
-        "kind": player.ref.kind,
-        "id": player.ref.name,
-        "population": player.population,
-        "member": player.member,
-        "role": player.role,
-        "frames": player.frames,
-    }
+    """As in the report of a match."""
+    return player_report(player).model_dump()
 
 
-def _headline(result: MatchResult) -> str:
-    played = len(result.records)
-    games = f"{result.planned} games" if played == result.planned else f"{played} of {result.planned} games"
-    pairs = f" in {result.planned // 2} seed pairs" if result.paired else ""
-    actions = "greedy actions" if result.greedy else "sampled actions"
-    openings = f", {result.opening_plies} random plies to open" if result.opening_plies else ""
-    return f"{result.a.label} vs {result.b.label}   {result.a.env_name}, {games}{pairs}, {actions}{openings}, seed {result.seed}"
+def player_report(player: ResolvedPlayer) -> PlayerReport:
+    return PlayerReport(
+        name=player.label,
+        kind=player.ref.kind,
+        id=player.ref.name,
+        population=player.population,
+        member=player.member,
+        role=player.role,
+        frames=player.frames,
+    )
 
 
-def _warnings(result: MatchResult) -> list[str]:
-    stats, found = result.statistics, []
-    if stats.distinct < FEW_DISTINCT * stats.total.games:
-        cure = "play without --greedy" if result.greedy else "more opening plies (evaluation.opening_plies) would help"
-        found.append(f"only {stats.distinct} of {stats.total.games} games are distinct, so the interval is too narrow; {cure}")
-    if stats.left_out:
-        found.append(f"{stats.left_out} games of unfinished pairs are left out")
+def halving_games(result: MatchResult) -> int:
+    """Four times the games halve an interval."""
+    return 4 * len(result.records)
+
+
+def resume_command(result: MatchResult) -> str | None:
+    return f"arena match --resume {result.match_id}" if result.interim and result.match_id is not None else None
+
+
+def warnings(result: MatchResult) -> list[str]:
+    """What makes the numbers doubtful."""
+    found = list(result.notes)
+    distinct, games = _distinct(result), len(result.records)
+    if distinct < FEW_DISTINCT * games:
+        cure = "play without --greedy" if result.plan.greedy else "more opening plies (evaluation.opening_plies) would help"
+        found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
+    left_out = result.table.left_out if result.table is not None else result.duel.left_out
+    if left_out:
+        units = "pairs" if result.table is None else "blocks"
+        found.append(f"{left_out} games of unfinished {units} are left out")
+    if result.test is not None and result.test.state != "continue":
+        found.append("the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them")
     if result.errors:
         found.append(f"the game raised; first: {result.errors[0]}")
     return found
 
 
-def _errors(result: MatchResult) -> str:
-    return f"errors {len(result.errors)}{' (played again)' * bool(result.errors)}"
+def _distinct(result: MatchResult) -> int:
+    return len({record.trajectory_hash for record in result.records})
 
 
-def _wdl(tally: Tally) -> str:
-    return f"{tally.wins}-{tally.draws}-{tally.losses}"
+def _common(result: MatchResult) -> Mapping[str, Any]:
+    plan, lengths = result.plan, [record.steps for record in result.records]
+    return {
+        "env": result.a.env_name,
+        "env_options": dict(result.a.env_options),
+        "seed": plan.seed,
+        "greedy": plan.greedy,
+        "opening_plies": plan.opening_plies,
+        "paired": plan.seating.paired,
+        "games": len(result.records),
+        "planned": plan.games,
+        "interim": result.interim,
+        "distinct": _distinct(result),
+        "mean_length": fmean(lengths),
+        "length_deviation": pstdev(lengths),
+        "errors": len(result.errors),
+        "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in result.records),
+        "games_per_s": result.games_per_s,
+        "match": result.match_id,
+        "resume": resume_command(result),
+        "verdict": verdict(result),
+        "notes": tuple(warnings(result)),
+    }
 
 
-def _pairs(counts: tuple[int, ...]) -> str:
-    return " ".join(str(count) for count in counts)
+def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
+    stats, test = result.duel, result.test
+    return DuelReport(
+        **_common(result),
+        a=player_report(result.a),
+        b=player_report(result.b),
+        score=stats.score,
+        low=stats.low,
+        high=stats.high,
+        interval=stats.interval,
+        elo=stats.elo,
+        elo_low=stats.elo_low,
+        elo_high=stats.elo_high,
+        nelo=stats.nelo,
+        nelo_low=stats.nelo_low,
+        nelo_high=stats.nelo_high,
+        los=stats.los,
+        biased=test is not None and test.state != "continue",
+        wins=stats.total.wins,
+        draws=stats.total.draws,
+        losses=stats.total.losses,
+        points=stats.total.wins + stats.total.draws / 2,
+        pair_counts=stats.pair_counts,
+        even_pairs=stats.even_pairs,
+        as_first=_tally(stats.as_first),
+        as_second=_tally(stats.as_second),
+        first_against_second=_tally(stats.first_against_second),
+        returns=_returns(result.returns) if result.returns else None,
+        stronger="a" if stats.low > 0.5 else "b" if stats.high < 0.5 else None,
+        halving_games=halving_games(result),
+        sprt=None if test is None else _sprt(test),
+        assertions=tuple(AssertionReport(text=one.text, holds=holds(one, stats, test)) for one in asserted),
+    )
 
 
-def _counts(tally: Tally) -> Mapping[str, int]:
-    return asdict(tally)
+def _tally(tally: Tally) -> TallyReport:
+    return TallyReport(**asdict(tally))
+
+
+def _returns(returns: Sequence[tuple[float, float]]) -> ReturnsReport:
+    own, other = zip(*returns, strict=True)
+    leads = [a - b for a, b in returns]
+    interval = mean_interval(leads)
+    lead = None if interval is None else MeasureReport(value=fmean(leads), low=interval[0], high=interval[1])
+    return ReturnsReport(mean_a=fmean(own), mean_b=fmean(other), mean_lead=fmean(leads), lead=lead)
+
+
+def _sprt(test: SequentialTest) -> SprtReport:
+    sprt = test.sprt
+    return SprtReport(**asdict(sprt), llr=test.llr, lower=sprt.lower, upper=sprt.upper, state=test.state, looked_at=test.looked_at)
+
+
+def _table(result: MatchResult) -> TableReport:
+    table, players = result.table, result.plan.players
+    assert table is not None
+    ratings = {rating.player: rating for rating in result.ratings}
+    standings = []
+    for row in table.standings:
+        rating, worst = ratings[row.player], len(players)
+        rated = rating.elo is not None and rating.low is not None and rating.high is not None
+        points = [(worst - place) / (worst - 1) for place in (row.mean_place.value, row.mean_place.high, row.mean_place.low)]
+        standings.append(
+            StandingReport(
+                player=player_report(players[row.player]),
+                mean_place=_measure(row.mean_place),
+                place_points=MeasureReport(value=points[0], low=points[1], high=points[2]),
+                first=_measure(row.first),
+                places=row.places,
+                rating=MeasureReport.model_validate({"value": rating.elo, "low": rating.low, "high": rating.high}) if rated else None,
+            )
+        )
+    ends = zip(table.score.tolist(), table.low.tolist(), table.high.tolist(), strict=True)
+    score = tuple(
+        tuple(
+            None if row == column else MeasureReport(value=found[0], low=found[1], high=found[2])
+            for column, found in enumerate(zip(*three, strict=True))
+        )
+        for row, three in enumerate(ends)
+    )
+    return TableReport(**_common(result), blocks=table.blocks, anchor=anchor(result).label, standings=tuple(standings), score=score)
+
+
+def anchor(result: MatchResult) -> ResolvedPlayer:
+    """Whose rating is 0."""
+    return next((player for player in result.plan.players if player.ref.name == RANDOM), result.a)
+
+
+def _measure(measure: Measure) -> MeasureReport:
+    return MeasureReport(**asdict(measure))

@@ -1,7 +1,7 @@
 """A fixed list of games, played to its end: what raises is played again, Ctrl-C ends it early."""
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from arena.playing import FrozenTables, PlannedGame
 from pbt.errors import EngineError, EnvError
@@ -16,17 +16,22 @@ Progress = Callable[[int, int], None]
 
 
 class Schedule:
-    """Hands out the games of a plan. All of them are known before any is played; a voided one is handed out again.
+    """Hands out games of a plan. All of them are known before any is played; a voided one is handed out again.
 
-    planned  index in the plan -> the game. Its count is set here: running number of the try, so a repeated game keeps apart from the voided one
+    games    in the whole plan;  planned: index in the plan -> the game
+    wanted   indices to be played, in this order; None: all;  tries: index -> how often it was spoiled before
+
+    The game's count is set here, to index + games * (tries before), so that a repeated game keeps apart from the voided one.
     """
 
-    def __init__(self, games: int, planned: Callable[[int], PlannedGame]) -> None:
+    def __init__(
+        self, games: int, planned: Callable[[int], PlannedGame], wanted: Iterable[int] | None = None, tries: Mapping[int, int] | None = None
+    ) -> None:
         self.games = games
         self._planned = planned
-        self._waiting = deque(range(games))
-        self._index_of_try: list[int] = []
-        self._tries: Counter[int] = Counter()
+        self._waiting = deque(range(games) if wanted is None else wanted)
+        self.left = len(self._waiting)
+        self._tries = Counter(tries or {})
 
     def next_game(self) -> PlannedGame | None:
         """None when all are handed out."""
@@ -34,17 +39,19 @@ class Schedule:
             return None
         index = self._waiting.popleft()
         game = self._planned(index)
-        game = game._replace(plan=game.plan._replace(game_count=len(self._index_of_try)))
-        self._index_of_try.append(index)
+        game = game._replace(plan=game.plan._replace(game_count=index + self.games * self._tries[index]))
         self._tries[index] += 1
         return game
 
     def index(self, end: GameEnd) -> int:
         """Which game of the plan this was."""
-        return self._index_of_try[end.plan.game_count]
+        return end.plan.game_count % self.games
 
-    def again(self, end: GameEnd) -> None:
-        """A game was voided. Raises: EnvError when it was so at every try."""
+    def ended(self, end: GameEnd) -> None:
+        """Count it as played, or, if it was voided, hand it out again. Raises: EnvError when it was voided at every try."""
+        if not is_voided(end):
+            self.left -= 1
+            return
         index = self.index(end)
         if self._tries[index] >= MAX_TRIES:
             raise EnvError(f"game {index} (seed {end.plan.seed}) was tried {MAX_TRIES} times: {end.reason}; fix the game, `arena env check` helps")
@@ -57,23 +64,25 @@ def play_all(tables: FrozenTables, schedule: Schedule, take: Callable[[int, Game
     take  called with every game that ended and its index in the plan, voided tries included
     Raises: EnvError when a game keeps raising.
     """
-    done = 0
     try:
-        while done < schedule.games:
-            ended = tables.turn()
+        while schedule.left:
+            ended = turn(tables)
             for end in ended:
                 take(schedule.index(end), end)
-                if is_voided(end):
-                    schedule.again(end)
-                else:
-                    done += 1
+                schedule.ended(end)
             if ended and on_progress is not None:
-                on_progress(done, schedule.games)
-            if not ended and not tables.busy:
-                raise EngineError(f"{done} of {schedule.games} games are played, and no table plays one")
+                on_progress(schedule.games - schedule.left, schedule.games)
     except KeyboardInterrupt:
         return False
     return True
+
+
+def turn(tables: FrozenTables) -> list[GameEnd]:
+    """One turn of the crank, while there is something to play."""
+    ended = tables.turn()
+    if not ended and not tables.busy:
+        raise EngineError("games are left to play, and no table plays one")
+    return ended
 
 
 def is_voided(end: GameEnd) -> bool:

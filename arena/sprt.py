@@ -68,6 +68,34 @@ class Sprt:
         return "accept H0" if llr <= self.lower else "continue"
 
 
+class SequentialTest:
+    """A test under way. It is given what was played in the order planned, so that what arrives first decides nothing.
+
+    counts  [5] pairs by points, or [3] games lost, drawn, won, looked at so far;  llr, state: after the last of them
+    """
+
+    def __init__(self, sprt: Sprt, cells: int) -> None:
+        self.sprt = sprt
+        self.counts = np.zeros(cells)
+        self.llr, self.state = 0.0, sprt.state(0.0)
+
+    @property
+    def looked_at(self) -> int:
+        """Pairs (or games)."""
+        return int(self.counts.sum())
+
+    def look(self, cells: Sequence[int]) -> None:
+        """The next pairs (or games), by cell of `counts`. Those behind a decision are not looked at."""
+        if self.state != "continue" or not cells:
+            return
+        after = self.counts + np.cumsum(np.eye(len(self.counts))[list(cells)], axis=0)
+        ratios = log_likelihood_ratio(after, self.sprt.elo0, self.sprt.elo1, self.sprt.model)
+        decided = np.flatnonzero((ratios >= self.sprt.upper) | (ratios <= self.sprt.lower))
+        last = int(decided[0]) if len(decided) else -1
+        self.counts, self.llr = after[last], float(ratios[last])
+        self.state = self.sprt.state(self.llr)
+
+
 def log_likelihood_ratio(counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised") -> NDArray[np.float64]:
     """LLR of elo1 against elo0, [...], in nats; 0 where nothing was played.
 

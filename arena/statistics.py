@@ -61,11 +61,12 @@ class MatchStatistics:
     """Of A, in fractions of 1.
 
     low, high          95 % interval of the score, inside [0, 1]
-    interval           "pairs": Student's t over pairs; "games": Wilson's over games (few pairs, or pairs that are all alike)
+    interval           "pairs": Student's t over pairs; "games": Wilson's over games (few pairs, pairs that are all alike, or no pairs)
     elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo difference has no bound there
     nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where nothing is paired), or when all are alike
     los                likelihood of superiority: how sure the results make it that A is the stronger one, by the normal law
     pair_counts        pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
+    even_pairs         of those worth 1: (each side won once, both games drawn)
     as_first, as_second  A's games in seat 0, and in another
     left_out           games of unfinished pairs, in none of the numbers
     """
@@ -83,10 +84,17 @@ class MatchStatistics:
     nelo_high: float | None
     los: float
     pair_counts: tuple[int, int, int, int, int] | None
+    even_pairs: tuple[int, int] | None
     as_first: Tally
     as_second: Tally
     distinct: int
     left_out: int
+
+    @property
+    def first_against_second(self) -> Tally:
+        """Of whoever held the first seat: what the seat is worth."""
+        first, second = self.as_first, self.as_second
+        return Tally(first.wins + second.losses, first.draws + second.draws, first.losses + second.wins)
 
     @property
     def verdict(self) -> str:
@@ -116,7 +124,10 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
     total = tally(game.points for game in counted)
     sums = [round(2 * sum(game.points for game in pair)) for pair in pairs]
     pair_counts = (sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4)) if pairs else None
-    low, high, interval = _interval(total, pair_counts)
+    drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
+    # The games of a pair are not independent: no more is known of them than their number.
+    effective = total.games if pairs else effective_games(total)
+    low, high, interval = _interval(total.score, effective, pair_counts)
     nelo, nelo_low, nelo_high = normalised_elo(pair_counts or (total.losses, total.draws, total.wins)) or (None, None, None)
     return MatchStatistics(
         total=total,
@@ -130,8 +141,9 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
         nelo=nelo,
         nelo_low=nelo_low,
         nelo_high=nelo_high,
-        los=superiority(pair_counts) if pair_counts and interval == "pairs" else float(ndtr((total.score - 0.5) * 2 * math.sqrt(total.games))),
+        los=superiority(pair_counts) if pair_counts and interval == "pairs" else float(ndtr((total.score - 0.5) * 2 * math.sqrt(effective))),
         pair_counts=pair_counts,
+        even_pairs=(sums.count(2) - drawn, drawn) if pairs else None,
         as_first=tally(game.points for game in counted if game.a_first),
         as_second=tally(game.points for game in counted if not game.a_first),
         distinct=len({game.trajectory_hash for game in counted}),
@@ -188,8 +200,20 @@ def superiority(counts: Sequence[int]) -> float:
     return float(ndtr((mean - 0.5) / math.sqrt(variance / number)))
 
 
-def wilson_interval(score: float, games: int) -> tuple[float, float]:
-    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. Draws make it wider than need be."""
+def effective_games(total: Tally) -> float:
+    """How many games without draws would make the score as certain: n times the variance of such a game over that of one of these.
+
+    The design effect in Wilson's interval (Korn & Graubard 1998; Dean & Pagano 2015). One more win and one more loss are counted, so that few
+    decided games, or none, do not make it certain.
+    """
+    wins, losses = total.wins + 1, total.losses + 1
+    games = wins + total.draws + losses
+    score = (wins + total.draws / 2) / games
+    return total.games * score * (1 - score) / ((wins + total.draws / 4) / games - score**2)
+
+
+def wilson_interval(score: float, games: float) -> tuple[float, float]:
+    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. For games with draws see `effective_games`."""
     z2 = NORMAL_975**2
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
     half = NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
@@ -222,7 +246,7 @@ def _moments(counts: Sequence[int]) -> tuple[int, float, float]:
     return number, mean, float(weights @ (scores - mean) ** 2)
 
 
-def _interval(total: Tally, pair_counts: Sequence[int] | None) -> tuple[float, float, Literal["pairs", "games"]]:
+def _interval(score: float, games: float, pair_counts: Sequence[int] | None) -> tuple[float, float, Literal["pairs", "games"]]:
     if pair_counts and sum(pair_counts) >= MIN_PAIRS and max(pair_counts) < sum(pair_counts):
         return *pair_interval(pair_counts), "pairs"
-    return *wilson_interval(total.score, total.games), "games"
+    return *wilson_interval(score, games), "games"

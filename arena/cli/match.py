@@ -1,179 +1,182 @@
-"""`arena match` and `arena evaluate`: how good is a player, against another or alone."""
+"""`arena match`: how good is a player, against others."""
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from statistics import fmean, pstdev
-from typing import Annotated, Any
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from arena.assertions import Assertion, holds, read_assertions
+from arena.cli.app import INTERRUPTED
+from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
-from arena.evaluation import DEFAULT_EPISODES, Evaluation, evaluate_player
-from arena.league.database import open_league
-from arena.match import DEFAULT_GAMES, MatchResult, play_match
+from arena.league.database import League, open_league
+from arena.league.matches import Match, MatchError, find_match, newest_unfinished
+from arena.machine import usable_cores
+from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, SPRT_KEY, MatchResult, check_test, play_match, resume_match
 from arena.match_plan import check_meeting
-from arena.match_report import match_json, match_lines, player_json
+from arena.match_report import match_json
+from arena.match_text import match_lines
 from arena.paths import data_dir, league_path
-from arena.players import options_text, resolve_players
-from arena.schedule import Progress
-from arena.statistics import mean_interval
+from arena.players import ResolvedPlayer, resolve_players
+from arena.sprt import Sprt
 from pbt.config.load import options_from
+from pbt.envs.contract import EnvSpec
+from pbt.errors import EngineError
 
-INTERRUPTED = 130
-SPOILED = 4
+FAILED, UNDECIDED = 5, 6
+LAST = "last"
+# What the plan of a match that is gone on with says.
+_PLANNED = {"games": "--games", "seed": "--seed", "greedy": "--greedy", "env": "--env", "options": "--set", "sprt": "--sprt", "record": "--no-record"}
 
-NAMES = "random, oneply, demo/m2, demo/m2@1.2M, demo@best, or a snapshot id."
-EnvOption = Annotated[str | None, typer.Option("--env", metavar="NAME", help="The game; needed where no player was trained.", show_default=False)]
-SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Everything random follows from it.")]
-EvaluatedOptions = Annotated[
-    list[str] | None,
+GamesOption = Annotated[
+    int | None,
     typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="An option of the game that --env names, as in a config's env.options; may be given often. A trained player brings its own.",
+        min=1,
+        help=f"Games, in pairs with the seats swapped. [default: {DEFAULT_GAMES}; with --sprt {DEFAULT_SPRT_GAMES} at most]",
         show_default=False,
     ),
 ]
-GreedyOption = Annotated[bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")]
+SprtOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sprt", metavar="ELO0,ELO1", help="Stop as soon as it is clear which is true, in normalised Elo; each error 5 %.", show_default=False
+    ),
+]  # fmt: skip
+AssertOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assert",
+        metavar="TEXT",
+        help='Exit 5 unless it holds: "score>0.55" (score, low, high, los, elo), or sprt: exit 5 on H0, 6 while undecided. May be given often.',
+        show_default=False,
+    ),
+]
+ConcurrencyOption = Annotated[
+    int | None, typer.Option(min=1, help="Processes; games are the same with any number. [default: the cores]", show_default=False)
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option("--resume", metavar="MATCH", help='Go on with an unfinished match: the number it began with, or "last".', show_default=False),
+]
 
 
 def match(
-    a: Annotated[str, typer.Argument(metavar="A", help=NAMES, show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="The opponent; may be A itself.", show_default=False)],
-    games: Annotated[int, typer.Option(min=1, help="Games; they come in pairs with the seats swapped.")] = DEFAULT_GAMES,
+    ctx: typer.Context,
+    players: Annotated[list[str] | None, typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)] = None,
+    games: GamesOption = None,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
+    sprt: SprtOption = None,
+    asserted: AssertOption = None,
+    concurrency: ConcurrencyOption = None,
+    resume: ResumeOption = None,
     env: EnvOption = None,
+    options: OptionsOption = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Keep the games in the league.")] = True,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play A against B; the score is A's. Exit 4 when more than 1 % of the games raised, 130 after Ctrl-C."""
-    spec, (first, second) = resolve_players([a, b], data, env, allow_files=True)
-    check_meeting(spec, first, second)
-    with progress_bar(f"{first.label} vs {second.label}") as on_progress:
-        if record:
-            with open_league(league_path(data_dir(data))) as league:
-                result = play_match(first, second, games=games, seed=seed, greedy=greedy, league=league, on_progress=on_progress, env=spec)
-        else:
-            result = play_match(first, second, games=games, seed=seed, greedy=greedy, on_progress=on_progress, env=spec)
-    if as_json:
-        print_json(match_json(result))
+    """Play A against B; the score is A's. With more names, in games of as many seats, everybody plays everybody and the places count.
+
+    Exit codes: 0; 2 for what was typed; 4 when more than 1 % of the games raised; 5 when an --assert does not hold; 6 when a sequential test that was
+    asserted did not decide; 130 after Ctrl-C, which keeps whole pairs: `--resume` goes on.
+    """
+    names, processes = players or [], concurrency or usable_cores()
+    if resume is not None:
+        given = [option for name, option in _PLANNED.items() if ctx.get_parameter_source(name).name != "DEFAULT"]  # type: ignore[union-attr]
+        if given:
+            raise MatchError(f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away")
+        result, assertions = _resume(resume, names, asserted or (), processes, data)
     else:
-        print("\n".join(match_lines(result)))
-    _exit(result, "games")
-
-
-def evaluate(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)],
-    others: Annotated[list[str] | None, typer.Argument(metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False)] = None,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
-    seed: SeedOption = 1,
-    greedy: GreedyOption = False,
-    env: EnvOption = None,
-    options: EvaluatedOptions = None,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
-    spec, players = resolve_players([player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True)
-    results: list[Evaluation] = []
-    for found in players:
-        with progress_bar(found.label) as on_progress:
-            results.append(evaluate_player(found, spec, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress))
-        if not as_json:
-            print("\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)), flush=True)
-        if results[-1].interim:
-            break
+        if len(names) < 2:
+            raise MatchError(f"{len(names)} players were named; expected two or more, such as `arena match demo@best random`")
+        test = None if sprt is None else read_sprt(sprt)
+        assertions = read_assertions(asserted or (), tested=test is not None)
+        spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True)
+        check_meeting(spec, found)
+        check_test(found, test is not None or bool(assertions))
+        with open_league(league_path(data_dir(data))) if record else nullcontext() as league, progress_bar(_title(found)) as on_progress:
+            result = play_match(
+                *found, games=games, seed=seed, greedy=greedy, sprt=test, league=league, concurrency=processes,
+                on_start=lambda begun: _say_begun(begun, data), on_progress=on_progress, env=spec,
+            )  # fmt: skip
     if as_json:
-        print_json(evaluations_json(results))
-    _exit(next((result for result in results if result.interim or result.spoiled), results[0]), "episodes")
+        print_json(match_json(result, assertions))
+    else:
+        print("\n".join(match_lines(result, assertions)))
+    _exit(result, assertions)
 
 
-def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> list[str]:
-    """The report for people. first: the one that it stands below, and is compared with."""
-    seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
-    others = f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}" if result.others else ""
-    actions = ", greedy actions" if result.greedy else ""
-    lines = [
-        f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
-        *([f"Options  {options_text(result.player.env_options)}"] if result.player.env_options and first is None else ()),
-        f"Return   {_spread(result.returns)}",
-        *([f"Points   {_spread(result.points)}"] if result.points is not None else ()),
-        f"Length   {fmean(result.steps):.1f} ± {pstdev(result.steps):.1f} decisions",
-        f"Seats    {seats}{others}",
-    ]
-    if first is not None and (lead := first.lead_over(result)) is not None:
-        lines.append(f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds")
-    if result.errors:
-        lines.append(f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}")
-    return [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"] if result.interim else lines
+def _resume(
+    wanted: str, names: Sequence[str], asserted: Sequence[str], processes: int, data: Path | None
+) -> tuple[MatchResult, tuple[Assertion, ...]]:
+    if not league_path(data_dir(data)).exists():
+        raise MatchError(f"--resume {wanted}: no league in {data_dir(data)}; name the data directory the match was played in with --data")
+    with open_league(league_path(data_dir(data))) as league:
+        begun = _find(league, wanted)
+        assertions = read_assertions(asserted, tested=SPRT_KEY in begun.settings)
+        spec, found = _players_of(begun, names, data)
+        check_test(found, bool(assertions))
+        with progress_bar(_title(found)) as on_progress:
+            result = resume_match(
+                league, begun, found, spec, concurrency=processes, on_start=lambda begun: _say_begun(begun, data), on_progress=on_progress
+            )  # fmt: skip
+    return result, assertions
 
 
-def _spread(values: Sequence[float]) -> str:
-    interval = mean_interval(values)
-    bounds = f" [{interval[0]:.4g}, {interval[1]:.4g}]" if interval else ""
-    return f"{fmean(values):.4g}{bounds}   from {min(values):.4g} to {max(values):.4g}"
+def _find(league: League, wanted: str) -> Match:
+    if wanted == LAST:
+        return newest_unfinished(league)
+    if not wanted.isdigit():
+        raise MatchError(f'--resume {wanted}: expected the number of a match, or "{LAST}"; `arena match` prints the number when it begins')
+    return find_match(league, int(wanted))
 
 
-def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
-    """The first player's numbers; those of others under "beside", each with the first one's lead over it, [mean, low, high] or null."""
-    beside = [{**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]]
-    return {**evaluation_json(results[0]), "beside": beside}
+def _players_of(begun: Match, names: Sequence[str], data: Path | None) -> tuple[EnvSpec, list[ResolvedPlayer]]:
+    """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError when they are other players than began."""
+    guests = [player.name for player in begun.players if player.kind == "guest"]
+    if guests and not names:
+        raise MatchError(f"match {begun.id} was played by {', '.join(guests)}; name its players again: arena match A B --resume {begun.id}")
+    trained = any(player.kind == "snapshot" for player in begun.players)
+    options = None if trained else begun.env_options
+    asked = list(names) or [player.name for player in begun.players]
+    spec, found = resolve_players(asked, data, begun.env_name, options=options, allow_files=True)
+    if tuple(player.ref for player in found) != begun.players:
+        expected, given = (", ".join(ref.name for ref in refs) for refs in (begun.players, [player.ref for player in found]))
+        raise MatchError(f"match {begun.id} was begun by {expected}; found {given}: expected the same players in the same order, or none named")
+    return spec, found
 
 
-def evaluation_json(result: Evaluation) -> dict[str, Any]:
-    """Lengths are decisions of all seats; low and high are null for a single episode, points where the game keeps no count."""
-    low, high = result.return_interval or (None, None)
-    return {
-        "mean_return": result.mean_return,
-        "low": low,
-        "high": high,
-        "min_return": min(result.returns),
-        "max_return": max(result.returns),
-        "points": None if result.points is None else _points_json(result.points),
-        "episodes": len(result.returns),
-        "planned": result.planned,
-        "mean_length": fmean(result.steps),
-        "length_deviation": pstdev(result.steps),
-        "seats": result.seats,
-        "random_opponents": result.others,
-        "errors": len(result.errors),
-        "player": player_json(result.player),
-        "env": result.player.env_name,
-        "env_options": result.player.env_options,
-        "seed": result.seed,
-        "greedy": result.greedy,
-        "interim": result.interim,
-    }
+def read_sprt(text: str) -> Sprt:
+    """ "0,10": elo0 and elo1. Raises: MatchError."""
+    try:
+        elo0, elo1 = (float(part) for part in text.split(","))
+        return Sprt(elo0, elo1)
+    except ValueError:
+        raise MatchError(f'--sprt {text}: expected two numbers, elo0 below elo1, such as "--sprt 0,20"') from None
+    except EngineError as error:
+        raise MatchError(f"--sprt {text}: {error}") from None
 
 
-def _points_json(points: Sequence[float]) -> dict[str, float | None]:
-    low, high = mean_interval(points) or (None, None)
-    return {"mean": fmean(points), "low": low, "high": high, "min": min(points), "max": max(points)}
+def _title(players: Sequence[ResolvedPlayer]) -> str:
+    return " vs ".join(player.label for player in players)
 
 
-def _exit(result: MatchResult | Evaluation, what: str) -> None:
+def _say_begun(begun: Match, data: Path | None) -> None:
+    where = "" if data is None else f" --data {data}"
+    say(f"match {begun.id}: {begun.games} games; should it be cut off: arena match --resume {begun.id}{where}")
+
+
+def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:
-        say(f"error: the game raised in {len(result.errors)} tries of {result.planned} {what}, more than 1 %: do not trust the numbers, fix the game")
+        say_spoiled(len(result.errors), f"{len(result.records)} games")
         raise typer.Exit(SPOILED)
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Progress | None]:
-    """A bar on stderr, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(title), total=None)
-        yield lambda done, planned: bar.update(task, completed=done, total=planned)
+    judged = [holds(assertion, result.duel, result.test) for assertion in assertions]
+    if False in judged:
+        raise typer.Exit(FAILED)
+    if None in judged:
+        raise typer.Exit(UNDECIDED)

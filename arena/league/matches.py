@@ -1,22 +1,36 @@
 """Matches: planned games between named players, outside any training."""
 
+import fcntl
+import json
+import os
+import struct
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 
 from arena.league.database import League
-from arena.league.rows import to_json
-from arena.league.schema import matches
-from pbt.records import PlayerRef
+from arena.league.game_rows import PAGE_GAMES, read_seats
+from arena.league.rows import to_game, to_json
+from arena.league.schema import games, match_game_key, matches
+from pbt.errors import HeldError, PbtError
+from pbt.records import GameRecord, PlayerRef
+
+
+class MatchError(PbtError):
+    """A match that cannot be played as it was asked for, or not be gone on with."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """players: in the order given, A first;  games: how many are planned;  settings: whatever else decided the games (greedy, opening plies, ...).
+    """players: in the order given, A first;  games: how many are planned, or were counted when a sequential test ended it before that
 
+    settings  whatever else decided the games (greedy, opening plies, ...), and under "sprt" what was to end them
     created_at, finished_at: seconds since 1970; finished_at is None until all games are in
     """
 
@@ -58,6 +72,68 @@ def create_match(
     return Match(match_id, env_name, env_options, tuple(players), games, seed, settings, created_at, None)
 
 
-def finish_match(league: League, match_id: int) -> None:
+def finish_match(league: League, match: Match, counted: int) -> Match:
+    """All games are in. counted: the first so many of the plan; those behind them, played before a test had ended the match, are superseded."""
+    finished_at = time.time()
+    first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     with league.write() as connection:
-        connection.execute(update(matches).where(matches.c.id == match_id).values(finished_at=time.time()))
+        connection.execute(update(matches).where(matches.c.id == match.id).values(finished_at=finished_at, games=counted))
+        late = games.c.id.between(first, behind - 1) & (games.c.count % match.games >= counted)
+        connection.execute(update(games).where(late).values(superseded=1))
+    return replace(match, finished_at=finished_at, games=counted)
+
+
+def find_match(league: League, match_id: int) -> Match:
+    """Raises: MatchError when there is none of this number."""
+    with league.read() as connection:
+        row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
+    if row is None:
+        raise MatchError(f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins")
+    players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
+    options, settings = json.loads(row.env_options), json.loads(row.settings)
+    return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)
+
+
+def newest_unfinished(league: League) -> Match:
+    """The match begun last among those without an end. Raises: MatchError when every match is finished."""
+    with league.read() as connection:
+        unfinished = select(matches.c.id).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc()).limit(1)
+        found = connection.execute(unfinished).scalar()
+    if found is None:
+        raise MatchError(f"no match in {league.path} is unfinished; start one with `arena match A B`")
+    return find_match(league, int(found))
+
+
+def stored_games(league: League, match: Match) -> list[GameRecord]:
+    """What is committed of it, voided tries included, by number."""
+    found: list[GameRecord] = []
+    first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
+    while True:
+        with league.read() as connection:
+            page = select(games).where(games.c.id >= first, games.c.id < behind).order_by(games.c.id).limit(PAGE_GAMES)
+            rows = connection.execute(page).all()
+            seats = read_seats(connection, [row.id for row in rows])
+        found += [to_game(row, seats[row.id]) for row in rows]
+        if len(rows) < PAGE_GAMES:
+            return found
+        first = rows[-1].id + 1
+
+
+@contextmanager
+def match_lock(league: League, match_id: int) -> Iterator[None]:
+    """Nobody else plays this match: the byte of its number in a file beside the league is locked, until this process ends, however that happens.
+
+    Raises: HeldError while another process plays it.
+    """
+    descriptor = os.open(league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    # struct flock: type, whence, start, length, pid. A lock of the open file, not of the process: a match may be played in any thread.
+    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
+    except OSError as error:
+        os.close(descriptor)
+        raise HeldError(f"match {match_id} is being played by another process; wait for it, or end that process first") from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)

@@ -13,9 +13,11 @@ import pytest
 
 from arena.evaluation import evaluate_player
 from arena.league.database import League, open_league
+from arena.league.matches import find_match, stored_games
 from arena.match import MatchResult, play_match
 from arena.match_plan import opening_plies
-from arena.match_report import match_json, match_lines, verdict
+from arena.match_report import match_json, verdict
+from arena.match_text import match_lines
 from arena.paths import league_path
 from arena.players import ResolvedPlayer, resolve_players
 from arena.statistics import mean_interval
@@ -25,7 +27,6 @@ from pbt.envs.registry import spec
 from pbt.errors import EnvError, PlayerError
 from pbt.records import GameRecord, PlayerRef
 from pbt.sampling.table import unpack_actions
-from tests.arena.league.samples import find_match, games_of_match
 from tests.arena.tiny_populations import CONNECT_FOUR, TWO_ROLES, train
 
 
@@ -57,14 +58,14 @@ def openings(record: GameRecord) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def test_one_ply_of_foresight_beats_chance() -> None:
-    stats = play_match(ONEPLY, RANDOM, games=200).statistics
+    stats = play_match(ONEPLY, RANDOM, games=200).duel
     assert stats.score > 0.85
     assert stats.low > 0.5
     assert stats.distinct > 190
 
 
 def test_the_score_is_that_of_the_first_player() -> None:
-    assert play_match(RANDOM, ONEPLY, games=60).statistics.score < 0.25
+    assert play_match(RANDOM, ONEPLY, games=60).duel.score < 0.25
 
 
 def test_both_orders_of_two_players_open_alike() -> None:
@@ -72,13 +73,13 @@ def test_both_orders_of_two_players_open_alike() -> None:
         config = RunConfig.model_validate({"env": {"name": "connect_four"}, "evaluation": {"opening_plies": plies}})
         return replace(RANDOM, config=config)
 
-    assert opening_plies(asking(1), asking(4)) == opening_plies(asking(4), asking(1)) == 4
-    assert opening_plies(asking(0), RANDOM) == opening_plies(RANDOM, asking(0)) == 0
+    assert opening_plies([asking(1), asking(4)]) == opening_plies([asking(4), asking(1)]) == 4
+    assert opening_plies([asking(0), RANDOM]) == opening_plies([RANDOM, asking(0)]) == 0
 
 
 def test_seats_are_swapped_in_every_pair() -> None:
     result = play_match(ONEPLY, RANDOM, games=40)
-    assert result.statistics.as_first.games == result.statistics.as_second.games == 20
+    assert result.duel.as_first.games == result.duel.as_second.games == 20
     for first, second in zip(result.records[::2], result.records[1::2], strict=True):
         assert first.pair == second.pair
         assert [seat.player.name for seat in first.seats] == ["oneply", "random"]
@@ -114,7 +115,7 @@ def test_equal_seeds_give_equal_matches(data: Path) -> None:
     env, (a, b) = resolve_players(["demo/m0", "demo/m1@500"], data)
     once, again, other = (play_match(a, b, games=30, seed=seed, env=env) for seed in (3, 3, 4))
     assert once.records == again.records
-    assert once.statistics == again.statistics
+    assert once.duel == again.duel
     assert set(hashes(once)).isdisjoint(hashes(other))
 
 
@@ -126,7 +127,7 @@ def test_how_many_games_run_at_once_changes_none() -> None:
 def test_greedy_players_repeat_themselves_and_the_report_says_so(data: Path) -> None:
     env, (a, b) = resolve_players(["demo/m0", "demo/m1"], data)
     greedy, sampled = (play_match(a, b, games=200, greedy=greedy, env=env) for greedy in (True, False))
-    assert greedy.statistics.distinct < 100 < 180 < sampled.statistics.distinct
+    assert greedy.duel.distinct < 100 < 180 < sampled.duel.distinct
     assert any("games are distinct" in line for line in match_lines(greedy))
     assert not any("games are distinct" in line for line in match_lines(sampled))
     assert all(record.greedy for record in greedy.records)
@@ -135,13 +136,13 @@ def test_greedy_players_repeat_themselves_and_the_report_says_so(data: Path) -> 
 def test_a_player_against_itself_is_even(data: Path) -> None:
     env, (a, b) = resolve_players(["demo/m0", "demo/m0"], data)
     result = play_match(a, b, games=200, env=env)
-    assert result.statistics.low < 0.5 < result.statistics.high
-    assert result.statistics.as_first.games == 100
+    assert result.duel.low < 0.5 < result.duel.high
+    assert result.duel.as_first.games == 100
     assert "the same player twice" in verdict(result)
     # Played by the same mind, the swapped game of a pair is the same game.
     greedy = play_match(a, b, games=20, greedy=True, env=env)
     assert hashes(greedy)[::2] == hashes(greedy)[1::2]
-    assert greedy.statistics.score == 0.5
+    assert greedy.duel.score == 0.5
 
 
 # --- the league ------------------------------------------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ def test_a_match_stands_in_the_league_as_it_was_played(data: Path) -> None:
         result = play_match(a, b, games=12, seed=5, league=league, env=env)
         assert result.match_id is not None
         row = find_match(league, result.match_id)
-        stored = games_of_match(league, result.match_id)
+        stored = stored_games(league, find_match(league, result.match_id))
     assert (row.players, row.games, row.seed) == ((a.ref, b.ref), 12, 5)
     assert row.finished_at is not None
     assert stored == list(result.records)
@@ -211,13 +212,13 @@ def failing_at(*steps: int) -> EnvSpec:
 def test_a_voided_game_is_played_again_and_counted_apart(league: League) -> None:
     result = play_match(ONEPLY, RANDOM, games=20, env=failing_at(100), league=league)
     assert hashes(result) == hashes(play_match(ONEPLY, RANDOM, games=20))
-    assert result.statistics.total.games == 20
-    assert result.statistics.left_out == 0
+    assert result.duel.total.games == 20
+    assert result.duel.left_out == 0
     assert len(result.errors) == 1
     assert result.spoiled
     assert any("fell over at step 100" in line for line in match_lines(result))
     assert result.match_id is not None
-    stored = games_of_match(league, result.match_id)
+    stored = stored_games(league, find_match(league, result.match_id))
     assert Counter(record.end_reason.startswith("voided") for record in stored) == {False: 20, True: 1}
 
 
@@ -240,10 +241,10 @@ def test_an_interrupted_match_keeps_whole_pairs(league: League) -> None:
 
     result = play_match(ONEPLY, RANDOM, games=40, tables=1, league=league, on_progress=interrupt)
     assert result.interim
-    assert result.statistics.total.games == 10
-    assert result.statistics.left_out == 1
+    assert result.duel.total.games == 10
+    assert result.duel.left_out == 1
     assert result.match_id is not None
-    assert len(games_of_match(league, result.match_id)) == 10
+    assert len(stored_games(league, find_match(league, result.match_id))) == 10
     assert find_match(league, result.match_id).finished_at is None
     assert match_lines(result)[-1].startswith("Interim")
 
@@ -265,26 +266,21 @@ def test_fixed_roles_are_played_unpaired(data: Path) -> None:
     assert (result.paired, result.planned) == (False, 7)
     assert [seat.player for seat in result.records[0].seats] == [hider.ref, seeker.ref]
     assert len({record.seed for record in result.records}) == 7
-    assert result.statistics.pair_counts is None
-    assert result.statistics.interval == "games"
+    assert result.duel.pair_counts is None
+    assert result.duel.interval == "games"
     assert any("roles/m2@" in note and "is seeker" in note for note in result.notes)
 
 
 def test_scripted_players_swap_roles() -> None:
     result = play_match(scripted("random", "hide_and_seek"), scripted("random", "hide_and_seek"), games=10)
     assert result.paired
-    assert result.statistics.as_first.games == 5
+    assert result.duel.as_first.games == 5
 
 
 def test_two_of_one_role_do_not_meet(data: Path) -> None:
     env, (a, b) = resolve_players(["roles/m0", "roles/m1"], data)
     with pytest.raises(PlayerError, match="seats one hider and one seeker: name a player of each role"):
         play_match(a, b, games=2, env=env)
-
-
-def test_nobody_meets_in_games_of_one_seat() -> None:
-    with pytest.raises(PlayerError, match="cartpole has one seat.*arena evaluate random"):
-        play_match(scripted("random", "cartpole"), scripted("random", "cartpole"))
 
 
 def test_players_of_two_games_do_not_meet() -> None:
@@ -298,10 +294,23 @@ class ThreeSeats(Flaky):
         self.seat_names, self.seat_roles = ("a", "b", "c"), (0, 0, 0)
 
 
-def test_larger_tables_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["random", "oneply"], "has 3 seats, and 2 players were named; expected a player for every seat"),
+        (["random", "oneply", "random"], "the same player twice at a table of 3"),
+        (["random"], "random is alone"),
+    ],
+)
+def test_as_many_players_as_seats(names: list[str], said: str) -> None:
     crowded: Callable[[], Game] = ThreeSeats
-    with pytest.raises(PlayerError, match="has 3 seats; matches are between two"):
-        play_match(RANDOM, RANDOM, env=replace(spec("connect_four"), make=crowded))
+    with pytest.raises(PlayerError, match=said):
+        play_match(*map(scripted, names), env=replace(spec("connect_four"), make=crowded))
+
+
+def test_two_seats_hold_two_players() -> None:
+    with pytest.raises(PlayerError, match="has 2 seats, and 3 players were named"):
+        play_match(RANDOM, ONEPLY, RANDOM)
 
 
 # --- reports ---------------------------------------------------------------------------------------------------------------------------------
@@ -319,7 +328,8 @@ def test_the_report_for_programs_has_fractions_and_no_nan() -> None:
 
 def test_verdicts_name_the_stronger_or_nobody() -> None:
     assert verdict(play_match(RANDOM, ONEPLY, games=40)) == "oneply is stronger (95 %)"
-    undecided = replace(play_match(RANDOM, RANDOM, games=40), a=ONEPLY)
+    even = play_match(RANDOM, RANDOM, games=40)
+    undecided = replace(even, plan=replace(even.plan, players=(ONEPLY, RANDOM)))
     assert verdict(undecided).startswith("not decided (95 %); four times the games, 160, ")
 
 

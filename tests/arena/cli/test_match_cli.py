@@ -7,6 +7,7 @@ import pytest
 
 import arena.cli.match as cli
 from arena.cli.app import run
+from arena.cli.match_options import SPOILED
 from arena.schedule import Progress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
@@ -28,7 +29,7 @@ def test_json_ends_with_one_line_and_a_score(data: str, capsys: Output) -> None:
     assert 0.0 <= report["score"] <= 1.0
     assert report["a"]["population"] == "demo"
     assert isinstance(report["match"], int)
-    assert captured.err == ""
+    assert captured.err == f"match {report['match']}: 20 games; should it be cut off: arena match --resume {report['match']} --data {data}\n"
 
 
 def test_the_report_for_people(data: str, capsys: Output) -> None:
@@ -47,7 +48,14 @@ WRONG = (
     ["match", "oneply", "random"],
     ["match", "nobody", "random", "--env", "connect_four"],
     ["match", "demo/m0", "random"],
-    ["match", "random", "random", "--env", "cartpole"],
+    ["match", "random"],
+    ["match", "random", "random", "oneply", "--env", "connect_four"],
+    ["match", "oneply", "random", "--env", "connect_four", "--assert", "score>"],
+    ["match", "oneply", "random", "--env", "connect_four", "--assert", "sprt"],
+    ["match", "oneply", "random", "--env", "connect_four", "--assert", "score>55"],
+    ["match", "oneply", "random", "--env", "connect_four", "--sprt", "20"],
+    ["match", "oneply", "random", "--env", "connect_four", "--sprt", "20,0"],
+    ["match", "--resume", "1"],
     ["match", "random", "random", "--env", "no_such_game"],
     ["evaluate", "first@best"],
 )
@@ -99,7 +107,7 @@ def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
     path = tmp_path / "flaky.py"
     path.write_text(FLAKY, encoding="utf-8")
     arguments = ["match", "random", "random", "--env", f"{path}:make", "--games", "20", "--no-record"]
-    assert run(arguments) == cli.SPOILED
+    assert run(arguments) == SPOILED
     captured = capsys.readouterr()
     assert "errors 1 (played again)" in captured.out
     assert "the game raised in 1 tries of 20 games, more than 1 %" in captured.err

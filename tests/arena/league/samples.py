@@ -1,18 +1,11 @@
 """Records and leagues for the tests of this folder."""
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import select
-
 from arena.league.database import League, open_league
-from arena.league.game_rows import read_seats
-from arena.league.matches import Match
 from arena.league.populations import Incarnation, create_population, open_incarnation
-from arena.league.rows import to_game
-from arena.league.schema import games, matches
 from pbt.records import Directive, Event, GameKind, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
 
 CONFIG = {"env": {"name": "connect_four", "options": {}}}
@@ -61,22 +54,6 @@ def round_record(of: str = "m0", number: int = 0, frames: int = 1000) -> RoundRe
 
 def event(text: str = "something") -> Event:
     return Event("warning", "m0", 10, text)
-
-
-def games_of_match(league: League, match_id: int) -> list[GameRecord]:
-    """In the order of their numbers."""
-    with league.read() as connection:
-        rows = connection.execute(select(games).where(games.c.match_id == match_id).order_by(games.c.id)).all()
-        seats = read_seats(connection, [row.id for row in rows])
-    return [to_game(row, seats[row.id]) for row in rows]
-
-
-def find_match(league: League, match_id: int) -> Match:
-    with league.read() as connection:
-        row = connection.execute(select(matches).where(matches.c.id == match_id)).one()
-    seated = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
-    options, settings = json.loads(row.env_options), json.loads(row.settings)
-    return Match(row.id, row.env_name, options, seated, row.games, row.seed, settings, row.created_at, row.finished_at)
 
 
 def new_league(folder: Path) -> tuple[League, Incarnation]:

@@ -15,12 +15,12 @@ import pytest
 
 from arena.league.database import League, damage
 from arena.league.game_rows import GameFilter, population_games
-from arena.league.matches import create_match, finish_match
+from arena.league.matches import create_match, find_match, finish_match, stored_games
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.queries import list_events, list_rounds, list_snapshots
 from arena.league.writer import LeagueWriter
 from pbt.errors import EngineError, PbtError
-from tests.arena.league.samples import RANDOM, event, find_match, game, games_of_match, new_league, round_record, snapshot, snapshot_player
+from tests.arena.league.samples import RANDOM, event, game, new_league, round_record, snapshot, snapshot_player
 
 Started = tuple[League, Incarnation]
 DEADLINE_S = 60.0
@@ -196,8 +196,8 @@ def test_a_match_is_planned_played_and_finished(started: Started) -> None:
             writer.game(record)
         with pytest.raises(EngineError, match="only games"):
             writer.event(event())
-    finish_match(league, match.id)
-    assert games_of_match(league, match.id) == given
+    finish_match(league, match, 4)
+    assert stored_games(league, match) == given
     stored = find_match(league, match.id)
     assert stored.players == (snapshot_player("a"), RANDOM)
     assert stored.finished_at is not None

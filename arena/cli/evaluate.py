@@ -1,0 +1,113 @@
+"""`arena evaluate`: returns of players, each alone."""
+
+from collections.abc import Sequence
+from statistics import fmean, pstdev
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.app import INTERRUPTED
+from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.output import DataOption, JsonOption, print_json
+from arena.evaluation import DEFAULT_EPISODES, Evaluation, evaluate_player
+from arena.match_report import player_json
+from arena.players import options_text, resolve_players
+from arena.statistics import mean_interval
+from pbt.config.load import options_from
+
+
+def evaluate(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)],
+    others: Annotated[list[str] | None, typer.Argument(metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False)] = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
+    seed: SeedOption = 1,
+    greedy: GreedyOption = False,
+    env: EnvOption = None,
+    options: OptionsOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
+    spec, players = resolve_players([player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True)
+    results: list[Evaluation] = []
+    for found in players:
+        with progress_bar(found.label) as on_progress:
+            results.append(evaluate_player(found, spec, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress))
+        if not as_json:
+            print("\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)), flush=True)
+        if results[-1].interim:
+            break
+    if as_json:
+        print_json(evaluations_json(results))
+    _exit(next((result for result in results if result.interim or result.spoiled), results[0]))
+
+
+def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> list[str]:
+    """The report for people. first: the one that it stands below, and is compared with."""
+    seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
+    others = f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}" if result.others else ""
+    actions = ", greedy actions" if result.greedy else ""
+    lines = [
+        f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
+        *([f"Options  {options_text(result.player.env_options)}"] if result.player.env_options and first is None else ()),
+        f"Return   {_spread(result.returns)}",
+        *([f"Points   {_spread(result.points)}"] if result.points is not None else ()),
+        f"Length   {fmean(result.steps):.1f} ± {pstdev(result.steps):.1f} decisions",
+        f"Seats    {seats}{others}",
+    ]
+    if first is not None and (lead := first.lead_over(result)) is not None:
+        lines.append(f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds")
+    if result.errors:
+        lines.append(f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}")
+    return [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"] if result.interim else lines
+
+
+def _spread(values: Sequence[float]) -> str:
+    interval = mean_interval(values)
+    bounds = f" [{interval[0]:.4g}, {interval[1]:.4g}]" if interval else ""
+    return f"{fmean(values):.4g}{bounds}   from {min(values):.4g} to {max(values):.4g}"
+
+
+def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
+    """The first player's numbers; those of others under "beside", each with the first one's lead over it, [mean, low, high] or null."""
+    beside = [{**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]]
+    return {**evaluation_json(results[0]), "beside": beside}
+
+
+def evaluation_json(result: Evaluation) -> dict[str, Any]:
+    """Lengths are decisions of all seats; low and high are null for a single episode, points where the game keeps no count."""
+    low, high = result.return_interval or (None, None)
+    return {
+        "mean_return": result.mean_return,
+        "low": low,
+        "high": high,
+        "min_return": min(result.returns),
+        "max_return": max(result.returns),
+        "points": None if result.points is None else _points_json(result.points),
+        "episodes": len(result.returns),
+        "planned": result.planned,
+        "mean_length": fmean(result.steps),
+        "length_deviation": pstdev(result.steps),
+        "seats": result.seats,
+        "random_opponents": result.others,
+        "errors": len(result.errors),
+        "player": player_json(result.player),
+        "env": result.player.env_name,
+        "env_options": result.player.env_options,
+        "seed": result.seed,
+        "greedy": result.greedy,
+        "interim": result.interim,
+    }
+
+
+def _points_json(points: Sequence[float]) -> dict[str, float | None]:
+    low, high = mean_interval(points) or (None, None)
+    return {"mean": fmean(points), "low": low, "high": high, "min": min(points), "max": max(points)}
+
+
+def _exit(result: Evaluation) -> None:
+    if result.interim:
+        raise typer.Exit(INTERRUPTED)
+    if result.spoiled:
+        say_spoiled(len(result.errors), f"{result.planned} episodes")
+        raise typer.Exit(SPOILED)
