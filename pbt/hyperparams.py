@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from pbt.config.schema import RunConfig
+from pbt.config.schema import MemberOverride, RunConfig, ScheduleStep
 
 SHAPING_PREFIX = "shaping."
 
@@ -31,11 +31,19 @@ class Hyperparams:
 
 def initial_hyperparams(config: RunConfig, member: str, reward_terms: tuple[str, ...]) -> Hyperparams:
     """The config's values, with the member's own starting values over them."""
+    return scheduled_hyperparams(config, member, reward_terms, 0)
+
+
+def scheduled_hyperparams(config: RunConfig, member: str, reward_terms: tuple[str, ...], frames: int) -> Hyperparams:
+    """What the config alone says of a member at so many frames of its clock: the starting values, and over them its schedule up to there."""
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
     values = Hyperparams(learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping)
     override = config.members.get(member)
     if override is None:
         return values
-    named = {name: value for name in ("learning_rate", "entropy_coef", "adam_beta1") if (value := getattr(override, name)) is not None}
-    return replace(values, **named, shaping={**shaping, **override.shaping})
+    steps: list[MemberOverride | ScheduleStep] = [override, *(step for step in override.schedule if step.at_frames <= frames)]
+    for step in steps:
+        named = {name: value for name in ("learning_rate", "entropy_coef", "adam_beta1") if (value := getattr(step, name)) is not None}
+        values = replace(values, **named, shaping={**values.shaping, **step.shaping})
+    return values

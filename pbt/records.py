@@ -9,9 +9,11 @@ GameKind = Literal["training", "evaluation"]
 
 @dataclass(frozen=True, slots=True)
 class PlayerRef:
-    """Who sat in a seat: a live member (name "m2"), a frozen snapshot (content id) or a scripted player ("random", "oneply")."""
+    """Who sat in a seat: a live member (name "m2"), a frozen snapshot (content id), a scripted player ("random", "oneply") or a program that plays
+    along (its call and the beginning of a hash of its file).
+    """
 
-    kind: Literal["member", "snapshot", "scripted"]
+    kind: Literal["member", "snapshot", "scripted", "guest"]
     name: str
 
 
@@ -77,10 +79,21 @@ class SnapshotRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Against:
+    """Games of one member against one opponent. opponent: as `pbt.population.scores.opponent_of` names it;  points: their sum."""
+
+    opponent: str
+    games: int
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
 class MemberScore:
     """What a round knew of one member: training games `first_game`..`last_game` (numbers, inclusive) in which it met others.
 
-    games  those counted;  objective: mean over them of (win 1, else 0), or the mean return in single-agent games
+    games    those counted;  objective: mean over them of (win 1, else 0), or the mean return in single-agent games
+    squares  sum of squared distances from that mean, None where no rule asks for it
+    against  the same games by opponent, ordered by their names; empty where members are not compared on common opponents
     """
 
     member: str
@@ -88,6 +101,8 @@ class MemberScore:
     objective: float
     first_game: int
     last_game: int
+    squares: float | None = None
+    against: tuple[Against, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

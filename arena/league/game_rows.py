@@ -22,7 +22,7 @@ from arena.league.schema import (
     incarnations,
     players,
 )
-from pbt.population.scores import Objective, score_games
+from pbt.population.scores import Detail, Objective, score_games
 from pbt.records import GameKind, GameRecord, MemberScore
 
 PAGE_GAMES = 2_000
@@ -96,9 +96,11 @@ def training_games(league: League, population: str, first: int, last: int, membe
     return (game.record for game in population_games(league, population, wanted))
 
 
-def training_score(league: League, population: str, member: str, first: int, last: int, objective: Objective) -> MemberScore:
+def training_score(
+    league: League, population: str, member: str, first: int, last: int, objective: Objective, detail: Detail = "plain"
+) -> MemberScore:
     """A member's score over a range of game numbers, from the rows, by the rule the controller uses. Raises: PlayerError."""
-    return score_games(member, training_games(league, population, first, last, member), objective)
+    return score_games(member, training_games(league, population, first, last, member), objective, detail)
 
 
 def folded_through(league: League, population: str) -> int:

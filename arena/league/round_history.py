@@ -20,7 +20,7 @@ from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import SHAPING_PREFIX, initial_hyperparams
-from pbt.population.decide import PbtRules
+from pbt.population.decide import EARLIER_RULES, PbtRules
 from pbt.population.scores import as_objective
 
 Edits = Mapping[int, Collection[str]]
@@ -93,7 +93,7 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> li
     expected: dict[str, object] = {}
     start = 0
     for stored in rounds:
-        found = stored.record.rules
+        found = {**EARLIER_RULES, **stored.record.rules}
         if start == 0:
             expected = _configured(config, found)
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")

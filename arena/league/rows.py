@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
 from pbt.errors import EngineError
 from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
+from pbt.records import Against, Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
 
 Row = tuple[Any, ...]
 
@@ -158,13 +158,18 @@ def to_round(row: Any) -> RoundRecord:
         member=row.member,
         round=row.round,
         frames=row.frames,
-        scores=tuple(MemberScore(**score) for score in json.loads(row.scores)),
+        scores=tuple(_to_score(score) for score in json.loads(row.scores)),
         hyperparams=json.loads(row.hyperparams),
         rules=json.loads(row.rules),
         seed=row.seed,
         verdict=row.verdict,
         directive=Directive(**{**directive, "mutated": tuple(directive["mutated"])}),
     )
+
+
+def _to_score(stored: dict[str, Any]) -> MemberScore:
+    """Rows of earlier versions have no games by opponent."""
+    return MemberScore(**{**stored, "against": tuple(Against(**found) for found in stored.get("against", ()))})
 
 
 def snapshot_values(record: SnapshotRecord) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from arena.league.game_rows import folded_through, training_score
 from arena.league.queries import StoredRound, list_rounds
 from pbt.errors import EngineError
 from pbt.population.decide import PbtRules, replay
-from pbt.population.scores import Objective
+from pbt.population.scores import Detail, Objective
 from pbt.records import MemberScore
 
 
@@ -28,14 +28,14 @@ class RoundCheck:
 def verify_rounds(league: League, population: str, observe: Callable[[int, int], object] = lambda done, total: None) -> list[RoundCheck]:
     """Every round that stands (superseded ones were taken back), in order. observe: told (rounds done, of all) after each. Raises: PlayerError."""
     gone = folded_through(league, population)
-    known: dict[tuple[str, int, int, Objective], MemberScore] = {}
+    known: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
     checks: list[RoundCheck] = []
     rounds = list_rounds(league, population)
     for stored in rounds:
         observe(len(checks), len(rounds))
         problems, folded, games_read = [], [], 0
         try:
-            objective = PbtRules.from_mapping(stored.record.rules).objective
+            rules = PbtRules.from_mapping(stored.record.rules)
         except EngineError as error:
             checks.append(RoundCheck(stored, (f"cannot be replayed: {error}",), (), 0))
             continue
@@ -43,7 +43,7 @@ def verify_rounds(league: League, population: str, observe: Callable[[int, int],
             if 0 <= score.first_game <= gone:
                 folded.append(score.member)
                 continue
-            key = (score.member, score.first_game, score.last_game, objective)
+            key = (score.member, score.first_game, score.last_game, rules.objective, rules.detail)
             if key not in known:
                 known[key] = training_score(league, population, *key)
                 games_read += known[key].games
@@ -51,9 +51,23 @@ def verify_rounds(league: League, population: str, observe: Callable[[int, int],
                 # A running training folded them meanwhile.
                 folded.append(score.member)
             elif known[key] != score:
-                problems.append(f"score of {score.member}: stored {_words(score)}, recomputed {_words(known[key])}")
+                problems.append(f"score of {score.member}: {_difference(score, known[key])}")
         checks.append(RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read))
     return checks
+
+
+def _difference(stored: MemberScore, again: MemberScore) -> str:
+    """The first of what differs: the mean and its games, their squares, an opponent's part of them."""
+    if _words(stored) != _words(again):
+        return f"stored {_words(stored)}, recomputed {_words(again)}"
+    if stored.squares != again.squares:
+        return f"stored squares {stored.squares!r}, recomputed {again.squares!r}"
+    found, expected = ({part.opponent: f"{part.points:g} of {part.games} games" for part in score.against} for score in (stored, again))
+    differing = [opponent for opponent in sorted({*found, *expected}) if found.get(opponent) != expected.get(opponent)]
+    if not differing:
+        return "its opponents are stored twice, or in another order"
+    opponent = differing[0]
+    return f"against {opponent}: stored {found.get(opponent, 'nothing')}, recomputed {expected.get(opponent, 'nothing')}"
 
 
 def _words(score: MemberScore) -> str:

@@ -20,6 +20,8 @@ from pbt.errors import ConfigError
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
+# Section, key and value of what was a rule before it became a choice with another default.
+HELD_BEFORE = (("pbt", "opponents", "all"),)
 _SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
 _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
@@ -49,7 +51,7 @@ def read_config(source: str | Path, overrides: Sequence[str] = ()) -> LoadedConf
 
 def config_from_table(table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()) -> RunConfig:
     """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top. Raises: ConfigError."""
-    return _resolve(_without_none(table), overrides, source).config
+    return _resolve(_as_it_ran(_without_none(table)), overrides, source).config
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
@@ -197,6 +199,17 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
         key = f"{prefix}{name}"
         found += _leaves(value, f"{key}.") if isinstance(value, Mapping) and value else [key]
     return found
+
+
+def _as_it_ran(table: Table) -> Table:
+    """A population of an earlier version goes on by the rules it began with: whole sections that lack a later key get what held before it."""
+    later = {key for _, key, _ in HELD_BEFORE}
+    for section, key, value in HELD_BEFORE:
+        stored = table.get(section)
+        whole = {name for name, field in RunConfig.model_fields[section].annotation.model_fields.items() if field.default is not None} - later  # type: ignore[union-attr]
+        if isinstance(stored, dict) and key not in stored and whole <= stored.keys():
+            table = {**table, section: {**stored, key: value}}
+    return table
 
 
 def _without_none(table: Mapping[str, Any]) -> Table:

@@ -18,7 +18,7 @@ EDITABLE = (
     "env.max_decisions",
     "env.timeout_s",
     "pbt",
-    "matchmaking.past_share",
+    *(f"matchmaking.{name}" for name in ("past_share", "past_mode", "pfsp_power", "elo_sigma", "resident")),
     "evaluation",
     "snapshots",
     "checkpoints",

@@ -13,6 +13,10 @@ PositiveFloat = Annotated[float, Field(gt=0.0)]
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
 
 
+PastMode = Literal["uniform", "latest", "pfsp_hard", "pfsp_variance", "elo_gaussian"]
+Opponents = Literal["all", "common"]
+
+
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -113,13 +117,27 @@ class LearningConfig(Section):
     shaping: dict[str, float] = {}
 
 
+class ScheduleStep(Section):
+    """at_frames: of the member's own clock, from which on the values named hold; the others stay as they are."""
+
+    at_frames: Annotated[int, Field(ge=0)]
+    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
+    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    shaping: dict[str, float] = {}
+
+
 class MemberOverride(Section):
-    """Starting values of single members, by name ("m0"): PBT goes on from there."""
+    """Starting values of single members, by name ("m0"): PBT goes on from there; or, without PBT, what they are over the whole training.
+
+    schedule: in the order of frames; `arena lineage PLAYER --export-schedule FILE` writes that of a policy's ancestry.
+    """
 
     learning_rate: Annotated[float, Field(ge=0.0)] | None = None
     entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
     shaping: dict[str, float] = {}
+    schedule: tuple[ScheduleStep, ...] = ()
 
 
 class PbtConfig(Section):
@@ -128,6 +146,8 @@ class PbtConfig(Section):
     period_frames, warmup_frames  on a member's own clock; the first round comes at the first multiple of the period at or after the warm-up
     copy_gap     objective distance from which a loser takes a winner's weights; None: 0.35 in self-play, 0 in single-agent games
     score_games  a member's objective is taken over its newest games since its last copy, at most this many
+    opponents    "common": two members are compared on opponents that both met; "all": by their win rates against whomever they met
+    copy_significance  a copy also needs a gap that chance makes with at most this probability (one-sided); None: whatever the gap
     """
 
     enabled: bool = True
@@ -137,6 +157,8 @@ class PbtConfig(Section):
     copy_gap: Annotated[float, Field(ge=0.0)] | None = None
     min_games: PositiveInt = 50
     score_games: PositiveInt = 2000
+    opponents: Opponents = "common"
+    copy_significance: Annotated[float, Field(gt=0.0, lt=0.5)] | None = None
     mutation_probability: Probability = 0.15
     mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
     learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)
@@ -146,10 +168,21 @@ class PbtConfig(Section):
 
 
 class MatchmakingConfig(Section):
-    """past_share: probability that an opponent's seat is taken by a frozen snapshot, drawn from the newest `past_window` of the population."""
+    """Who sits opposite a learning member: live members, or the past (docs/matchmaking.md).
 
-    past_share: Probability = 0.0
+    past_share   probability that an opponent's seat is taken by a frozen snapshot, drawn from the newest `past_window` of the seat's role
+    past_mode    which of them: "uniform"; "latest": the newest of each member, whatever the window; "pfsp_hard": those it loses to, (1 - p)^k;
+                 "pfsp_variance": those it is even with, p (1 - p); "elo_gaussian": those of a similar rating
+    pfsp_power   k of "pfsp_hard";  elo_sigma: width of "elo_gaussian", in expected score
+    resident     frozen players whose weights one process keeps; a table waits where more would have to play at once. "auto": room for all there are
+    """
+
+    past_share: Probability = 0.2
     past_window: PositiveInt = 10
+    past_mode: PastMode = "uniform"
+    pfsp_power: PositiveFloat = 2.0
+    elo_sigma: PositiveFloat = 1 / 6
+    resident: PositiveInt | Literal["auto"] = "auto"
 
 
 class SnapshotConfig(Section):
@@ -255,6 +288,15 @@ class RunConfig(Section):
             low, high = getattr(self.pbt, f"{name}_bounds")
             if low >= high:
                 found.append(f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be smaller than the second; swap them")
+        found += [problem for name, override in self.members.items() for problem in self._schedule_problems(name, override.schedule)]
         if self.pbt.enabled and self.pbt.min_games > self.pbt.score_games:
             found.append(f"pbt.min_games = {self.pbt.min_games}: more than pbt.score_games = {self.pbt.score_games}, so no member is ever ranked")
+        return found
+
+    def _schedule_problems(self, member: str, schedule: tuple[ScheduleStep, ...]) -> list[str]:
+        found, frames = [], [step.at_frames for step in schedule]
+        if frames != sorted(set(frames)):
+            found.append(f"members.{member}.schedule: at_frames {frames}; each must be greater than the one before; sort the steps")
+        if schedule and self.pbt.enabled:
+            found.append(f"members.{member}.schedule: PBT would change the same values; set pbt.enabled = false, or remove the schedule")
         return found

@@ -22,6 +22,9 @@ class GameFacts(Protocol):
     def roles(self) -> Sequence[Named]: ...
 
     @property
+    def seat_roles(self) -> Sequence[int]: ...
+
+    @property
     def reward_terms(self) -> Sequence[str]: ...
 
 
@@ -41,10 +44,16 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
         members = list(member_roles(config, roles))
         last = members[-1]
         problems += [_unknown(f"members.{name}", name, "member", members, f"m0 to {last}") for name in config.members if name not in members]
+    resident, seats = config.matchmaking.resident, len(game.seat_roles)
+    if resident != "auto" and resident < seats:
+        found = f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players at once"
+        problems.append(f'{found}; make it {seats} or more, or "auto"')
     terms = list(game.reward_terms)
     problems += _term_problems("learning.shaping", config.learning.shaping, terms)
     for name, override in config.members.items():
         problems += _term_problems(f"members.{name}.shaping", override.shaping, terms)
+        for number, step in enumerate(override.schedule):
+            problems += _term_problems(f"members.{name}.schedule.{number}.shaping", step.shaping, terms)
     if problems:
         raise ConfigError(source, problems)
 

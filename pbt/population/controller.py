@@ -12,15 +12,20 @@ from torch import Tensor
 
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
+from pbt.hyperparams import scheduled_hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.decide import Decision, PbtRules, decide, next_due
 from pbt.population.members import Member
+from pbt.population.payoffs import payoff_source
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.population.scores import VOIDED_PREFIX, ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord
 from pbt.sampling.matchmaking import SnapshotEntry
 from pbt.transport.messages import GameEnd, JsonState
+
+# So often is the matchmaker told what members may expect of the past, in games that tell something of it.
+PAYOFFS_EVERY_GAMES = 100
 
 
 class Controller:
@@ -39,7 +44,8 @@ class Controller:
         self._config, self._rules = config, rules
         self._learners, self._matchmaker, self._sink, self._store = learners, matchmaker, sink, store
         self.members = {member.name: member for member in members}
-        self.window = ScoreWindow(rules.objective, config.pbt.score_games)
+        self.window = ScoreWindow(rules.objective, config.pbt.score_games, rules.detail)
+        self._payoffs, self._untold = payoff_source(config.matchmaking), 0
         self.games = 0
         # since the member's last update, for its curves
         self._returns, self._points = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
@@ -57,6 +63,9 @@ class Controller:
         record = end.record(self.games)
         self.games += 1
         self.window.add(record)
+        if self._payoffs is not None and self._payoffs.add(record):
+            self._untold += 1
+            self._tell_payoffs(PAYOFFS_EVERY_GAMES)
         voided = end.reason.startswith(VOIDED_PREFIX)
         if record.kind == "training" and not voided:
             for seat in record.seats:
@@ -80,10 +89,31 @@ class Controller:
         if not member.finished and learner.frames >= self._config.stop_at_frames:
             self._finish(member)
             return None
+        if directive := self._scheduled(member, learner.frames):
+            return directive
         if self._config.pbt.enabled and learner.frames >= self._next_round[name]:
             self._next_round[name] = self._round_due(learner.frames)
             return self._round(member)
         return None
+
+    def _tell_payoffs(self, least: int = 0) -> None:
+        """Unless fewer games than `least` were added since the last time."""
+        if self._payoffs is not None and self._untold >= least:
+            self._untold = 0
+            self._matchmaker.set_win_rates(self._payoffs.win_rates())
+
+    def _scheduled(self, member: Member, frames: int) -> Directive | None:
+        """What the member's schedule asks for now, unless it is in force already."""
+        override = self._config.members.get(member.name)
+        if override is None or not override.schedule:
+            return None
+        wanted = scheduled_hyperparams(self._config, member.name, tuple(member.typed_hyperparams.shaping), frames).flat()
+        changed = tuple(name for name, value in wanted.items() if value != member.hyperparams[name])
+        if not changed:
+            return None
+        member.last_event = f"schedule: {', '.join(f'{name} {member.hyperparams[name]:.6g} -> {wanted[name]:.6g}' for name in changed)}"
+        self._sink.event(Event("schedule", member.name, frames, member.last_event))
+        return Directive(member.name, member.round, None, None, wanted, changed)
 
     def _round_due(self, frames: int) -> int:
         return next_due(frames, self._config.pbt.period_frames, self._config.pbt.warmup_frames)
@@ -117,6 +147,9 @@ class Controller:
             member.newest_snapshot = directive.copy_snapshot
             self.window.restart(member.name, member.generation)
             self._matchmaker.set_generation(member.name, member.generation)
+            if self._payoffs is not None:
+                self._payoffs.copied(member.name, directive.copy_from, member.generation)
+                self._tell_payoffs()
 
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """A person sets values for every member; PBT goes on from there."""
@@ -172,7 +205,11 @@ class Controller:
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
             self._sink.snapshot(record)
-            self._matchmaker.add_snapshot(SnapshotEntry(record.snapshot_id, member.name, member.role))
+            entry = SnapshotEntry(record.snapshot_id, member.name, member.role)
+            self._matchmaker.add_snapshot(entry)
+            if self._payoffs is not None:
+                self._payoffs.add_snapshot(entry)
+                self._tell_payoffs()
 
     def _donor_snapshot(self, donor: Member) -> str:
         """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its weights alone play under their own id."""
@@ -199,7 +236,8 @@ class Controller:
     def state(self) -> JsonState:
         members = [member.state() for member in self.members.values()]
         waiting = {"returns": dict(self._returns), "points": dict(self._points)}
-        return {"games": self.games, "members": members, "window": self.window.state(), **waiting}
+        payoffs = None if self._payoffs is None else {"kind": self._payoffs.kind, "untold": self._untold, "source": self._payoffs.state()}
+        return {"games": self.games, "members": members, "window": self.window.state(), "payoffs": payoffs, **waiting}
 
     def load(self, state: JsonState) -> None:
         """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved, one that had failed tries again."""
@@ -208,6 +246,7 @@ class Controller:
         self._returns = defaultdict(list, {member: list(returns) for member, returns in state["returns"].items()})
         # Older checkpoints know of no points.
         self._points = defaultdict(list, {member: list(points) for member, points in state.get("points", {}).items()})
+        self._load_payoffs(state.get("payoffs"))
         self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
@@ -215,6 +254,16 @@ class Controller:
         self.members = stored
         for member in self.members.values():
             self._resume(member)
+
+    def _load_payoffs(self, stored: JsonState | None) -> None:
+        """Older checkpoints have none, and those of another mode none of this kind: then everything is unknown again."""
+        if self._payoffs is None:
+            return
+        if stored is not None and stored["kind"] == self._payoffs.kind:
+            self._untold = stored["untold"]
+            self._payoffs.load(stored["source"])
+        else:
+            self._matchmaker.set_win_rates({})
 
     def _resume(self, member: Member) -> None:
         frames = self._learners[member.name].frames

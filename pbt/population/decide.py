@@ -13,23 +13,30 @@ from typing import Self
 
 import numpy as np
 
-from pbt.config.schema import PbtConfig
+from pbt.config.schema import Opponents, PbtConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import SHAPING_PREFIX
-from pbt.population.scores import Objective, as_objective
+from pbt.population.comparison import compare, standings
+from pbt.population.scores import Detail, Objective, as_objective
 from pbt.records import Directive, MemberScore, RoundRecord
 from pbt.seeding import generator
 
 FIRST_VALUES = ("learning_rate", "entropy_coef", "adam_beta1")
 SELF_PLAY_COPY_GAP = 0.35
+# What rounds went by that were decided before there was a choice; 1.0: any gap is significant enough.
+EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
 OBJECTIVE_WORDS: Mapping[Objective, str] = {"wins": "win rate", "return": "return"}
 
 
 @dataclass(frozen=True)
 class PbtRules:
-    """The rules of one round, flat so that they can be stored beside it. copy_gap is resolved; *_low and *_high bound what mutation may reach."""
+    """The rules of one round, flat so that they can be stored beside it. copy_gap is resolved; *_low and *_high bound what mutation may reach.
+
+    opponents: "all" where the objective is the return;  copy_significance: 1.0 without a gate
+    """
 
     objective: Objective
+    opponents: Opponents
     min_games: int
     top_share: float
     copy_gap: float
@@ -43,6 +50,14 @@ class PbtRules:
     one_minus_adam_beta1_high: float
     shaping_low: float
     shaping_high: float
+    copy_significance: float
+
+    @property
+    def detail(self) -> Detail:
+        """What a score must hold for these rules."""
+        if self.opponents == "common":
+            return "against"
+        return "squares" if self.objective == "return" and self.copy_significance < 1.0 else "plain"
 
     @classmethod
     def from_config(cls, config: PbtConfig, objective: Objective) -> Self:
@@ -50,8 +65,10 @@ class PbtRules:
         if gap is None:
             gap = SELF_PLAY_COPY_GAP if objective == "wins" else 0.0
         bounds = (config.learning_rate_bounds, config.entropy_coef_bounds, config.one_minus_adam_beta1_bounds, config.shaping_bounds)
-        plain = (config.top_share, gap, config.mutation_probability, config.mutation_factor, *(end for pair in bounds for end in pair))
-        return cls(objective, config.min_games, *map(float, plain))
+        significance = 1.0 if config.copy_significance is None else config.copy_significance
+        opponents: Opponents = config.opponents if objective == "wins" else "all"
+        plain = (config.top_share, gap, config.mutation_probability, config.mutation_factor, *(end for pair in bounds for end in pair), significance)
+        return cls(objective, opponents, config.min_games, *map(float, plain))
 
     def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
         """For RoundRecord.rules."""
@@ -60,11 +77,12 @@ class PbtRules:
     @classmethod
     def from_mapping(cls, stored: Mapping[str, object]) -> Self:
         """Raises: EngineError naming what is missing, unknown or no number."""
+        stored = {**EARLIER_RULES, **stored}
         names = [field.name for field in fields(cls)]
         if set(stored) != set(names):
             raise EngineError(f"rules: missing {sorted(set(names) - set(stored))}, unknown {sorted(set(stored) - set(names))}")
         numbers: list[float] = []
-        for name in names[2:]:
+        for name in names[3:]:
             value = stored[name]
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
@@ -72,7 +90,10 @@ class PbtRules:
         games = stored["min_games"]
         if isinstance(games, bool) or not isinstance(games, int):
             raise EngineError(f"rules.min_games = {games!r}: expected an integer")
-        return cls(as_objective(stored["objective"]), games, *numbers)
+        opponents = stored["opponents"]
+        if opponents != "all" and opponents != "common":
+            raise EngineError(f'rules.opponents = {opponents!r}: expected "all" or "common"')
+        return cls(as_objective(stored["objective"]), opponents, games, *numbers)
 
 
 @dataclass(frozen=True)
@@ -101,9 +122,11 @@ def top_count(ranked: int, top_share: float) -> int:
     return min(math.ceil(Fraction(repr(top_share)) * ranked), ranked // 2)
 
 
-def rank(scores: Sequence[MemberScore], min_games: int) -> list[MemberScore]:
-    """Members with enough games, best first; equal objectives are ordered by name."""
-    return sorted((score for score in scores if score.games >= min_games), key=lambda score: (-score.objective, score.member))
+def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
+    """Members with enough games, best first, by objective or by their mean gap to the others over common opponents; equals are ordered by name."""
+    enough = [score for score in scores if score.games >= rules.min_games]
+    worth = standings(enough, rules.objective) if rules.opponents == "common" else {score.member: score.objective for score in enough}
+    return sorted(enough, key=lambda score: (-worth[score.member], score.member))
 
 
 def decide(
@@ -127,9 +150,11 @@ def decide(
     own = _checked(member, scores, hyperparams)
     if own.games < rules.min_games:
         return Decision(None, _plain(hyperparams[member]), (), f"not ranked: {own.games} games < {rules.min_games} at {frames} frames")
-    ranked = rank(scores, rules.min_games)
+    ranked = rank(scores, rules)
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
     objective = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
+    if rules.opponents == "common":
+        objective += f", {standings(ranked, rules.objective)[member]:+.6g} on common opponents"
     standing = f"rank {place + 1} of {len(ranked)} at {frames} frames, {objective}"
     if place < top:
         return Decision(None, _plain(hyperparams[member]), (), f"{standing}: among the top {top}, kept as it is")
@@ -149,11 +174,15 @@ def _donor(ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules,
     if place < len(ranked) - top:
         return None, f"outside the top {top} and the bottom {top}"
     donor = ranked[int(draw * top)]
-    ahead = donor.objective - ranked[place].objective
-    compared = f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), ahead by {ahead:.6g}"
-    if ahead >= rules.copy_gap:
-        return donor.member, f"copies {compared} >= {rules.copy_gap:.6g}"
-    return None, f"does not copy {compared} < {rules.copy_gap:.6g}"
+    gap = compare(donor, ranked[place], rules.objective)
+    common = f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}" if gap.opponents else ""
+    compared = f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), ahead by {gap.ahead:.6g}{common}"
+    if gap.ahead < rules.copy_gap:
+        return None, f"does not copy {compared} < {rules.copy_gap:.6g}"
+    if gap.p > rules.copy_significance:
+        return None, f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = {gap.p:.3g} > {rules.copy_significance:.6g}"
+    gate = f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}" if rules.copy_significance < 1.0 else ""
+    return donor.member, f"copies {compared} >= {rules.copy_gap:.6g}{gate}"
 
 
 def replay(round: RoundRecord) -> list[str]:

@@ -90,8 +90,10 @@ def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     roles = tuple(role.name for role in game.roles)
     named = enumerate(member_roles(config, list(roles)).items())
     members = tuple(MemberPlace(name, roles.index(role), policy) for policy, (name, role) in named)
-    # Resident at the same time at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
-    frozen_slots = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
+    resident = config.matchmaking.resident
+    # There are at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
+    all_there_are = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
+    frozen_slots = all_there_are if resident == "auto" else min(resident, all_there_are)
     seat_roles = tuple(roles[role] for role in game.seat_roles)
     facts = GameFacts(seat_roles, {name: index for index, name in enumerate(roles)}, spec.chance, tuple(spec.scripted))
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))

@@ -6,6 +6,7 @@ A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main 
 from typing import Any, NamedTuple
 
 from pbt.learning.statistics import UpdateStats
+from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
@@ -105,6 +106,12 @@ class RemoveSnapshots(NamedTuple):
     snapshot_ids: tuple[str, ...]
 
 
+class SetWinRates(NamedTuple):
+    """What members may expect against snapshots (`pbt.sampling.past.WinRates`), for who is drawn among the past."""
+
+    win_rates: WinRates
+
+
 class CloseWith(NamedTuple):
     """Nobody learns any more: hand out so many evaluation games, then nothing; Quiet when the last one is over."""
 
@@ -181,7 +188,7 @@ class MemberError(NamedTuple):
 
 
 FROM_MAIN: tuple[type[Any], ...] = (
-    Assignment, Go, Pause, Hold, Stop, Permits, Regenerate, SetLearning, AddSnapshot, RemoveSnapshots, CloseWith,
+    Assignment, Go, Pause, Hold, Stop, Permits, Regenerate, SetLearning, AddSnapshot, RemoveSnapshots, SetWinRates, CloseWith,
     Gather, Train, Discard, Copy, SetHyperparams,
 )  # fmt: skip
 TO_MAIN: tuple[type[Any], ...] = (

@@ -20,6 +20,7 @@ from pbt.runtime.control import (
     Regenerate,
     RemoveSnapshots,
     SetLearning,
+    SetWinRates,
 )  # fmt: skip
 from pbt.runtime.devices import choose_device
 from pbt.runtime.placements import ProcessPlan
@@ -111,6 +112,8 @@ class WorkerHost:
                 self._planner.add_snapshot(SnapshotEntry(*message))
             case RemoveSnapshots():
                 self._planner.remove_snapshots(set(message.snapshot_ids))
+            case SetWinRates():
+                self._planner.set_win_rates(message.win_rates)
             case CloseWith():
                 self._planner.close_with(message.games)
                 self._closing = True

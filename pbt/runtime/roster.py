@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetLearning
+from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetLearning, SetWinRates
 from pbt.sampling.matchmaking import SnapshotEntry
+from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, JsonState
 
 
@@ -19,6 +20,7 @@ class Roster:
         self._generations = dict.fromkeys(policies, 0)
         self._learning = dict.fromkeys(policies, True)
         self._snapshots: list[SnapshotEntry] = []
+        self._win_rates: WinRates = {}
         self._evaluated: Counter[str] = Counter()
         # table -> count of its newest game that is over
         self._over: dict[int, int] = {}
@@ -31,6 +33,10 @@ class Roster:
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
         self._tell(RemoveSnapshots(tuple(sorted(snapshot_ids))))
+
+    def set_win_rates(self, win_rates: WinRates) -> None:
+        self._win_rates = win_rates
+        self._tell(SetWinRates(win_rates))
 
     def set_generation(self, member: str, generation: int) -> None:
         self._generations[member] = generation
@@ -71,6 +77,7 @@ class Roster:
             "closing_played": self.closing_played,
             "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
             "entrants": {name: [self._generations[name], self._learning[name]] for name in self._policies},
+            "win_rates": self._win_rates,
         }
 
     def load(self, state: JsonState, open_games: Sequence[bool]) -> None:
@@ -78,6 +85,7 @@ class Roster:
         self._evaluated = Counter(state["evaluated"])
         self.closing_played = state["closing_played"]
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
+        self._win_rates = state.get("win_rates", {})
         self._over = {table: begun - 1 - is_open for table, (begun, is_open) in enumerate(zip(state["counts"], open_games, strict=True))}
         for name, (generation, learning) in state["entrants"].items():
             self._generations[name], self._learning[name] = generation, learning

@@ -1,5 +1,7 @@
 """Who sits where in the next game, pure: training games around a learning member, evaluation games between frozen snapshots.
 
+Who is drawn among the past: `pbt/sampling/past.py`.
+
 Every draw comes from the rng that the caller keyed by the game; nothing depends on arrival order. Seats of one role are interchangeable: no player is
 likelier to sit at one of them than at another.
 """
@@ -12,6 +14,7 @@ import numpy as np
 
 from pbt.errors import EngineError
 from pbt.records import PlayerRef
+from pbt.sampling.past import UNKNOWN, WEIGHTS, PastRules, WinRates, past_probabilities
 
 T = TypeVar("T")
 
@@ -47,13 +50,14 @@ def seat_training_game(
     seat_roles: Sequence[str],
     members: Sequence[MemberEntry],
     snapshots: Sequence[SnapshotEntry],
-    past_share: float,
-    past_window: int,
+    past: PastRules,
+    win_rates: WinRates,
 ) -> tuple[PlayerRef, ...]:
     """One player per seat, a learning member among them.
 
     seat_roles   the role of every seat;  snapshots: newest last
-    past_share   probability that another seat is taken by one of the newest `past_window` snapshots of its role, if there are any
+    past         how often another seat is taken by a snapshot of its role, if there are any, and by which
+    win_rates    of members against snapshots, for the modes of `past` that ask for them
 
     A uniformly random seat among those that a learning member can take gets one; every other seat gets a snapshot or any live member of its role,
     uniformly (also the same member again). Raises: EngineError when nobody learns, or a role has neither members nor snapshots.
@@ -62,6 +66,7 @@ def seat_training_game(
     open_seats = [seat for seat, role in enumerate(seat_roles) if learners[role]]
     if not open_seats:
         raise EngineError(f"no learning member for any of the roles {sorted(learners)}: a training game needs one")
+    candidates = {role: past_candidates(snapshots, role, past) for role in seat_roles}
     learning_seat = open_seats[int(rng.integers(len(open_seats)))]
     players = []
     for seat, role in enumerate(seat_roles):
@@ -69,14 +74,31 @@ def seat_training_game(
             players.append(PlayerRef("member", _draw(rng, learners[role])))
             continue
         live = [PlayerRef("member", entry.name) for entry in members if entry.role == role]
-        newest = [entry.snapshot_id for entry in snapshots if entry.role == role][-past_window:]
-        past = [PlayerRef("snapshot", snapshot_id) for snapshot_id in newest]
-        wants_past = rng.random() < past_share
-        choices = past if past and (wants_past or not live) else live
+        frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in candidates[role]]
+        wants_past = rng.random() < past.share
+        choices = frozen if frozen and (wants_past or not live) else live
         if not choices:
             raise EngineError(f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots')
         players.append(_draw(rng, choices))
-    return tuple(players)
+    if past.mode not in WEIGHTS:
+        return tuple(players)
+    # Whom the past sends depends on who learns, which is known only now.
+    learner = players[learning_seat].name
+    return tuple(
+        player if player.kind == "member" else _draw_past(rng, candidates[role], learner, past, win_rates)
+        for player, role in zip(players, seat_roles, strict=True)
+    )
+
+
+def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
+    """Ids of the snapshots that may take a seat of this role. snapshots: newest last."""
+    of_role = [entry for entry in snapshots if entry.role == role]
+    return [entry.snapshot_id for entry in (_newest_by_member(of_role) if past.mode == "latest" else of_role[-past.window :])]
+
+
+def _draw_past(rng: np.random.Generator, candidates: Sequence[str], learner: str, past: PastRules, win_rates: WinRates) -> PlayerRef:
+    scores = [win_rates.get(snapshot_id, {}).get(learner, UNKNOWN) for snapshot_id in candidates]
+    return PlayerRef("snapshot", candidates[_draw_index(rng, past_probabilities(scores, past))])
 
 
 def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | None:

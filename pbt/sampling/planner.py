@@ -14,7 +14,8 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.frozen import FrozenPool, Seated
-from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, owner_of_table, seat_evaluation_game, seat_training_game
+from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, owner_of_table, past_candidates, seat_evaluation_game, seat_training_game
+from pbt.sampling.past import PastRules, WinRates
 from pbt.seeding import generator, integer
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 
@@ -56,6 +57,8 @@ class TrainingPlanner:
     ) -> None:
         """tables: the numbers of those this planner plans for;  counts: [all tables] games so far, of which it writes its own tables' only."""
         self._config, self._facts, self._frozen = config, facts, frozen
+        self._past = PastRules.from_config(config.matchmaking)
+        self._win_rates: WinRates = {}
         self._tables, self._counts = tuple(tables), counts
         self._entrants = {entrant.entry.name: entrant for entrant in entrants}
         self._snapshots: list[SnapshotEntry] = []
@@ -75,6 +78,9 @@ class TrainingPlanner:
         self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
         self._find_seatable()
 
+    def set_win_rates(self, win_rates: WinRates) -> None:
+        self._win_rates = win_rates
+
     def set_generation(self, member: str, generation: int) -> None:
         self._entrants[member].generation = generation
 
@@ -93,11 +99,10 @@ class TrainingPlanner:
         return {entry.snapshot_id for entry in self._seatable} | self._frozen.seated()
 
     def _find_seatable(self) -> None:
-        """The newest `past_window` of each role, and of each member the newest and the one before it (they meet in evaluation)."""
-        window = self._config.matchmaking.past_window
+        """Those that the past may send, and of each member the newest and the one before it (they meet in evaluation)."""
         chosen: set[str] = set()
         for role in self._facts.role_index:
-            chosen.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.role == role][-window:])
+            chosen.update(past_candidates(self._snapshots, role, self._past))
         for member in self._entrants:
             chosen.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.member == member][-2:])
         self._seatable = [entry for entry in self._snapshots if entry.snapshot_id in chosen]
@@ -156,8 +161,7 @@ class TrainingPlanner:
             owner = owner_of_table(table, len(self._counts), players)
             if owner is not None and self._entrants[owner].entry.learning:
                 return (PlayerRef("member", owner),)
-        matchmaking = self._config.matchmaking
-        return seat_training_game(rng, self._facts.seat_roles, members, self._seatable, matchmaking.past_share, matchmaking.past_window)
+        return seat_training_game(rng, self._facts.seat_roles, members, self._seatable, self._past, self._win_rates)
 
     def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
         return seat_evaluation_game(rng, self._facts.seat_roles, self._seatable, self._facts.scripted, self._evaluated)
@@ -186,6 +190,7 @@ class TrainingPlanner:
             "closing_played": self._closing_played,
             "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
             "entrants": {name: [entrant.generation, entrant.entry.learning] for name, entrant in self._entrants.items()},
+            "win_rates": self._win_rates,
         }
 
     def load(self, state: JsonState) -> None:
@@ -196,6 +201,8 @@ class TrainingPlanner:
         self._evaluated = Counter(state["evaluated"])
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
         self._find_seatable()
+        # Older checkpoints know of none.
+        self._win_rates = state.get("win_rates", {})
         for name, (generation, learning) in state["entrants"].items():
             self.set_generation(name, generation)
             self.set_learning(name, learning)
@@ -206,7 +213,9 @@ class TrainingPlanner:
         players = tuple(seat.player for seat in plan.seats)
         acquired = self._frozen.acquire(self._frozen_seats(players))
         if acquired is None:
-            raise EngineError("the checkpoint's open games seat more frozen players than one worker has places for; resume with more workers")
+            raise EngineError(
+                "the checkpoint's open games seat more frozen players than one worker has places for; resume with more workers, or a larger matchmaking.resident"
+            )
         frozen = iter(acquired)
         seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
         return plan._replace(seats=seats)

@@ -179,6 +179,21 @@ def alter_score_without_games(data: Path, choose: random.Random) -> None:
     store(data, row["id"], "scores", row["scores"])
 
 
+def alter_an_opponent(data: Path, choose: random.Random) -> None:
+    row = choose.choice(rounds_of(data))
+    part = choose.choice([part for score in row["scores"] for part in score["against"]])
+    name = choose.choice(list(part))
+    part[name] = "member m9 0" if name == "opponent" else part[name] + 1
+    store(data, row["id"], "scores", row["scores"])
+
+
+def drop_a_rule(data: Path, choose: random.Random) -> None:
+    """As if it had been decided by the rules of an earlier version."""
+    row = choose.choice(rounds_of(data)[:-1])
+    del row["rules"]["opponents"]
+    store(data, row["id"], "rules", row["rules"])
+
+
 def first_game_out_of_range(data: Path, choose: random.Random) -> None:
     row = choose.choice(rounds_of(data))
     score = choose.choice([score for score in row["scores"] if score["games"]])
@@ -232,7 +247,7 @@ def delete_round(data: Path, choose: random.Random) -> None:
 
 ALTERATIONS = (
     flip_places, exchange_players, delete_game, delete_any_game, void_game, supersede_game,
-    alter_score, alter_score_without_games, first_game_out_of_range, alter_hyperparameter,
+    alter_score, alter_score_without_games, alter_an_opponent, drop_a_rule, first_game_out_of_range, alter_hyperparameter,
     alter_rule, alter_directive, alter_plain_column, delete_round,
 )  # fmt: skip
 

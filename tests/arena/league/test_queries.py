@@ -230,8 +230,8 @@ def test_long_listings_are_read_page_by_page(started: Started, monkeypatch: pyte
 def play_rounds(league: League, source: Incarnation) -> None:
     """200 training games of three members, then a round each, scored by the controller's own window."""
     names = ("m0", "m1", "m2")
-    window = ScoreWindow("wins", 60)
     rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
+    window = ScoreWindow("wins", 60, rules.detail)
     values = {name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9} for name in names}
     with LeagueWriter(league, source) as writer:
         for number in range(200):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.config.load import config_from_table, find_config, load_config, read_config, shipped_configs
-from pbt.config.schema import EnvConfig, MemberOverride, RunConfig
+from pbt.config.schema import EnvConfig, MemberOverride, PbtConfig, RunConfig
 from pbt.errors import ConfigError
 
 ENV = '[env]\nname = "connect_four"\n'
@@ -209,3 +209,14 @@ def test_shipped_configs_load_and_describe_themselves() -> None:
     assert {"demo", "connect_four"} <= shipped_configs().keys()
     for name in shipped_configs():
         assert load_config(name).description, name
+
+
+def test_a_stored_config_of_an_earlier_version_goes_on_by_its_rules() -> None:
+    """Whole sections without a later key come from there; what a person wrote gets the defaults."""
+    stored = load_config("demo").model_copy(update={"pbt": PbtConfig()}).model_dump(mode="json")
+    del stored["pbt"]["opponents"], stored["pbt"]["copy_significance"]
+    assert config_from_table(stored, "stored").pbt.opponents == "all"
+    assert config_from_table(stored, "stored", ["pbt.opponents=common"]).pbt.opponents == "common"
+    assert config_from_table({"env": {"name": "x"}, "pbt": {"min_games": 5}}, "written").pbt.opponents == "common"
+    today = RunConfig.model_validate({"env": {"name": "x"}})
+    assert config_from_table(today.model_dump(mode="json"), "stored") == today

@@ -19,6 +19,7 @@ class FakeRole:
 class FakeGame:
     roles: tuple[FakeRole, ...] = (FakeRole("hider"), FakeRole("seeker"))
     reward_terms: tuple[str, ...] = ("win", "distance")
+    seat_roles: tuple[int, ...] = (0, 1)
 
 
 BASE = RunConfig(env=EnvConfig(name="x"))
@@ -99,3 +100,9 @@ def test_every_editable_key_exists() -> None:
         value: object = BASE
         for name in key.split("."):
             value = getattr(value, name)
+
+
+def test_places_for_frozen_players_must_suffice_for_one_game() -> None:
+    (problem,) = problems_of(with_members(2, matchmaking={"resident": 1}))
+    assert problem == 'matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; make it 2 or more, or "auto"'
+    check_against_game(with_members(2, matchmaking={"resident": 2}), FakeGame())

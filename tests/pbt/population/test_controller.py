@@ -8,15 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.config.schema import RunConfig
+from pbt.config.schema import MatchmakingConfig, PastMode, RunConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
-from pbt.records import GameKind, PlayerRef, SeatRecord
+from pbt.records import Directive, GameKind, PlayerRef, SeatRecord
 from pbt.sampling.matchmaking import SnapshotEntry
+from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 
 CONFIG = RunConfig.model_validate(
@@ -54,9 +55,13 @@ class Told:
         self.learning: dict[str, bool] = {}
         self.generations: dict[str, int] = {}
         self.snapshots: list[SnapshotEntry] = []
+        self.win_rates: list[WinRates] = []
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         self.snapshots.append(entry)
+
+    def set_win_rates(self, win_rates: WinRates) -> None:
+        self.win_rates.append(win_rates)
 
     def set_generation(self, member: str, generation: int) -> None:
         self.generations[member] = generation
@@ -66,12 +71,12 @@ class Told:
 
 
 class Scene:
-    def __init__(self) -> None:
+    def __init__(self, config: RunConfig = CONFIG) -> None:
         self.learners = {name: Counting(number) for number, name in enumerate(NAMES)}
         self.sink, self.told = MemorySink(), Told()
         members = [Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)]
-        rules = PbtRules.from_config(CONFIG.pbt, "wins")
-        self.controller = Controller(CONFIG, rules, members, self.learners, self.told, self.sink, MemoryStore())
+        rules = PbtRules.from_config(config.pbt, "wins")
+        self.controller = Controller(config, rules, members, self.learners, self.told, self.sink, MemoryStore())
 
     def plays(self, name: str, returns: float, points: float | None, kind: GameKind = "training", reason: str = "rules") -> None:
         """Alone at a table."""
@@ -207,3 +212,56 @@ def test_games_waiting_for_their_curve_are_part_of_a_checkpoint() -> None:
     del state["points"]
     older.controller.load(state)
     assert older.curves("m0", 10) == {"return": 1.0}
+
+
+# --- what members may expect of the past -----------------------------------------------------------------------------------------------------
+
+
+def with_mode(past_mode: PastMode) -> Scene:
+    return Scene(CONFIG.model_copy(update={"matchmaking": MatchmakingConfig(past_mode=past_mode)}))
+
+
+def beats_the_past(scene: Scene, name: str, games: int) -> None:
+    """Against the oldest snapshot."""
+    old = PlayerRef("snapshot", scene.told.snapshots[0].snapshot_id)
+    for _ in range(games):
+        own = PlayerRef("member", name)
+        seats = (SeatPlan(own, NAMES.index(name), 0, True), SeatPlan(old, 9, 0, False))
+        records = (SeatRecord(own, 0, 0, 0, 0, 0.0), SeatRecord(old, 0, 0, 0, 1, 0.0))
+        scene.controller.on_game(GameEnd(0, GamePlan(scene.controller.games, "training", 0, seats, ()), records, 5, 5, "win", "", None))
+
+
+@pytest.mark.parametrize("mode", ["pfsp_hard", "pfsp_variance", "elo_gaussian"])
+def test_the_matchmaker_is_told_every_hundred_games_with_the_past(mode: PastMode) -> None:
+    scene = with_mode(mode)
+    scene.controller.start()
+    told = len(scene.told.win_rates)
+    beats_the_past(scene, "m1", 99)
+    resumed = with_mode(mode)
+    resumed.told.snapshots = scene.told.snapshots
+    resumed.controller.load(json.loads(json.dumps(scene.controller.state())))
+    for one in (scene, resumed):
+        before = len(one.told.win_rates)
+        beats_the_past(one, "m1", 1)
+        assert len(one.told.win_rates) == before + 1
+    assert len(scene.told.win_rates) == told + 1 and scene.told.win_rates[-1] == resumed.told.win_rates[-1]
+    assert scene.told.win_rates[-1][scene.told.snapshots[0].snapshot_id]["m1"] > 0.6
+
+
+def test_a_copy_tells_at_once_and_another_mode_begins_anew() -> None:
+    scene = with_mode("pfsp_hard")
+    scene.controller.start()
+    beats_the_past(scene, "m0", 50)
+    scene.controller.applied(Directive("m3", 1, "m0", "f" * 64, dict(HYPERPARAMS), ()))
+    row = scene.told.win_rates[-1][scene.told.snapshots[0].snapshot_id]
+    assert row["m3"] == row["m0"] > 0.9
+    other = with_mode("elo_gaussian")
+    other.controller.load(json.loads(json.dumps(scene.controller.state())))
+    assert other.told.win_rates == [{}]
+
+
+def test_plain_modes_are_told_nothing() -> None:
+    scene = with_mode("uniform")
+    scene.controller.start()
+    beats_the_past(scene, "m1", 200)
+    assert scene.told.win_rates == [] and scene.controller.state()["payoffs"] is None

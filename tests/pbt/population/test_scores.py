@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError, EnvError
-from pbt.population.scores import Objective, ScoreWindow, as_objective, game_points, score_games
-from pbt.records import GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
+from pbt.population.scores import Detail, Objective, ScoreWindow, as_objective, game_points, opponent_of, score_games
+from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
 
 M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
 OLD_M0 = PlayerRef("snapshot", "m0")
@@ -78,18 +78,18 @@ def begun_by(record: GameRecord, generation: int) -> GameRecord:
     return replace(record, seats=tuple(replace(one, generation=generation) if one.player == M0 else one for one in record.seats))
 
 
-@pytest.mark.parametrize("objective", ["wins", "return"])
+@pytest.mark.parametrize(("objective", "detail"), [("wins", "plain"), ("wins", "against"), ("return", "plain"), ("return", "squares")])
 @given(seed=st.integers(0, 10**6), count=st.integers(0, 60), newest=st.integers(1, 20), restart_at=st.integers(0, 60))
-def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, seed: int, count: int, newest: int, restart_at: int) -> None:
+def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, detail: Detail, seed: int, count: int, newest: int, restart_at: int) -> None:
     # Behind the copy m0 finishes three games that its replaced weights began.
     games = [begun_by(record, 1) if index >= restart_at + 3 else record for index, record in enumerate(random_games(seed, count))]
-    window = ScoreWindow(objective, newest)
+    window = ScoreWindow(objective, newest, detail)
     for index, record in enumerate(games):
         if index == restart_at:
             window.restart("m0", 1)
         if index == count // 2:
             saved = json.loads(json.dumps(window.state()))
-            window = ScoreWindow(objective, newest)
+            window = ScoreWindow(objective, newest, detail)
             window.load(saved)
         window.add(record)
     shuffled = random.Random(seed).sample(games, len(games))
@@ -101,7 +101,14 @@ def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, seed: i
         if points:
             assert score.objective == float(sum(map(Fraction, points))) / len(points)
         inside = [record for record in shuffled if score.first_game <= record.number <= score.last_game]
-        assert score_games(member, inside, objective) == score
+        assert score_games(member, inside, objective, detail) == score
+        assert bool(score.against) == (detail == "against" and score.games > 0)
+        if score.against:
+            assert sum(part.games for part in score.against) == score.games
+            assert sum(part.points for part in score.against) == score.objective * score.games
+        if score.squares is not None:
+            spread = [(Fraction(value) - Fraction(score.objective)) ** 2 for value in points]
+            assert score.squares == pytest.approx(float(sum(spread)), rel=1e-9)
 
 
 def test_no_games_yet() -> None:
@@ -134,3 +141,23 @@ def test_game_numbers_must_ascend() -> None:
     window.add(game(seat(M0, 0), seat(M1, 1), number=5))
     with pytest.raises(EngineError, match="game 5 of m"):
         window.add(game(seat(M0, 0), seat(M1, 1), number=5))
+
+
+def test_opponents_have_names() -> None:
+    assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1)), "m0") == "snapshot m0"
+    assert opponent_of(game(seat(M0, 0), replace(seat(M1, 1), generation=3)), "m0") == "member m1 3", "a copy is another opponent"
+    assert opponent_of(game(seat(M0, 0), seat(M0, 1), seat(M1, 2)), "m0") == "member m1 0"
+    assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1), seat(M1, 2)), "m0") == "several"
+
+
+def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_asks_for_them() -> None:
+    older = {"games": {"m0": [[3, 1.0], [5, 0.0]]}, "generations": {}}
+    plain, fair = ScoreWindow("wins", 10), ScoreWindow("wins", 10, "against")
+    plain.load(older)
+    fair.load(older)
+    assert plain.score("m0") == MemberScore("m0", 2, 0.5, 3, 5)
+    fair.add(game(seat(M0, 0), seat(M1, 1), number=7))
+    assert fair.score("m0") == MemberScore("m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),))
+    asked_later = ScoreWindow("wins", 10, "against")
+    asked_later.load(json.loads(json.dumps(plain.state())))
+    assert asked_later.score("m0").games == 0

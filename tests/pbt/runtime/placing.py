@@ -33,7 +33,7 @@ TINY: dict[str, Any] = {
     "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
     "learning": {"batch_steps": 32, "epochs": 2, "minibatches": 2},
     "pbt": {"period_frames": 150, "warmup_frames": 150, "min_games": 3, "score_games": 50, "copy_gap": 0.0, "mutation_probability": 0.5},
-    "matchmaking": {"past_share": 0.3, "past_window": 3},
+    "matchmaking": {"past_share": 0.3, "past_window": 3, "past_mode": "pfsp_variance"},
     "snapshots": {"every_frames": 400},
     "evaluation": {"share": 0.1, "final_games": 4},
 }

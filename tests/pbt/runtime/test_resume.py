@@ -29,16 +29,17 @@ COMMON: dict[str, Any] = {
 PBT = {"min_games": 5, "copy_gap": 0.0, "mutation_probability": 0.5}
 
 
-def tiny(game: str, frames: int, period: int, **sampling: int) -> RunConfig:
-    own = {"env": {"name": game}, "stop_at_frames": frames, "sampling": {"rollout_steps": 4, **sampling}}
+def tiny(game: str, frames: int, period: int, past_mode: str = "uniform", **sampling: int) -> RunConfig:
+    matchmaking = {**COMMON["matchmaking"], "past_mode": past_mode}
+    own = {"env": {"name": game}, "stop_at_frames": frames, "sampling": {"rollout_steps": 4, **sampling}, "matchmaking": matchmaking}
     pbt = {"pbt": {**PBT, "period_frames": period, "warmup_frames": period}, "snapshots": {"every_frames": period + 50}}
     return RunConfig.model_validate({**COMMON, **own, **pbt})
 
 
 CONFIGS = {
-    "connect_four": tiny("connect_four", 600, 150, environments=8),
+    "connect_four": tiny("connect_four", 600, 150, "pfsp_hard", environments=8),
     "rock_paper_scissors": tiny("rock_paper_scissors", 300, 100, environments=8, opening_plies=2),
-    "hide_and_seek": tiny("hide_and_seek", 200, 60, environments=8),
+    "hide_and_seek": tiny("hide_and_seek", 200, 60, "elo_gaussian", environments=8),
 }
 FEW = {"connect_four": (83, 201), "rock_paper_scissors": (31, 60), "hide_and_seek": (61, 120)}
 MANY = {"connect_four": (1, 7, 40, 130, 290, 380), "rock_paper_scissors": (1, 5, 17, 44, 80, 110), "hide_and_seek": (1, 23, 52, 99, 150, 230)}

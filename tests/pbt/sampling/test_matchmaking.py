@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pbt.errors import EngineError
 from pbt.records import PlayerRef
 from pbt.sampling.matchmaking import MemberEntry, SnapshotEntry, owner_of_table, seat_evaluation_game, seat_training_game
+from pbt.sampling.past import PastRules
 from pbt.seeding import generator
 
 ROLES = ("cat", "mouse")
@@ -52,9 +53,9 @@ def test_training_seats(
     empty = set(seat_roles) - {entry.role for entry in members} - {entry.role for entry in snapshots}
     if not learning or empty:
         with pytest.raises(EngineError):
-            seat_training_game(rng, seat_roles, members, snapshots, past_share, past_window)
+            seat_training_game(rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {})
         return
-    players = seat_training_game(rng, seat_roles, members, snapshots, past_share, past_window)
+    players = seat_training_game(rng, seat_roles, members, snapshots, PastRules(past_share, past_window), {})
     assert len(players) == len(seat_roles)
     assert any(player.kind == "member" and player.name in learning for player in players)
     for player, role in zip(players, seat_roles, strict=True):
@@ -63,12 +64,14 @@ def test_training_seats(
         else:
             assert player.kind == "snapshot"
             assert player.name in [entry.snapshot_id for entry in snapshots if entry.role == role][-past_window:]
-    assert players == seat_training_game(generator(seed), seat_roles, members, snapshots, past_share, past_window)
+    assert players == seat_training_game(generator(seed), seat_roles, members, snapshots, PastRules(past_share, past_window), {})
 
 
 def test_members_and_seats_are_balanced() -> None:
     members, rng, draws = live("m0", "m1", "m2", "m3"), np.random.default_rng(1), 8000
-    pairs = Counter(tuple(player.name for player in seat_training_game(rng, ["cat", "cat"], members, [], 0.0, 10)) for _ in range(draws))
+    pairs = Counter(
+        tuple(player.name for player in seat_training_game(rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {})) for _ in range(draws)
+    )
     assert len(pairs) == 16
     assert all(close(count, draws, 1 / 16) for count in pairs.values())
 
@@ -76,7 +79,7 @@ def test_members_and_seats_are_balanced() -> None:
 def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
     members, snapshots, draws = live("m0", "m1"), frozen(*(f"m0.{index}" for index in range(9))), 6000
     rng = np.random.default_rng(2)
-    games = [seat_training_game(rng, ["cat", "cat"], members, snapshots, 0.3, 3) for _ in range(draws)]
+    games = [seat_training_game(rng, ["cat", "cat"], members, snapshots, PastRules(0.3, 3), {}) for _ in range(draws)]
     past = [(seat, player.name) for players in games for seat, player in enumerate(players) if player.kind == "snapshot"]
     assert close(len(past), draws, 0.3)
     assert {name for _, name in past} == {"m0.6", "m0.7", "m0.8"}
@@ -86,7 +89,7 @@ def test_the_past_takes_its_share_and_no_more_than_its_window() -> None:
 
 def test_a_finished_member_is_only_an_opponent() -> None:
     members, rng = [*live("m0", learning=False), *live("m1")], np.random.default_rng(3)
-    games = [seat_training_game(rng, ["cat", "cat"], members, [], 0.0, 10) for _ in range(3000)]
+    games = [seat_training_game(rng, ["cat", "cat"], members, [], PastRules(0.0, 10), {}) for _ in range(3000)]
     assert all(PlayerRef("member", "m1") in players for players in games)
     for seat in (0, 1):
         assert close(sum(players[seat].name == "m0" for players in games), 3000, 1 / 4)
@@ -94,14 +97,14 @@ def test_a_finished_member_is_only_an_opponent() -> None:
 
 def test_two_roles_and_a_role_that_no_longer_learns() -> None:
     members, rng = [*live("c0", "c1"), *live("m0", role="mouse", learning=False)], np.random.default_rng(4)
-    games = Counter(seat_training_game(rng, ["cat", "mouse"], members, [], 0.5, 10) for _ in range(2000))
+    games = Counter(seat_training_game(rng, ["cat", "mouse"], members, [], PastRules(0.5, 10), {}) for _ in range(2000))
     assert {tuple(player.name for player in players) for players in games} == {("c0", "m0"), ("c1", "m0")}
     assert all(close(count, 2000, 1 / 2) for count in games.values())
 
 
 def test_single_agent_games_seat_a_learner() -> None:
     rng = np.random.default_rng(5)
-    assert seat_training_game(rng, ["cat"], live("m0"), frozen("m0.1"), 1.0, 10) == (PlayerRef("member", "m0"),)
+    assert seat_training_game(rng, ["cat"], live("m0"), frozen("m0.1"), PastRules(1.0, 10), {}) == (PlayerRef("member", "m0"),)
 
 
 @given(tables, snapshot_entries, st.lists(st.sampled_from(["random", "oneply", "greedy"]), unique=True), st.integers(0, 10**6))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pbt.config.schema import RunConfig
@@ -47,10 +49,16 @@ class AnyHost:
 
 
 def planner(
-    share: float, tables: Iterable[int] = range(TABLES), counts: NDArray[np.int64] | None = None, closing_games: int = 12, seat_block: int = 1
+    share: float,
+    tables: Iterable[int] = range(TABLES),
+    counts: NDArray[np.int64] | None = None,
+    closing_games: int = 12,
+    seat_block: int = 1,
+    resident: int | str = "auto",
 ) -> TrainingPlanner:
     sampling = {"environments": TABLES, "opening_plies": 5, "seat_block": seat_block}
-    config = RunConfig.model_validate(TINY | {"sampling": sampling, "evaluation": {"share": share}})
+    matchmaking = {**TINY["matchmaking"], "resident": resident}
+    config = RunConfig.model_validate(TINY | {"sampling": sampling, "evaluation": {"share": share}, "matchmaking": matchmaking})
     blueprint = facts_of(config, registry.spec("tictactoe"))
     pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
     return new_planner(blueprint, pool, list(tables), np.zeros(TABLES, np.int64) if counts is None else counts, closing_games)
@@ -204,3 +212,50 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
     assert [seated(table) for table in range(7)] == [{"m0"}, {"m0"}, {"m1"}, {"m1"}, {"m2"}, {"m2"}, {"m0", "m1", "m2"}]
     one.set_learning("m1", False)
     assert [seated(table) for table in (0, 2, 3, 6)] == [{"m0"}, {"m0", "m2"}, {"m0", "m2"}, {"m0", "m2"}]
+
+
+@given(st.integers(1, 5), st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)), max_size=40))
+def test_no_more_weights_are_resident_than_there_are_places(places: int, story: list[tuple[bool, list[int]]]) -> None:
+    """Games begin (their players stay until they are over) or the oldest one ends, in any order; the longest unused player makes room."""
+    host, sitting, used = AnyHost(), [], []
+    pool = FrozenPool(host, 3, places)
+    for begins, numbers in story:
+        if not begins:
+            if sitting:
+                pool.release(sitting.pop(0))
+            continue
+        players = [(PlayerRef("snapshot", str(number)), 0) for number in numbers]
+        busy = {player.name for game in sitting for player, _ in game}
+        before = set(host.attached.values())
+        found = pool.acquire(players)
+        names = {player.name for player, _ in players}
+        assert (found is None) == (len(busy | names) > places)
+        if found is None:
+            assert set(host.attached.values()) == before, "who finds no place takes nobody's"
+            continue
+        sitting.append(players)
+        assert [host.attached[policy] for policy in found] == [player.name for player, _ in players]
+        assert len(host.attached) <= places and set(host.attached) <= set(range(3, 3 + places))
+        gone, free = before - set(host.attached.values()), [name for name in used if name in before and name not in busy | names]
+        assert gone == set(free[: len(gone)]), "the longest unused first"
+        used = [name for name in used if name not in names] + [player.name for player, _ in players]
+
+
+def test_few_places_make_tables_wait_and_play_the_same_games() -> None:
+    """With room for two frozen players at once: the games of a planner that has room for all, some of them later."""
+    plenty, few = planner(0.3), planner(0.3, resident=2)
+    add_snapshots(plenty, few)
+    expected = {(table, count): players(plenty.next_game(table)) for count in range(12) for table in range(TABLES)}
+    found: dict[tuple[int, int], tuple[PlayerRef, ...]] = {}
+    waited = 0
+    for _ in range(200):
+        begun = [
+            plan
+            for table in range(TABLES)
+            if (plan := few.next_game(table)) is not None and found.setdefault((table, plan.game_count), players(plan))
+        ]
+        waited += TABLES - len(begun)
+        for plan in begun:
+            few.game_over(plan)
+    training = {key: seats for key, seats in expected.items() if any(player.kind == "member" for player in seats)}
+    assert waited > 20 and {key: found[key] for key in training} == training
