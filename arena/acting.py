@@ -1,7 +1,7 @@
 """A player outside any match: observations in, actions of the game's own action space out."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -9,6 +9,8 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from arena.guests.player import GuestError, GuestPlayer, SeatTaken
+from arena.guests.protocol import GuestFault
 from arena.players import ResolvedPlayer
 from arena.playing import load_policy, memory_size
 from pbt.envs.contract import EnvSpec, Role
@@ -25,7 +27,8 @@ MASK = "action_mask"
 class LoadedPlayer:
     """One player in one seat. It remembers what it has seen since the last `reset`, if its network has a memory.
 
-    Its random choices follow from (seed, number of resets, number of actions since), nothing else.
+    Its random choices follow from (seed, number of resets, number of actions since), nothing else. A program that plays along is started with the
+    first action, told of a new game at every `reset` (never of places and returns), and ended by `close` or at the end of a `with`.
     """
 
     def __init__(self, player: ResolvedPlayer, spec: EnvSpec, *, seed: int = 0, role: str | None = None) -> None:
@@ -33,8 +36,13 @@ class LoadedPlayer:
         self.player = player
         self.role: Role = _role(player, game.roles, role)
         layout = role_layout(self.role, game.reward_terms, 1, memory_size(player))
+        seats = [seat for seat, index in enumerate(game.seat_roles) if game.roles[index] is self.role]
+        self._seat, self._seat_name = seats[0], game.seat_names[seats[0]]
         game.close()
-        self._hosted = load_policy(player, layout, spec)
+        self._guest = (
+            None if player.program is None else GuestPlayer(player.program, player.env_name, player.env_options, layout, len(game.seat_names))
+        )
+        self._hosted = load_policy(player, layout, spec) if self._guest is None else None
         if isinstance(self._hosted, NetworkPolicy):
             self._hosted.model.pack()
         self._observations, self._actions = ObservationCodec(self.role.observation_space), ActionCodec(self.role.action_space)
@@ -48,6 +56,8 @@ class LoadedPlayer:
 
     def reset(self) -> None:
         """A new game begins: the first action in it clears the memory."""
+        if self._guest is not None and self._step:
+            self._guest.leave(self._key, {"place": None, "places": None, "return": None, "reason": "reset"})
         self._game, self._step = self._game + 1, 0
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
@@ -56,7 +66,7 @@ class LoadedPlayer:
         observation  of the role's space; PettingZoo's {"observation": ..., "action_mask": ...} is taken as it is
         mask         legal actions, non-zero = legal, one entry per choice; None: as in the observation, else everything is legal
         greedy       the most likely action instead of a sampled one
-        Raises: EnvError for an observation or a mask that is not of the role's shape.
+        Raises: EnvError for an observation or a mask that is not of the role's shape; GuestError for a program's fault.
         """
         seen, mask = self._split(observation, mask)
         where = f"{self.label} as {self.role.name}"
@@ -66,11 +76,37 @@ class LoadedPlayer:
             leaves = {name: leaf[None] for name, leaf in self._observations.arrays(seen).items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise EnvError(f"{where}: an observation that does not fit ({error!r}); expected {self.role.observation_space}") from error
-        key = np.array([seat_key(self._seed, "player", self._game)], np.uint64)
+        if self._guest is not None:
+            return self._actions.decode(self._ask(self._guest, leaves, legal))
+        key = np.array([self._key], np.uint64)
         uniforms = action_uniforms(key, np.array([self._step], np.uint64), len(self._actions.head_sizes))
         indices = self._choose(leaves, legal[None], uniforms, greedy)
         self._step += 1
         return self._actions.decode(tuple(int(index) for index in indices[0]))
+
+    @property
+    def _key(self) -> int:
+        return seat_key(self._seed, "player", self._game)
+
+    def _ask(self, guest: GuestPlayer, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_]) -> tuple[int, ...]:
+        if self._step == 0:
+            guest.take(SeatTaken(self._key, self._game, self._seat, self._seat_name, self._key % 2**31))
+        self._step += 1
+        (answer,) = guest.act([self._key], leaves, legal[None])
+        if isinstance(answer, GuestFault):
+            raise GuestError(str(answer)) from answer
+        return answer
+
+    def close(self) -> None:
+        """End the program, if there is one."""
+        if self._guest is not None:
+            self._guest.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
 
     def _split(self, observation: Any, mask: Any) -> tuple[Any, Any]:
         """The observation proper and the mask, also where a game hands out both in one dictionary."""
@@ -81,6 +117,7 @@ class LoadedPlayer:
         return seen, observation[MASK] if mask is None else mask
 
     def _choose(self, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_], uniforms: NDArray[np.float64], greedy: bool) -> NDArray[np.int64]:
+        assert self._hosted is not None, "guests are asked elsewhere"
         if not isinstance(self._hosted, NetworkPolicy):
             return self._hosted.act(leaves, legal, uniforms)
         with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Players by name: `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id. And one call to take a player elsewhere::
+"""Players by name: `random`, `oneply`, `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id, `exec:./bot.py`. And one call to take one elsewhere::
 
 player = load_player("demo@best")
 action = player.act(observation)
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
 from arena.league.database import open_league
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
@@ -36,9 +37,10 @@ class ResolvedPlayer:
     """A player whose name was found, and all that is needed to seat it.
 
     label        a name it can be called by: "demo/m2@1.2M", "random"
-    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for a scripted player, which plays any
+    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for scripted players and guests, which play any
     config       of its population, for the model;  snapshots: the folder of its weights;  population, member, frames: whose snapshot, how old.
-                 All None for scripted players
+                 All None for scripted players and guests
+    program      of a guest, else None
     """
 
     ref: PlayerRef
@@ -51,24 +53,33 @@ class ResolvedPlayer:
     member: str | None = None
     role: str | None = None
     frames: int | None = None
+    program: GuestProgram | None = None
 
     def plays(self, role: str) -> bool:
         return self.role is None or self.role == role
 
 
 def resolve_players(
-    names: Sequence[str], data: Path | None = None, env: str | None = None, *, options: Mapping[str, Any] | None = None, allow_files: bool = False
+    names: Sequence[str],
+    data: Path | None = None,
+    env: str | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    allow_files: bool = False,
+    move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S,
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
     """The players of these names and the game they share: that of the snapshots among them, else `env`. Reads only.
 
     data         the data directory; None: $ARENA_DATA, else ./arena-data
-    env          name of the game; needed where all players are scripted;  options: of that game
-    allow_files  the game may be "./file.py:function" of the local user, whose code then runs
+    env          name of the game; needed where nobody was trained;  options: of that game
+    allow_files  the game may be "./file.py:function" and a player "exec:./program" of the local user, whose code then runs
+    move_timeout_s  for one answer of such a program
     Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
     EnvError for a game whose code fails.
     """
     env = registry.absolute_name(env) if env is not None else None
-    trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if _names_snapshot(name)}
+    guests = {name: _guest(name, move_timeout_s, allow_files=allow_files) for name in names if is_guest(name)}
+    trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if name not in guests and _names_snapshot(name)}
     first = next(iter(trained.values()), None)
     if options:
         _check_options(options, env, first)
@@ -83,7 +94,10 @@ def resolve_players(
     if first is not None and env is not None and env != first.env_name:
         raise PlayerError(f"--env {env}: {first.label} plays {first.env_name}; leave --env away, or name players of {env}")
     played = first.env_options if first is not None else options or {}
-    return spec, [trained.get(name) or _scripted_player(name, spec, game, played, data) for name in names]
+    return spec, [
+        _seated_guest(guests[name], game, played) if name in guests else trained.get(name) or _scripted_player(name, spec, game, played, data)
+        for name in names
+    ]
 
 
 def scripted_names(spec: EnvSpec) -> list[str]:
@@ -103,6 +117,18 @@ def load_player(name: str, data: Path | str | None = None, *, env: str | None = 
 
     spec, (player,) = resolve_players([name], data_dir(data), env, allow_files=allow_files)
     return LoadedPlayer(player, spec, seed=seed, role=role)
+
+
+def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgram:
+    if not allow_files:
+        raise PlayerError(
+            f"player {name!r} is a program of the user's; expected a player of the league, because only the local command line runs programs"
+        )
+    return find_program(name, move_timeout_s)
+
+
+def _seated_guest(program: GuestProgram, game: str, options: Mapping[str, Any]) -> ResolvedPlayer:
+    return ResolvedPlayer(PlayerRef("guest", program.name), program.label, game, options, program=program)
 
 
 def _names_snapshot(name: str) -> bool:

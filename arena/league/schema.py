@@ -16,7 +16,7 @@ _MATCH_FLAG = 1 << 62
 
 TRAINING, EVALUATION = 0, 1
 MEMBER, SNAPSHOT, SCRIPTED = 0, 1, 2
-PLAYER_KINDS: tuple[Literal["member"], Literal["snapshot"], Literal["scripted"]] = ("member", "snapshot", "scripted")
+PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = ("member", "snapshot", "scripted", "guest")
 
 
 def game_key(incarnation_id: int, number: int) -> int:

@@ -18,7 +18,7 @@ from pbt.transport.messages import ActionRequest
 MAX_ROWS = 1024
 
 _REQUEST_KIND, _ATTACH_KIND, _DETACH_KIND = 1, 2, 3
-_PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted"], ...] = ("member", "snapshot", "scripted")
+_PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = ("member", "snapshot", "scripted", "guest")
 
 # kind, greedy, role, source, number, policy, rows; then slots, rows, keys, steps, 8 bytes for each row of each
 _REQUEST = struct.Struct("<BBHIIII4x")

@@ -1,0 +1,1 @@
+"""Programs that play along: `exec:./bot.py` (docs/guests.md)."""

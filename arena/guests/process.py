@@ -1,0 +1,221 @@
+"""Running programs and asking them: no wait without a deadline, no line without a limit, nothing left behind."""
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from arena.guests import launcher
+from arena.guests.program import GuestProgram
+from arena.guests.protocol import MAX_LINE_BYTES, GuestFault, shown
+
+# How long a program may take to leave by itself once its input ended.
+LEAVE_S = 1.0
+# Between the end of its output and its own.
+_DEATH_S = 0.5
+_KILL_S = 5.0
+_STDERR_BYTES = 2_000
+_CHUNK = 65_536
+# Of standard error at a time: a program may write without end.
+_CHUNKS = 16
+
+
+class GuestProcess:
+    """One running program behind its launcher. It writes and reads only while it is asked, so a program that says too much waits.
+
+    Raises: GuestFault when the launcher cannot be started.
+    """
+
+    def __init__(self, program: GuestProgram) -> None:
+        command = [sys.executable, "-I", "-S", str(Path(launcher.__file__)), str(os.getpid()), *program.command]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
+            )
+        except OSError as error:
+            raise GuestFault(f"could not be started: {error}") from error
+        self.stdin, self.stdout, self.stderr = (_pipe(stream) for stream in (self._process.stdin, self._process.stdout, self._process.stderr))
+        for stream in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(stream.fileno(), False)
+        self._unsent, self._said, self._errors = bytearray(), bytearray(), bytearray()
+        self.ended = self.errors_ended = False
+
+    @property
+    def pid(self) -> int:
+        """Of the launcher."""
+        return self._process.pid
+
+    def tell(self, said: bytes) -> None:
+        """Say something that needs no answer; what the program does not take now follows later."""
+        self._unsent += said
+        self.write()
+
+    @property
+    def unsent(self) -> bool:
+        return bool(self._unsent)
+
+    def write(self) -> None:
+        with suppress(BlockingIOError):
+            while self._unsent:
+                try:
+                    del self._unsent[: os.write(self.stdin.fileno(), self._unsent[:_CHUNK])]
+                except BrokenPipeError:
+                    # Its end shows on the other pipe.
+                    self._unsent.clear()
+
+    def read(self) -> None:
+        """Take what stands in the pipe, not more than a line may hold."""
+        with suppress(BlockingIOError):
+            while not self.ended and len(self._said) <= MAX_LINE_BYTES:
+                chunk = os.read(self.stdout.fileno(), _CHUNK)
+                self._said += chunk
+                self.ended = not chunk
+
+    def read_errors(self) -> None:
+        with suppress(BlockingIOError):
+            for _ in range(_CHUNKS):
+                chunk = b"" if self.errors_ended else os.read(self.stderr.fileno(), _CHUNK)
+                self._errors = (self._errors + chunk)[-_STDERR_BYTES:]
+                self.errors_ended = not chunk
+
+    def line(self) -> bytes | None:
+        """The next whole line. Raises: GuestFault for one without end, and when the program ended."""
+        text, newline, rest = self._said.partition(b"\n")
+        if len(text) > MAX_LINE_BYTES:
+            raise GuestFault(f"said {shown(bytes(text))} without an end; expected a line of at most {MAX_LINE_BYTES} bytes")
+        if newline:
+            self._said = rest
+            return bytes(text)
+        if self.ended:
+            raise GuestFault(f"{self._how_it_ended()}; expected an answer")
+        return None
+
+    def check_quiet(self) -> None:
+        """Raises: GuestFault when it said something that nobody asked for."""
+        self.read()
+        if self._said:
+            raise GuestFault(f"said {shown(bytes(self._said))} without being asked; expected exactly one line for each question")
+
+    def _how_it_ended(self) -> str:
+        try:
+            code = self._process.wait(_DEATH_S)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it wrote to standard error."""
+        self.read_errors()
+        return self._errors.decode(errors="replace").strip()
+
+    def hang_up(self) -> None:
+        """Nothing more will be said: a well-behaved program leaves."""
+        self.write()
+        self.stdin.close()
+
+    def end(self, patience_s: float) -> None:
+        """End it, and all it started, if it does not leave by itself within patience_s. After `hang_up`."""
+        try:
+            self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+            try:
+                self._process.wait(_KILL_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(_KILL_S)
+        self.stdout.close()
+        self.stderr.close()
+
+
+def end_all(processes: Sequence[GuestProcess], patience_s: float = LEAVE_S) -> None:
+    for process in processes:
+        process.hang_up()
+    until_s = time.monotonic() + patience_s
+    for process in processes:
+        process.end(max(0.0, until_s - time.monotonic()))
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None, "asked for a pipe"
+    return stream
+
+
+@dataclass(frozen=True)
+class Question:
+    """said: the line that is to be answered within timeout_s."""
+
+    process: GuestProcess
+    said: bytes
+    timeout_s: float
+
+
+def ask_all(questions: Sequence[Question]) -> list[bytes | GuestFault]:
+    """Ask several processes at the same time. Returns their answers, in order: a line, or what went wrong."""
+    answers: dict[int, bytes | GuestFault] = {}
+    with selectors.DefaultSelector() as selector:
+        for index, question in enumerate(questions):
+            try:
+                question.process.check_quiet()
+                question.process.tell(question.said)
+                _watch(selector, question.process)
+            except GuestFault as fault:
+                answers[index] = fault
+        began_s = time.monotonic()
+        while len(answers) < len(questions):
+            waiting = [index for index in range(len(questions)) if index not in answers]
+            left_s = min(questions[index].timeout_s for index in waiting) - (time.monotonic() - began_s)
+            for key, _ in selector.select(max(0.0, left_s)):
+                process, what = key.data
+                if _serve(process, what):
+                    selector.unregister(key.fileobj)
+            for index in waiting:
+                if (answer := _answer(questions[index], time.monotonic() - began_s)) is not None:
+                    answers[index] = answer
+                    _forget(selector, questions[index].process)
+    return [answers[index] for index in range(len(questions))]
+
+
+def _watch(selector: selectors.BaseSelector, process: GuestProcess) -> None:
+    selector.register(process.stdout, selectors.EVENT_READ, (process, "said"))
+    if not process.errors_ended:
+        selector.register(process.stderr, selectors.EVENT_READ, (process, "errors"))
+    if process.unsent:
+        selector.register(process.stdin, selectors.EVENT_WRITE, (process, "unsent"))
+
+
+def _forget(selector: selectors.BaseSelector, process: GuestProcess) -> None:
+    """It was answered: what it says from now on waits in its pipes."""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with suppress(KeyError):
+            selector.unregister(stream)
+
+
+def _serve(process: GuestProcess, what: str) -> bool:
+    """One of its pipes is ready. Returns whether that is done with."""
+    if what == "said":
+        process.read()
+        return process.ended
+    if what == "errors":
+        process.read_errors()
+        return process.errors_ended
+    process.write()
+    return not process.unsent
+
+
+def _answer(question: Question, waited_s: float) -> bytes | GuestFault | None:
+    try:
+        said = question.process.line()
+    except GuestFault as fault:
+        return fault
+    if said is None and waited_s >= question.timeout_s:
+        return GuestFault(f"gave no answer for {question.timeout_s:g} s; expected one line within that time")
+    return said

@@ -1,0 +1,70 @@
+"""Finding the program behind `exec:./bot.py`. Nothing is run here."""
+
+import hashlib
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pbt.errors import PlayerError
+
+PREFIX = "exec:"
+DEFAULT_MOVE_TIMEOUT_S = 10.0
+# Interpreters that load large libraries take their time, once per process.
+START_TIMEOUT_S = 60.0
+_ID_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class GuestProgram:
+    """A program and how it is called.
+
+    command  what is executed, its first part an absolute path;  label: the same for people, files without their folders
+    name     what the league knows it by: the label and the beginning of a hash over it and the files in it; who changes a bot has another player
+    move_timeout_s  for one answer
+    """
+
+    command: tuple[str, ...]
+    label: str
+    name: str
+    move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S
+
+
+def is_guest(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> GuestProgram:
+    """The program of "exec:COMMAND [ARGUMENT ...]", quoted as for a shell, which has no part in it.
+
+    Raises: PlayerError when there is no such file, or it may not be executed.
+    """
+    example = "expected exec:./bot.py, or exec:'./bot.py --depth 3'"
+    try:
+        words = shlex.split(name.removeprefix(PREFIX))
+    except ValueError as error:
+        raise PlayerError(f"player {name!r}: {error}; {example}") from error
+    if not words:
+        raise PlayerError(f"player {name!r} names no program; {example}")
+    command = (_executable(name, words[0]), *words[1:])
+    label, digest = " ".join(Path(part).name if Path(part).is_file() else part for part in command), hashlib.sha256()
+    digest.update(label.encode())
+    for part in command:
+        if Path(part).is_file():
+            digest.update(hashlib.sha256(Path(part).read_bytes()).digest())
+    return GuestProgram(command, label, f"{label} #{digest.hexdigest()[:_ID_DIGITS]}", move_timeout_s)
+
+
+def _executable(name: str, program: str) -> str:
+    if "/" not in program:
+        if found := shutil.which(program):
+            return found
+        here = f"; did you mean exec:./{program}?" if Path(program).exists() else ""
+        raise PlayerError(f"player {name!r}: no program {program!r} on the PATH{here or '; expected a path such as ./bot.py'}")
+    path = Path(program).expanduser().absolute()
+    if not path.is_file():
+        raise PlayerError(f"player {name!r}: no file {path}; paths are relative to the working directory")
+    if not os.access(path, os.X_OK):
+        raise PlayerError(f"player {name!r}: {path} is not executable; `chmod +x {program}`, or name its interpreter: exec:'python3 {program}'")
+    return str(path)

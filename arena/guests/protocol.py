@@ -1,0 +1,105 @@
+"""What is said to a guest and how its answers are read: one JSON object per line, pure (docs/guests.md)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pbt.envs.spaces import Leaf
+from pbt.errors import EnvError
+
+PROTOCOL = 1
+MAX_LINE_BYTES = 65_536
+_SHOWN = 200
+Action = tuple[int, ...]
+
+
+class GuestFault(Exception):
+    """What a guest did wrong, in words: found; expected."""
+
+
+def line(message: Mapping[str, Any]) -> bytes:
+    """Raises: EnvError for numbers that JSON lacks."""
+    try:
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except ValueError as error:
+        raise EnvError(f"what the game shows holds nan or infinity ({error}), which JSON cannot say to a guest; expected finite numbers") from error
+
+
+def hello(
+    env: str, options: Mapping[str, Any], role: str, seats: int, leaves: Sequence[Leaf], head_sizes: Sequence[int], timeout_s: float
+) -> dict[str, Any]:
+    """The first message to a process; it answers {"protocol": 1}."""
+    return {
+        "type": "hello",
+        "protocol": PROTOCOL,
+        "env": env,
+        "env_options": dict(options),
+        "role": role,
+        "seats": seats,
+        "observation": {leaf.name: {"shape": list(leaf.shape), "dtype": str(leaf.dtype)} for leaf in leaves},
+        "choices": list(head_sizes),
+        "move_timeout_s": timeout_s,
+    }
+
+
+def question(move: int, leaves: Sequence[Leaf], observation: Mapping[str, NDArray[Any]], masks: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    """observation: leaf name -> array of the leaf's shape;  masks: one per head. Single leaves and single heads stand without a list around them."""
+    seen = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
+    mask, legal = [part.astype(int).tolist() for part in masks], [np.flatnonzero(part).tolist() for part in masks]
+    alone = len(masks) == 1
+    return {
+        "type": "act",
+        "move": move,
+        "observation": seen["observation"] if list(seen) == ["observation"] else seen,
+        "mask": mask[0] if alone else mask,
+        "legal": legal[0] if alone else legal,
+    }
+
+
+def _plain(leaf: Leaf, value: NDArray[Any]) -> Any:
+    """Nested lists; a single choice as a number."""
+    return int(value[0]) if leaf.kind == "onehot" and leaf.shape == (1,) else value.tolist()
+
+
+def read_ready(said: bytes) -> None:
+    """Raises: GuestFault."""
+    expected = f'{{"protocol": {PROTOCOL}}} in answer to hello'
+    spoken = _object(said, expected).get("protocol")
+    if spoken != PROTOCOL:
+        raise GuestFault(f"said {shown(said)}; expected {expected}")
+
+
+def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
+    """masks: one per head. Raises: GuestFault for whatever is no legal action."""
+    expected = '{"action": 3}' if len(masks) == 1 else f'{{"action": [{", ".join("0" for _ in masks)}]}}, a number for each of {len(masks)} choices'
+    action = _object(said, expected).get("action")
+    chosen = action if isinstance(action, list) else [action]
+    if len(chosen) != len(masks) or any(type(choice) is not int for choice in chosen):
+        raise GuestFault(f"said {shown(said)}; expected {expected}")
+    for choice, mask in zip(chosen, masks, strict=True):
+        if not 0 <= choice < len(mask) or not mask[choice]:
+            raise GuestFault(f"said {shown(said)}; {choice} is not legal; expected one of {_few(np.flatnonzero(mask).tolist())}")
+    return tuple(chosen)
+
+
+def _object(said: bytes, expected: str) -> dict[str, Any]:
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise GuestFault(f"said {shown(said)}; expected one line with a JSON object, {expected}")
+    return found
+
+
+def shown(said: bytes) -> str:
+    """The beginning of what was said, printable."""
+    text = ascii(said[:_SHOWN].decode(errors="replace").rstrip("\r\n"))
+    return text if len(said) <= _SHOWN else f"{text}... ({len(said)} bytes)"
+
+
+def _few(choices: Sequence[int]) -> str:
+    return ", ".join(map(str, choices[:20])) + f" and {len(choices) - 20} more" * (len(choices) > 20)

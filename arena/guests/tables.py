@@ -1,0 +1,83 @@
+"""Guests at the tables of a match: they are asked where a policy server would act, told of every game, and lose the games they spoil."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arena.guests.player import GuestPlayer, SeatTaken
+from arena.guests.program import GuestProgram
+from arena.guests.protocol import GuestFault
+from arena.machine import usable_cores
+from pbt.envs.contract import Game
+from pbt.population.scores import VOIDED_PREFIX
+from pbt.sampling.rollout_worker import RolloutWorker
+from pbt.seeding import seat_key
+from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan
+from pbt.transport.slab import OBSERVATION_PREFIX, Slab
+
+FORFEIT_PREFIX = "forfeit: "
+# In games of turns a guest waits at half of its tables while the others move.
+_TABLES_PER_CORE = 2
+
+
+def tables_for(programs: Sequence[GuestProgram | None], tables: int) -> int:
+    """Fewer where a program sits at each of them: they share the cores, and their time is limited."""
+    return min(tables, _TABLES_PER_CORE * usable_cores()) if any(programs) else tables
+
+
+class GuestTables:
+    """seed: of the tables' action noise;  slabs: by role."""
+
+    def __init__(self, game: Game, slabs: Sequence[Slab], seed: int) -> None:
+        self._game, self._slabs, self._seed = game, tuple(slabs), seed
+        self._guests: dict[int, GuestPlayer] = {}
+        self._forfeits: dict[int, str] = {}
+
+    def attach(self, policy: int, guest: GuestPlayer) -> None:
+        self._guests[policy] = guest
+
+    def serves(self, policy: int) -> bool:
+        return policy in self._guests
+
+    def serve(self, request: ActionRequest) -> ActionsReady:
+        """As `PolicyServer.serve`, but for the rows that were forfeited, which the answer leaves out. Raises: GuestError."""
+        slab, at = self._slabs[request.role], (request.slots, request.rows)
+        observations = {leaf.name: slab.column[OBSERVATION_PREFIX + leaf.name][at] for leaf in slab.layout.leaves}
+        keys = request.keys.tolist()
+        answers = self._guests[request.policy].act(keys, observations, slab.column["mask"][at])
+        played = np.array([not isinstance(answer, GuestFault) for answer in answers])
+        for slot, row, key, answer in zip(*at, keys, answers, strict=True):
+            if isinstance(answer, GuestFault):
+                self._forfeits[key] = str(answer)
+            else:
+                slab.column["actions"][slot, row] = answer
+        return ActionsReady(request.policy, request.role, request.slots[played], request.rows[played], 0)
+
+    def forfeit(self, worker: RolloutWorker) -> None:
+        """End the games that were forfeited since: whoever did is last, the others share the first place."""
+        forfeits, self._forfeits = self._forfeits, {}
+        for table in worker.tables:
+            for guilty in [seat for seat in table.seats if seat.key in forfeits][:1]:
+                for seat in table.seats:
+                    seat.place = len(table.seats) - 1 if seat is guilty else 0
+                worker.void(table, FORFEIT_PREFIX + forfeits[guilty.key])
+
+    def game_begins(self, plan: GamePlan) -> None:
+        for seat, key in self._seats(plan):
+            # A seed of its own: the game's would tell it the cards.
+            self._guests[plan.seats[seat].policy].take(SeatTaken(key, plan.game_count, seat, self._game.seat_names[seat], key % 2**31))
+
+    def game_over(self, end: GameEnd) -> None:
+        for seat, key in self._seats(end.plan):
+            record, voided = end.seats[seat], end.reason.startswith(VOIDED_PREFIX)
+            places = None if voided else [other.place for other in end.seats]
+            result = {"place": None if voided else record.place, "places": places, "return": record.returns, "reason": end.reason}
+            self._guests[end.plan.seats[seat].policy].leave(key, result)
+
+    def _seats(self, plan: GamePlan) -> list[tuple[int, int]]:
+        """(seat, key) of those that guests sit in."""
+        return [(seat, seat_key(self._seed, *plan.noise, seat)) for seat, taken in enumerate(plan.seats) if taken.policy in self._guests]
+
+    def close(self) -> None:
+        for guest in self._guests.values():
+            guest.close()
