@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from arena.free_for_all import FreeForAll, free_for_all
 from arena.league.database import League
-from arena.league.matches import Match, MatchError, create_match, finish_match, match_lock, stored_games
+from arena.league.matches import SPRT_KEY, Match, MatchError, create_match, finish_match, match_lock, stored_games
 from arena.league.writer import LeagueWriter
 from arena.match_crew import Crew
 from arena.match_plan import MatchPlan, plan_match
@@ -26,7 +26,6 @@ from pbt.records import GameRecord
 DEFAULT_GAMES = 400
 # Most games of a match that a sequential test is to end.
 DEFAULT_SPRT_GAMES = 40_000
-SPRT_KEY = "sprt"
 
 
 @dataclass(frozen=True, slots=True)

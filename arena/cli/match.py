@@ -12,9 +12,9 @@ from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.league.database import League, open_league
-from arena.league.matches import Match, MatchError, find_match, newest_unfinished
+from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished
 from arena.machine import usable_cores
-from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, SPRT_KEY, MatchResult, check_test, play_match, resume_match
+from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
 from arena.match_plan import check_meeting
 from arena.match_report import match_json
 from arena.match_text import match_lines

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, text
 
 from arena.league.database import League
+from arena.league.matches import settings_of_games
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
 from arena.league.schema import MAX_NUMBER, game_key, game_seats, incarnations, match_game_key, matches, players, populations, snapshots
@@ -103,7 +104,7 @@ def _counted_matches(connection: Connection, env_name: str, env_options: str) ->
     """A match played again with the same seed gives the same games: the longest of such matches counts, the others are no new evidence."""
     found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for match in connection.execute(select(matches).where(matches.c.env_name == env_name, matches.c.env_options == env_options)):
-        found[match.players, match.seed, match.settings].append(match)
+        found[match.players, match.seed, settings_of_games(match.settings)].append(match)
     return [max(same, key=lambda match: (match.finished_at is not None, match.games, -match.id)) for same in found.values()]
 
 

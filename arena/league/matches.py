@@ -20,6 +20,9 @@ from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
 
+SPRT_KEY = "sprt"
+
+
 class MatchError(PbtError):
     """A match that cannot be played as it was asked for, or not be gone on with."""
 
@@ -92,6 +95,11 @@ def find_match(league: League, match_id: int) -> Match:
     players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
     options, settings = json.loads(row.env_options), json.loads(row.settings)
     return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)
+
+
+def settings_of_games(stored: str) -> str:
+    """Of settings as they are stored, what decides the games, without what only ends the match: two matches that agree in it play the same games."""
+    return to_json({key: value for key, value in json.loads(stored).items() if key != SPRT_KEY})
 
 
 def newest_unfinished(league: League) -> Match:
