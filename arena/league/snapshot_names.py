@@ -18,16 +18,16 @@ _UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
-def find_snapshot(league: League, text: str) -> StoredSnapshot:
-    """One that still has its weights. Raises: PlayerError saying what there is instead."""
+def find_snapshot(league: League, text: str, *, playable: bool = True) -> StoredSnapshot:
+    """One that still has its weights; playable = False: or had them. Raises: PlayerError saying what there is instead."""
     population, at, rest = text.partition("@")
     if "/" in population:
         population, _, member = population.partition("/")
-        return _of_member(league, text, population, member, rest if at else None)
+        return _of_member(league, text, population, member, rest if at else None, playable=playable)
     if at:
         return _best(league, text, population, rest)
     if _ID.fullmatch(text):
-        return _by_id(league, text)
+        return _by_id(league, text, playable=playable)
     with league.read() as connection:
         find_population(connection, text)
     raise PlayerError(f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}")
@@ -41,14 +41,14 @@ def parse_frames(text: str, name: str) -> int:
     return round(float(found[1]) * _UNITS[found[2]])
 
 
-def _of_member(league: League, text: str, population: str, member: str, frames: str | None) -> StoredSnapshot:
+def _of_member(league: League, text: str, population: str, member: str, frames: str | None, *, playable: bool) -> StoredSnapshot:
     names = [row.name for row in list_members(league, population)]
     made = list_snapshots(league, population, member)
     if not made and member not in names:
         near = difflib.get_close_matches(member, names, n=1)
         hint = f"did you mean {population}/{near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
         raise PlayerError(f"player {text!r}: population {population} has no member {member!r}; {hint}")
-    there = [snapshot for snapshot in made if not snapshot.weights_removed]
+    there = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
     if not there:
         raise PlayerError(f"player {text!r}: {member} has no snapshot yet; the first is taken when training starts")
     if frames is None:
@@ -61,7 +61,7 @@ def _of_member(league: League, text: str, population: str, member: str, frames: 
             f"player {text!r}: {member} has no snapshot at or below {frames} frames; its first with weights is {population}/{member}@{first}"
         )
     meant = [snapshot for snapshot in made if snapshot.record.frames <= wanted][-1]
-    if meant.weights_removed:
+    if playable and meant.weights_removed:
         gone, left = frames_text(meant.record.frames), frames_text(below[-1].record.frames)
         raise PlayerError(
             f"player {text!r}: that is {population}/{member}@{gone}, whose weights were removed; the nearest before it that still plays is "
@@ -88,7 +88,7 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
     return found.snapshot
 
 
-def _by_id(league: League, text: str) -> StoredSnapshot:
+def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
     with league.read() as connection:
         found = snapshots_of(connection, id_prefix=text)
     ids = sorted({snapshot.record.snapshot_id for snapshot in found})
@@ -96,7 +96,7 @@ def _by_id(league: League, text: str) -> StoredSnapshot:
         raise PlayerError(f"no snapshot id begins with {text!r}; expected {FORMS}")
     if len(ids) > 1:
         raise PlayerError(f"{len(ids)} snapshot ids begin with {text!r} ({_short(ids)}); give more digits")
-    there = [snapshot for snapshot in found if not snapshot.weights_removed]
+    there = [snapshot for snapshot in found if not (playable and snapshot.weights_removed)]
     if not there:
         record = found[0].record
         raise PlayerError(

@@ -6,6 +6,9 @@ from typing import Any
 from pbt.config.problems import toml_key, toml_text
 from pbt.config.schema import RunConfig
 
+# A list with more characters than these stands one entry to a line.
+WIDE = 160
+
 
 def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
     """The resolved config: reading it again gives an equal one. With origins (dotted key -> "file", "--set") each line ends with its own."""
@@ -49,5 +52,8 @@ def _value(value: Any) -> str:
         inner = ", ".join(f"{toml_key(name)} = {_value(entry)}" for name, entry in value.items() if entry is not None)
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(entry) for entry in value) + "]"
+        entries = [_value(entry) for entry in value]
+        if sum(map(len, entries)) > WIDE:
+            return "[\n" + "".join(f"    {entry},\n" for entry in entries) + "]"
+        return f"[{', '.join(entries)}]"
     return repr(value)

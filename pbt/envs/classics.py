@@ -1,7 +1,11 @@
 """Known games of PettingZoo and Gymnasium, built when asked for."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from numpy.typing import NDArray
+
+from pbt.envs.boards import board_text
 from pbt.envs.contract import EnvSpec, Game
 
 _WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
@@ -14,6 +18,11 @@ def _make_tictactoe(**options: Any) -> Game:
     from pbt.envs.pettingzoo_aec import PettingZooAEC
 
     return PettingZooAEC(raw_env(**options), "tictactoe")
+
+
+def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
+    """The board; the game numbers its squares, which are the actions, down the columns. observation["observation"]: [3, 3, 2], columns first."""
+    return board_text(observation["observation"].swapaxes(0, 1), seat)
 
 
 def _make_leduc(**options: Any) -> Game:
@@ -40,7 +49,7 @@ def _make_cartpole(**options: Any) -> Game:
     return GymnasiumGame(gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole")
 
 
-TICTACTOE = EnvSpec("tictactoe", _make_tictactoe, False, True, _WIN_DRAW_LOSS, "Tic-tac-toe (PettingZoo tictactoe_v3)")
+TICTACTOE = EnvSpec("tictactoe", _make_tictactoe, False, True, _WIN_DRAW_LOSS, "Tic-tac-toe (PettingZoo tictactoe_v3)", draw=_draw_tictactoe)
 LEDUC_HOLDEM = EnvSpec("leduc_holdem", _make_leduc, True, True, _CHIPS, "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)")
 TEXAS_HOLDEM = EnvSpec("texas_holdem", _make_texas, True, True, _CHIPS, "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)")
 CARTPOLE = EnvSpec("cartpole", _make_cartpole, True, True, "one seat: nobody wins, the return counts", "Pole balancing (Gymnasium CartPole-v1)")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.envs.boards import board_text
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.scripted import pick
 
@@ -64,6 +65,11 @@ def one_ply(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], un
     return pick(choices, uniforms[:, 0])[:, None]
 
 
+def draw(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
+    """The board with the numbers of its columns, which are the actions. observation["observation"]: [6, 7, 2], plane 0 the seat's own pieces."""
+    return board_text(observation["observation"], seat) + "\n" + " ".join(map(str, range(COLUMNS)))
+
+
 SPEC = EnvSpec(
     name="connect_four",
     make=make,
@@ -72,4 +78,5 @@ SPEC = EnvSpec(
     winners="four in a row wins, a full board is a draw (the ranking of summed rewards: +1, -1, or 0)",
     description="Connect four (PettingZoo connect_four_v3): two seats, 7 columns, perfect information",
     scripted={"oneply": one_ply},
+    draw=draw,
 )

@@ -109,6 +109,7 @@ class EnvSpec:
     winners     one sentence: how the ranking comes about
     paths       which of the options given are paths of the user's files: stored absolute, and refused where only registered games may be played
     scripted    named players without a network, by name ("oneply")
+    draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the seat -> the position as text; None: no board
     """
 
     name: str
@@ -119,6 +120,7 @@ class EnvSpec:
     description: str = ""
     scripted: Mapping[str, ScriptedAct] = field(default_factory=dict)
     paths: Callable[[Mapping[str, Any]], Sequence[str]] = lambda options: ()
+    draw: Callable[[Mapping[str, NDArray[Any]], int], str] | None = None
 
 
 def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:

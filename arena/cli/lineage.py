@@ -1,0 +1,94 @@
+"""`arena lineage`: where a policy comes from, and the schedule of hyperparameters that made it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.league.ancestry import STILL_LEARNING, find_weights, population_config, read_histories
+from arena.league.database import open_league
+from arena.league.queries import list_members
+from arena.league.standings import frames_text
+from arena.lineage import Lineage, LineageStep, Weights, trace
+from arena.paths import data_dir, league_path
+from arena.schedule_config import schedule_config
+from pbt.config.dump import to_toml
+from pbt.errors import ConfigError
+from pbt.hyperparams import Hyperparams
+
+ID_DIGITS = 8
+
+
+def lineage(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="A member such as demo/m2, or a snapshot: demo/m2@1.2M, demo@best, an id.")],
+    export_schedule: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a config that trains one member with these values at these frames.", show_default=False)
+    ] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The chain of copies and mutations behind a policy. Frames are those its weights were trained for, whoever trained them."""
+    with open_league(league_path(data_dir(data)), read_only=True) as league:
+        population, weights = find_weights(league, player)
+        found = trace(read_histories(league, population), weights)
+        label = _label(population, weights)
+        if export_schedule is not None:
+            roles = {row.name: row.role for row in list_members(league, population)}
+            _write(export_schedule, to_toml(schedule_config(population_config(league, population), found, label, roles)))
+            say(f"{export_schedule}: {found.frames} frames of {label}; train it: arena train {export_schedule}")
+    if as_json:
+        print_json(_report(label, weights, found))
+    elif export_schedule is None:
+        _print(label, found)
+
+
+def _label(population: str, weights: Weights) -> str:
+    return f"{population}/{weights.member}" + ("" if weights.created_at == STILL_LEARNING else f"@{frames_text(weights.frames)}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError("--export-schedule", [f"{path}: exists already; expected a new file: name another, or remove it"]) from None
+    except OSError as error:
+        raise ConfigError("--export-schedule", [f"{path}: {error.strerror}; name a file in a folder you can write"]) from error
+
+
+def _report(label: str, weights: Weights, found: Lineage) -> dict[str, Any]:
+    """Frames along the chain; of the donor its own clock. created_at is null for a member as it is now."""
+    return {"player": label, **asdict(weights), "lineage_frames": found.frames, "steps": [asdict(step) for step in found.steps]}
+
+
+def _print(label: str, found: Lineage) -> None:
+    """One line per step, oldest first; a value that changed is marked."""
+    names = list(Hyperparams.from_flat(found.steps[-1].hyperparams).flat())
+    rows = [(frames_text(step.frames), step.member, frames_text(step.member_frames), _words(step), *_values(step, names)) for step in found.steps]
+    print_table(
+        (">frames", "member", ">its clock", "what", *(f">{name}" for name in names)), rows, title=f"{label}: {found.frames} frames of training"
+    )
+    print("* changed there. Frames: of these weights, whoever trained them; a member's clock goes on when it copies.")
+
+
+def _words(step: LineageStep) -> str:
+    match step.kind:
+        case "copy":
+            assert step.donor is not None
+            donor = f"{step.donor.member}@{frames_text(step.donor.frames)} ({(step.donor.snapshot or '')[:ID_DIGITS]})"
+            return f"round {step.round}: copies {donor}" + (", mutates" if step.changed else "")
+        case "mutate":
+            return f"round {step.round}: mutates"
+        case "edit":
+            return "edited by a person, about here"
+        case "schedule":
+            return "schedule of the config"
+        case _:
+            return "starts"
+
+
+def _values(step: LineageStep, names: Sequence[str]) -> list[str]:
+    return [f"{step.hyperparams[name]:.4g}{'*' * (name in step.changed)}" for name in names]

@@ -1,0 +1,88 @@
+"""What the league knows of a policy's ancestry, ready for `arena.lineage`."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+
+from arena.league.database import League
+from arena.league.populations import stored_config
+from arena.league.queries import StoredSnapshot, list_events, list_members, list_rounds, list_snapshots
+from arena.league.snapshot_names import find_snapshot
+from arena.lineage import DatedRound, Edit, Histories, Values, Weights
+from pbt.config.load import config_from_table
+from pbt.config.schema import RunConfig
+from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
+
+# As `arena.train` words the event of an edit.
+_EDITED = re.compile(r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)")
+STILL_LEARNING = float("inf")
+
+
+def find_weights(league: League, text: str) -> tuple[str, Weights]:
+    """(population, weights) of "demo/m2", a member as it is now, or of a snapshot by any of its names, whose weights may be gone.
+
+    Raises: PlayerError.
+    """
+    population, _, member = text.partition("/")
+    if member and "@" not in member and member in {row.name for row in list_members(league, population)}:
+        return population, _newest(league, population, member)
+    found = find_snapshot(league, text, playable=False)
+    return found.population, _weights(found)
+
+
+def population_config(league: League, population: str) -> RunConfig:
+    """The configuration it was made with. Raises: PlayerError, ConfigError for one this program cannot read."""
+    return config_from_table(stored_config(league, population), f"stored config of {population!r}")
+
+
+def read_histories(league: League, population: str) -> Histories:
+    """Raises: PlayerError, ConfigError."""
+    config = population_config(league, population)
+    rounds: dict[str, list[DatedRound]] = defaultdict(list)
+    for stored in list_rounds(league, population):
+        rounds[stored.record.member].append(DatedRound(stored.record, stored.created_at))
+    snapshots = {stored.record.snapshot_id: _weights(stored) for stored in list_snapshots(league, population, superseded=True)}
+    edits = [Edit(row.event.frames, row.created_at, values) for row in list_events(league, population) if (values := _edited(row.event.text))]
+    members = [row.name for row in list_members(league, population)]
+    terms = {member: _reward_terms(config, member, rounds) for member in members}
+    initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}
+    schedules = {member: _schedule(config, member, terms[member]) for member in members}
+    return Histories(dict(rounds), snapshots, edits, initial, schedules)
+
+
+def _newest(league: League, population: str, member: str) -> Weights:
+    """A member at the last moment the league knows of."""
+    rounds = [stored.record for stored in list_rounds(league, population) if stored.record.member == member]
+    clocks = [0, *(record.frames for record in rounds), *(stored.record.frames for stored in list_snapshots(league, population, member))]
+    copies = sum(record.directive.copy_from is not None for record in rounds)
+    return Weights(member, max(clocks), copies, STILL_LEARNING)
+
+
+def _weights(stored: StoredSnapshot) -> Weights:
+    record = stored.record
+    return Weights(record.member, record.frames, record.generation, stored.created_at, record.snapshot_id)
+
+
+def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[DatedRound]]) -> tuple[str, ...]:
+    """As the member's rounds name them; a member without rounds is known by what its config says alone."""
+    for dated in rounds.get(member, ()):
+        values = dated.record.hyperparams[member]
+        return tuple(name.removeprefix(SHAPING_PREFIX) for name in values if name.startswith(SHAPING_PREFIX))
+    override = config.members.get(member)
+    if override is None:
+        return tuple(sorted(config.learning.shaping))
+    return tuple(sorted({*config.learning.shaping, *override.shaping, *(term for step in override.schedule for term in step.shaping)}))
+
+
+def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tuple[int, Values]]:
+    override = config.members.get(member)
+    frames = [step.at_frames for step in override.schedule] if override else []
+    return [(at, scheduled_hyperparams(config, member, terms, at).flat()) for at in frames]
+
+
+def _edited(text: str) -> dict[str, float]:
+    """The hyperparameter an event tells of, {} for any other event. A weight taken out of the config went back to 1."""
+    found = _EDITED.fullmatch(text)
+    if not found:
+        return {}
+    return {found[1]: 1.0 if found[2] == "None" else float(found[2])}

@@ -1,0 +1,79 @@
+"""From what a person types to one stored game: `demo:1234`, game 1234 of a population, or `match:12:5`, game 5 of match 12."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+
+from arena.league.database import League
+from arena.league.game_rows import GameFilter, folded_through, population_games, read_seats
+from arena.league.populations import stored_config
+from arena.league.queries import snapshots_of
+from arena.league.rows import to_game
+from arena.league.schema import games, match_game_key, matches
+from arena.league.standings import frames_text
+from pbt.errors import PlayerError
+from pbt.records import GameRecord, PlayerRef
+
+FORMS = "demo:1234 (game 1234 of population demo; `arena games demo` lists them) or match:12:5 (game 5 of match 12)"
+_MATCH = re.compile(r"match:(\d{1,18})(?::(\d{1,10}))?")
+_POPULATION = re.compile(r"([^:]+):(\d{1,10})")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGame:
+    """A stored game and what was played. name: by which it can be found again;  labels: of its players, as people call them"""
+
+    name: str
+    env_name: str
+    env_options: Mapping[str, Any]
+    record: GameRecord
+    labels: Mapping[PlayerRef, str]
+
+
+def find_game(league: League, text: str) -> NamedGame:
+    """Raises: PlayerError saying what there is instead."""
+    if found := _MATCH.fullmatch(text):
+        return _of_match(league, int(found[1]), None if found[2] is None else int(found[2]))
+    if found := _POPULATION.fullmatch(text):
+        return _of_population(league, found[1], int(found[2]))
+    raise PlayerError(f"game {text!r}: expected {FORMS}")
+
+
+def _of_population(league: League, population: str, number: int) -> NamedGame:
+    env = stored_config(league, population)["env"]
+    stored = next(iter(population_games(league, population, GameFilter(first=number, last=number))), None)
+    if stored is None:
+        folded = number <= folded_through(league, population)
+        why = "it was folded into counts, as old training games are" if folded else "no such game; `arena games` lists the newest"
+        raise PlayerError(f"game {population}:{number}: {why}")
+    return NamedGame(f"{population}:{number}", env["name"], env["options"], stored.record, _labels(league, stored.record, population))
+
+
+def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
+    mine = (games.c.id >= match_game_key(match_id, 0), games.c.id < match_game_key(match_id + 1, 0))
+    with league.read() as connection:
+        match = connection.execute(select(matches).where(matches.c.id == match_id)).first()
+        first, last = connection.execute(select(func.min(games.c.number), func.max(games.c.number)).where(*mine)).one()
+        row = connection.execute(select(games).where(*mine, games.c.number == number)).first() if number is not None else None
+        seats = read_seats(connection, [row.id]) if row is not None else {}
+    if match is None:
+        raise PlayerError(f"match {match_id}: the league has no such match")
+    if row is None:
+        there = "none of its games is stored" if first is None else f"its games are match:{match_id}:{first} to match:{match_id}:{last}"
+        raise PlayerError(f"game match:{match_id}{'' if number is None else f':{number}'}: {there}")
+    record = to_game(row, seats[row.id])
+    return NamedGame(f"match:{match_id}:{number}", match.env_name, json.loads(match.env_options), record, _labels(league, record, None))
+
+
+def _labels(league: League, record: GameRecord, population: str | None) -> dict[PlayerRef, str]:
+    """population: whose snapshots go first, of those of equal content."""
+    players = dict.fromkeys(seat.player for seat in record.seats)
+    with league.read() as connection:
+        found = snapshots_of(connection, [player.name for player in players if player.kind == "snapshot"])
+    own = sorted(found, key=lambda stored: stored.population == population)
+    names = {stored.record.snapshot_id: f"{stored.population}/{stored.record.member}@{frames_text(stored.record.frames)}" for stored in own}
+    return {player: names.get(player.name, player.name[:8] if player.kind == "snapshot" else player.name) for player in players}

@@ -1,0 +1,158 @@
+"""Where weights come from: the chain of copies behind a policy, and the hyperparameters in force along it. Pure.
+
+Frames are counted along the chain: those that these very weights were trained for, whichever member trained them. A copy goes on at the frames its
+donor's weights had, so a single member that trains so many frames with these values repeats what the policy went through.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pbt.errors import EngineError
+from pbt.records import RoundRecord
+
+Values = Mapping[str, float]
+Kind = Literal["start", "copy", "mutate", "edit", "schedule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A member's weights at a moment. generation: copies it had made;  created_at: seconds since 1970;  snapshot: their id, None while it learns."""
+
+    member: str
+    frames: int
+    generation: int
+    created_at: float
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatedRound:
+    record: RoundRecord
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A person set values of every member. frames: on the clock of the member furthest on."""
+
+    frames: int
+    created_at: float
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """What a population left behind, of the rounds and snapshots that stand.
+
+    rounds    by member, in order;  snapshots: by id;  edits: in order
+    initial   of a member: flat hyperparameters it began with;  schedules: (frames, flat values) that its config asked for after that
+    """
+
+    rounds: Mapping[str, Sequence[DatedRound]]
+    snapshots: Mapping[str, Weights]
+    edits: Sequence[Edit]
+    initial: Mapping[str, Values]
+    schedules: Mapping[str, Sequence[tuple[int, Values]]]
+
+    def copies(self, member: str) -> list[DatedRound]:
+        return [dated for dated in self.rounds.get(member, ()) if dated.record.directive.copy_from is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class LineageStep:
+    """What happened at `frames` of the chain.
+
+    member, member_frames  who trained on from here, and where its own clock stood; of an edit about where
+    hyperparams            in force from here on, flat;  changed: those that differ from the step before
+    round, verdict         the PBT round that decided it, and its reasons
+    donor                  whose weights were copied
+    """
+
+    frames: int
+    member: str
+    member_frames: int
+    kind: Kind
+    hyperparams: Values
+    changed: tuple[str, ...] = ()
+    round: int | None = None
+    verdict: str = ""
+    donor: Weights | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """steps: oldest first;  frames: of the whole chain"""
+
+    steps: tuple[LineageStep, ...]
+    frames: int
+
+
+def trace(histories: Histories, weights: Weights) -> Lineage:
+    """The ancestry of weights. Raises: EngineError when rounds and snapshots do not belong together."""
+    steps: list[LineageStep] = []
+    length = 0
+    for copied, end in _stretches(histories, weights):
+        stretch = _Stretch(histories, copied, end, length, steps[-1].hyperparams if steps else {})
+        steps += stretch.steps
+        length += end.frames - stretch.first_frames
+    return Lineage(tuple(steps), length)
+
+
+def _stretches(histories: Histories, weights: Weights) -> list[tuple[DatedRound | None, Weights]]:
+    """(the round that copied, the weights in the end) of each member's own training between a copy and the next, oldest first."""
+    found: list[tuple[DatedRound | None, Weights]] = []
+    while weights.generation > 0:
+        copies = histories.copies(weights.member)
+        if weights.generation > len(copies):
+            known = f"its rounds tell of {len(copies)} copies"
+            raise EngineError(f"{weights.member} at {weights.frames} frames is of generation {weights.generation}; {known}: the league is not whole")
+        copied = copies[weights.generation - 1]
+        found.append((copied, weights))
+        weights = _donor(histories, copied)
+    return [*reversed([*found, (None, weights)])]
+
+
+def _donor(histories: Histories, copied: DatedRound) -> Weights:
+    snapshot = copied.record.directive.copy_snapshot or ""
+    if snapshot not in histories.snapshots:
+        raise EngineError(f"round {copied.record.round} of {copied.record.member} copied snapshot {snapshot}, which has no row in the league")
+    return histories.snapshots[snapshot]
+
+
+class _Stretch:
+    """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters in force there."""
+
+    def __init__(self, histories: Histories, copied: DatedRound | None, end: Weights, length: int, values: Values) -> None:
+        self.steps: list[LineageStep] = []
+        self.first_frames = 0 if copied is None else copied.record.frames
+        self._histories, self._member, self._last_frames, self._length, self._values = histories, end.member, end.frames, length, values
+        if copied is None:
+            self._add(0, "start", histories.initial[end.member])
+        else:
+            self._add(self.first_frames, "copy", copied.record.directive.hyperparams, copied)
+        for frames, scheduled in histories.schedules.get(end.member, ()):
+            if self.first_frames < frames < end.frames:
+                self._add(frames, "schedule", scheduled)
+        since = -1.0 if copied is None else copied.created_at
+        edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
+        # What was decided at the very frame at which the weights were taken has trained nothing of them.
+        rounds = [dated for dated in histories.rounds.get(end.member, ()) if dated.created_at > since and dated.record.frames < end.frames]
+        dated: list[DatedRound | Edit] = [*edits, *rounds]
+        for item in sorted(dated, key=lambda item: item.created_at):
+            self._take(item)
+
+    def _take(self, item: DatedRound | Edit) -> None:
+        if isinstance(item, Edit):
+            at = min(max(item.frames, self.steps[-1].member_frames), self._last_frames)
+            self._add(at, "edit", {**self._values, **{name: value for name, value in item.values.items() if name in self._values}})
+        elif item.record.directive.mutated and item.record.directive.copy_from is None:
+            self._add(item.record.frames, "mutate", item.record.directive.hyperparams, item)
+
+    def _add(self, frames: int, kind: Kind, values: Values, dated: DatedRound | None = None) -> None:
+        changed = tuple(name for name, value in values.items() if self._values.get(name) != value) if self._values else ()
+        self._values = dict(values)
+        number, verdict = (dated.record.round, dated.record.verdict) if dated is not None else (None, "")
+        donor = _donor(self._histories, dated) if dated is not None and kind == "copy" else None
+        at = self._length + frames - self.first_frames
+        self.steps.append(LineageStep(at, self._member, frames, kind, self._values, changed, number, verdict, donor))

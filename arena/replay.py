@@ -1,0 +1,150 @@
+"""A stored game played again from its seed and its actions, and held against what was stored of it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from arena.league.game_names import NamedGame
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec, Game, SeatTurn
+from pbt.envs.seating import env_error
+from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.errors import EnvError, PlayerError
+from pbt.sampling.table import unpack_actions
+
+TRAJECTORY_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one seat did, and what came of it.
+
+    step      1, 2, ...: calls of the game's step; in simultaneous games several moves share one
+    action    as the game takes it;  opening: drawn from the game's seed instead of from the player
+    rewards   of every seat that learned something in this step, by reward term; given with the last move of the step, else empty
+    board     the position after it, where the game can be drawn
+    """
+
+    step: int
+    seat: int
+    action: Any
+    opening: bool
+    rewards: Mapping[int, tuple[float, ...]]
+    board: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """seat_names, terms: as the game calls them;  start: the position before the first move;  problems: how it differs from what is stored"""
+
+    seat_names: tuple[str, ...]
+    terms: tuple[str, ...]
+    start: str | None
+    moves: tuple[Move, ...]
+    problems: tuple[str, ...]
+
+
+def replay(named: NamedGame) -> Replay:
+    """Play it again. Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises."""
+    record, spec = named.record, registry.spec(named.env_name, allow_files=True)
+    if record.actions is None:
+        kind = "training games keep no actions" if record.kind == "training" else "its actions are not stored"
+        raise PlayerError(f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena games NAME --kind evaluation")
+    if not spec.replayable:
+        raise PlayerError(f"game {named.name}: seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed")
+    with closing(spec.make(**named.env_options)) as game:
+        return _Replayer(named, spec, game).play()
+
+
+class _Mismatch(Exception):
+    """The stored actions are not those of this game."""
+
+
+class _Replayer:
+    def __init__(self, named: NamedGame, spec: EnvSpec, game: Game) -> None:
+        self._named, self._record, self._spec, self._game = named, named.record, spec, game
+        self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
+        self._observations = [ObservationCodec(game.roles[role].observation_space) for role in game.seat_roles]
+        self._returns = [0.0] * len(game.seat_names)
+        self._moves: list[Move] = []
+
+    def play(self) -> Replay:
+        problems: list[str] = []
+        found = hashlib.blake2b(self._record.actions or b"", digest_size=TRAJECTORY_BYTES).hexdigest()
+        if found != self._record.trajectory_hash:
+            problems.append(f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}")
+        turns = self._call("reset", lambda: self._game.reset(self._record.seed))
+        start = self._board(turns)
+        try:
+            self._play_on(turns)
+            problems += self._differences()
+        except _Mismatch as mismatch:
+            problems.append(str(mismatch))
+        return Replay(self._game.seat_names, self._game.reward_terms, start, tuple(self._moves), tuple(problems))
+
+    def _play_on(self, turns: Sequence[SeatTurn]) -> None:
+        """Raises: _Mismatch when the actions do not fit the game."""
+        try:
+            heads = tuple(len(codec.head_sizes) for codec in self._codecs)
+            actions = unpack_actions(self._record.actions or b"", heads)
+        except (IndexError, ValueError):
+            raise _Mismatch(f"actions: {len(self._record.actions or b'')} bytes that are no list of seats and choices of this game") from None
+        at = step = 0
+        while due := {turn.seat: turn for turn in turns if not turn.over}:
+            chosen = dict(actions[at : at + len(due)])
+            if set(chosen) != set(due):
+                raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
+            self._check_legal(step + 1, due, chosen)
+            opening = at < self._record.opening_plies
+            at, step = at + len(due), step + 1
+            turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
+            self._note(step, chosen, turns, opening)
+        if at < len(actions):
+            raise _Mismatch(f"step {step}: the game is over, {len(actions) - at} stored actions are left")
+
+    def _check_legal(self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]) -> None:
+        for seat, action in chosen.items():
+            sizes, mask = self._codecs[seat].head_sizes, due[seat].mask
+            offsets = [sum(sizes[:head]) for head in range(len(sizes))]
+            inside = all(index < size for index, size in zip(action, sizes, strict=True))
+            if not inside or (mask is not None and not all(mask[offset + index] for offset, index in zip(offsets, action, strict=True))):
+                raise _Mismatch(f"step {step}: action {list(action)} of seat {seat} is not legal there")
+
+    def _note(self, step: int, chosen: Mapping[int, tuple[int, ...]], turns: Sequence[SeatTurn], opening: bool) -> None:
+        rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
+        for seat, terms in rewards.items():
+            self._returns[seat] += terms[0]
+        last = list(chosen)[-1]
+        for seat, action in chosen.items():
+            decoded = self._codecs[seat].decode(action)
+            self._moves.append(
+                Move(step, seat, decoded, opening, rewards if seat == last else {}, self._board(turns) if seat == last else None)
+            )  # fmt: skip
+
+    def _board(self, turns: Sequence[SeatTurn]) -> str | None:
+        seen = next((turn for turn in turns if turn.observation is not None), None)
+        if self._spec.draw is None or seen is None:
+            return None
+        return self._spec.draw(self._observations[seen.seat].arrays(seen.observation), seen.seat)
+
+    def _differences(self) -> list[str]:
+        """Between the game as it ended now and as it is stored."""
+        outcome, record = self._call("outcome", self._game.outcome), self._record
+        places, returns = tuple(seat.place for seat in record.seats), tuple(seat.returns for seat in record.seats)
+        pairs = (
+            ("places", places, tuple(outcome.ranking)),
+            ("returns", returns, tuple(self._returns)),
+            ("decisions", record.steps, len(self._moves)),
+            ("end", record.end_reason, outcome.reason),
+        )
+        return [f"{name}: stored {stored}, replayed {found}" for name, stored, found in pairs if stored != found]
+
+    def _call(self, what: str, call: Any) -> Any:
+        try:
+            return call()
+        except EnvError:
+            raise
+        except Exception as error:
+            raise env_error(self._named.env_name, self._record.seed, len(self._moves), what, error) from error
