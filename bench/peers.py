@@ -16,11 +16,12 @@ less for one of which acid or the limit of 100 takes a part. What each learns wi
 Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
 versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
 share counted once), and the ratio to Sample Factory within the same round. With --roofline every round also measures the bare torch reference of
-bench/roofline.py, between the systems, and reports the ratio to it.
+bench/roofline.py, between the systems, and reports the share of it.
 """
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,8 @@ PEER = "sample_factory"
 ROOFLINE = "roofline"
 # Of each of its parts.
 ROOFLINE_S = 2.0
+# As if its one engine were always in the caches.
+HOT = "hot_frames_per_s"
 
 
 ACTIONS = "single"
@@ -175,7 +178,8 @@ def reference(folder: Path, options: argparse.Namespace) -> Figures:
     found = folder / "roofline.json"
     words = [f"--scenario={scenario_file(options)}", f"--frame-skip={options.frame_skip}", f"--seconds={ROOFLINE_S}", "--rounds=1", f"--json={found}"]
     subprocess.run([sys.executable, "-m", "bench.roofline", *words], check=True, stdout=subprocess.DEVNULL)
-    return {"frames_per_s": float(json.loads(found.read_text(encoding="utf-8"))["reference_frames_per_s"])}
+    report = json.loads(found.read_text(encoding="utf-8"))
+    return {"frames_per_s": float(report["reference_frames_per_s"]), HOT: float(report["hot_reference_frames_per_s"])}
 
 
 # --- rounds ----------------------------------------------------------------------------------------------------------------------------------
@@ -189,7 +193,8 @@ def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str,
         found[system] = {name: spread(told) if (told := [value for each in mine if (value := each[name]) is not None]) else None for name in mine[0]}
         found[system]["ratio"] = spread([speed(each[system]) / speed(each[base]) for each in rounds])
         if ROOFLINE in rounds[0]:
-            found[system]["share_of_roofline"] = spread([speed(each[system]) / speed(each[ROOFLINE]) for each in rounds])
+            for share, figure in (("share_of_roofline", "frames_per_s"), ("share_of_hot_roofline", HOT)):
+                found[system][share] = spread([speed(each[system]) / (each[ROOFLINE][figure] or math.inf) for each in rounds])
     return found
 
 
