@@ -7,12 +7,13 @@ Every round runs each system, forwards and backwards in turn, so a slow moment o
 is `arena train`, placement inline, with everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners consumed
 between `warmup` seconds after the first updates and `seconds` later, all members together.
 
-Connect four: without anybody who learns or acts by a network, then with two kinds of networks.
+Connect four: without anybody who learns or acts by a network, then in training.
   simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run.
                Choosing the actions, by numpy's `choice`, is part of its time, as choosing by a network is part of the training's
-  demo         the demo's configuration: four members, convolutions, two passes over a batch
-  mlp          the same but for the network (64, 64) and for one pass over batches of 4 096
-Every frame of the simulation counts; of the training's, those of random openings, of frozen opponents and of evaluation games do not.
+  self_play    the demo's four members with the network (64, 64), one pass over batches of 4 096, and nothing but games among themselves, from the
+               first move on: every move is a frame, as in the simulation
+  demo         the demo's configuration: convolutions, two passes over a batch; moves of random openings, of frozen opponents and of evaluation
+               games are played, too, but are no frames, since nobody learns from them
 
 simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
   one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
@@ -50,11 +51,14 @@ from pbt.config.schema import RunConfig
 
 SIMULATION = "simulation"
 DEMO = Path("configs/demo.toml")
-NETWORKS: dict[str, tuple[str, ...]] = {
+BOARDS: dict[str, tuple[str, ...]] = {
+    "self_play": (
+        "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
+        "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
+    ),
     "demo": (),
-    "mlp": ("model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096"),
-}
-CONNECT_FOUR = (SIMULATION, *NETWORKS)
+}  # fmt: skip
+CONNECT_FOUR = (SIMULATION, *BOARDS)
 
 PUSH = Path("configs/mpe_simple_push.toml")
 ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
@@ -74,7 +78,7 @@ _IMPORTS_S, _WARMUP_S = 120.0, 1.0
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
     if system == SIMULATION:
         return {"frames_per_s": simulation_speed(options.seconds)}
-    return trained(folder, DEMO, "inline", [*NETWORKS[system], *options.settings], 1, options)
+    return trained(folder, DEMO, "inline", [*BOARDS[system], *options.settings], 1, options)
 
 
 def simulation_speed(seconds: float) -> float:
