@@ -49,6 +49,11 @@ COMMANDS = (
     Command("stop", "arena.cli.train:stop", TRAIN, "Ask a running training to save and stop.", "arena stop first"),
     Command("match", "arena.cli.match:match", COMPARE, "Play players against each other.", "arena match first@best random --games 400"),
     Command("evaluate", "arena.cli.evaluate:evaluate", COMPARE, "Returns of one player over episodes.", "arena evaluate first@best --episodes 100"),
+    Command(
+        "compare", "arena.cli.compare:command", COMPARE, "Which of two configs trains the stronger players, over seeds.",
+        "arena compare a.toml b.toml --seeds 3 --frames 1_000_000",
+    ),
+    Command("tournament", "arena.cli.tournament:tournament", COMPARE, "Everybody plays everybody.", "arena tournament first@best oneply random"),
     Command("league", "arena.cli.league:league", COMPARE, "The rating table.", "arena league first"),
     Command("matrix", "arena.cli.matrix:matrix", COMPARE, "Everybody against everybody.", "arena matrix first"),
     Command("status", "arena.cli.status:status", LOOK, "Every process of a running training.", "arena status first"),

@@ -65,13 +65,19 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
             return _results(connection, _everything(connection, row.env_name, row.env_options))
         own = set(connection.execute(select(snapshots.c.snapshot_id).where(snapshots.c.population_id == row.id)).scalars())
         among = [match for match in _counted_matches(connection, row.env_name, row.env_options) if _snapshots_of(match) <= own]
-        return _results(connection, [*_of_populations(connection, [row.id]), *map(_range_of, among)])
+        return _results(connection, [*_of_populations(connection, [row.id]), *(_games_of_match(match.id) for match in among)])
 
 
 def game_results(league: League, env_name: str, env_options: Mapping[str, Any]) -> Results:
     """Evaluation games and matches of every population of a game with these options."""
     with league.read() as connection:
         return _results(connection, _everything(connection, env_name, to_json(env_options)))
+
+
+def match_results(league: League, match_ids: Sequence[int]) -> Results:
+    """The games of these matches alone."""
+    with league.read() as connection:
+        return _results(connection, [_games_of_match(match_id) for match_id in match_ids])
 
 
 def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
@@ -88,7 +94,8 @@ Range = tuple[int, int]
 def _everything(connection: Connection, env_name: str, env_options: str) -> list[Range]:
     same = (populations.c.env_name == env_name, populations.c.env_options == env_options)
     ids = list(connection.execute(select(populations.c.id).where(*same)).scalars())
-    return [*_of_populations(connection, ids), *map(_range_of, _counted_matches(connection, env_name, env_options))]
+    counted = [match.id for match in _counted_matches(connection, env_name, env_options)]
+    return [*_of_populations(connection, ids), *map(_games_of_match, counted)]
 
 
 def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Range]:
@@ -96,8 +103,8 @@ def _of_populations(connection: Connection, population_ids: Sequence[int]) -> li
     return [(game_key(start, 0), game_key(start, MAX_NUMBER)) for start in starts]
 
 
-def _range_of(match: Any) -> Range:
-    return match_game_key(match.id, 0), match_game_key(match.id, MAX_NUMBER)
+def _games_of_match(match_id: int) -> Range:
+    return match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:

@@ -19,7 +19,6 @@ from arena.league.schema import games, match_game_key, matches
 from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
-
 SPRT_KEY = "sprt"
 
 
@@ -92,9 +91,22 @@ def find_match(league: League, match_id: int) -> Match:
         row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
     if row is None:
         raise MatchError(f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins")
+    return _to_match(row)
+
+
+def _to_match(row: Any) -> Match:
     players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
     options, settings = json.loads(row.env_options), json.loads(row.settings)
     return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)
+
+
+def matches_between(league: League, env_name: str, env_options: Mapping[str, Any], players: Sequence[PlayerRef], seed: int) -> list[Match]:
+    """Of these players in this order with this seed, whatever their settings, finished ones first, then as begun."""
+    named = to_json([[player.kind, player.name] for player in players])
+    same = (matches.c.env_name == env_name, matches.c.env_options == to_json(env_options), matches.c.players == named, matches.c.seed == seed)
+    with league.read() as connection:
+        rows = connection.execute(select(matches).where(*same).order_by(matches.c.finished_at.is_(None), matches.c.id)).all()
+    return [_to_match(row) for row in rows]
 
 
 def settings_of_games(stored: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from arena.cycles import WinMatrix, win_matrix
 from arena.league.database import League
-from arena.league.evaluations import Results, Tallies, game_results, population_results
+from arena.league.evaluations import Results, Tallies, game_results, match_results, population_results
 from arena.league.queries import StoredSnapshot, snapshots_of
 from arena.plackett_luce import fit_rankings
 from arena.ratings import BEST_MIN_GAMES, PairResult, Rating, fit
@@ -63,6 +63,11 @@ def standings(league: League, population: str, *, everyone: bool = False) -> lis
 def game_standings(league: League, env_name: str, env_options: Mapping[str, Any]) -> list[Standing]:
     """Everybody who plays this game with these options, best first, unrated players last."""
     return _table(league, game_results(league, env_name, env_options))
+
+
+def match_standings(league: League, match_ids: Sequence[int]) -> list[Standing]:
+    """By the games of these matches alone, best first, unrated players last."""
+    return _table(league, match_results(league, match_ids))
 
 
 def rate(results: Results) -> list[Rating[PlayerRef]]:

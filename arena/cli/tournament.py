@@ -1,0 +1,106 @@
+"""`arena tournament`: everybody plays everybody, and the ratings that come of it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.app import INTERRUPTED
+from arena.cli.match_options import NAMES, SPOILED, EnvOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.output import DataOption, JsonOption, print_json, say
+from arena.cli.rating_table import print_standings, standings_report
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.league.database import open_league
+from arena.league.standings import Standing, match_standings
+from arena.match import MatchResult
+from arena.paths import data_dir, league_path
+from arena.players import resolve_players
+from arena.schedule import is_spoiled
+from arena.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament
+from pbt.config.load import options_from
+
+
+def tournament(
+    players: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)],
+    games: Annotated[int, typer.Option(min=1, help="Of each match; they come in pairs with the seats swapped.")] = DEFAULT_GAMES,
+    rounds: Annotated[int, typer.Option(min=1, help="Round robins, each with seeds of its own.")] = 1,
+    seed: SeedOption = 1,
+    concurrency: Annotated[int, typer.Option(min=1, help="Processes per match; they take seconds to start, which pays for long ones.")] = 1,
+    move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
+    env: EnvOption = None,
+    options: OptionsOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A round robin of matches, which are kept in the league, and the ratings of its players from these games alone.
+
+    The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was played already counts. Exit 4 when more than 1 % of
+    the games raised, 130 after Ctrl-C.
+    """
+    spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
+    fixtures = plan_tournament(spec, found, rounds, seed)
+    with open_league(league_path(data_dir(data))) as league:
+        with progress_bar(f"tournament of {len(found)}") as on_progress:
+            told = _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
+            played = play_tournament(league, spec, fixtures, games, concurrency=concurrency, on_match=told, on_progress=on_progress)
+        table = match_standings(league, played.match_ids)
+    if as_json:
+        print_json(_report(played, table))
+    elif played.results:
+        print_standings(_title(played), table, top=0)
+        print(f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{_data_text(data)}")
+    _exit(played)
+
+
+def _say_match(fixture: Fixture, result: MatchResult) -> None:
+    stats = result.duel
+    number = f"match {result.match_id}: " if result.match_id is not None else ""
+    interim = " (interim)" * result.interim
+    say(f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games{interim}")
+
+
+def _title(played: Tournament) -> str:
+    state = "interim, the same command goes on" if played.interim else f"{len(played.results)} matches"
+    return f"tournament   {played.planned[0].a.env_name}, {state}"
+
+
+def _matches(played: Tournament) -> str:
+    ids: Sequence[int] = sorted(played.match_ids)
+    return f"match {ids[0]}" if len(ids) == 1 else f"matches {', '.join(map(str, ids))}"
+
+
+def _data_text(data: Path | None) -> str:
+    return "" if data is None else f" --data {data}"
+
+
+def _report(played: Tournament, table: Sequence[Standing]) -> dict[str, Any]:
+    first = played.planned[0]
+    return {
+        "env": first.a.env_name,
+        "env_options": first.a.env_options,
+        "planned_matches": len(played.planned),
+        "interim": played.interim,
+        "matches": [_match_report(fixture, result) for fixture, result in played.results],
+        **standings_report(table),
+    }
+
+
+def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
+    """Score, low and high are of a."""
+    stats = result.duel
+    counts = {"games": stats.total.games, "wins": stats.total.wins, "draws": stats.total.draws, "losses": stats.total.losses}
+    names = {"match": result.match_id, "round": fixture.round, "seed": fixture.seed, "a": result.a.label, "b": result.b.label}
+    return {**names, "score": stats.score, "low": stats.low, "high": stats.high, **counts, "interim": result.interim}
+
+
+def _exit(played: Tournament) -> None:
+    if played.interim:
+        if not played.results:
+            say("interrupted before the first pair of games was finished")
+        raise typer.Exit(INTERRUPTED)
+    games = sum(len(result.records) for _, result in played.results)
+    if is_spoiled(played.errors, games):
+        say_spoiled(played.errors, f"{games} games")
+        raise typer.Exit(SPOILED)

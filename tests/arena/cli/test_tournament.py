@@ -1,0 +1,104 @@
+"""`arena tournament` of scripted players, through the real commands: rock, paper and scissors; going on after a stop; what is refused."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena import tournament
+from arena.cli.app import INTERRUPTED, run
+from arena.league.database import open_league
+from arena.league.matches import find_match
+from arena.match import MatchResult, play_match
+from arena.paths import league_path
+
+Output = pytest.CaptureFixture[str]
+# Nine throws, so that the random opening throw, which makes each game another one, decides none.
+CIRCLE = ("rock", "paper", "scissors", "--env", "rock_paper_scissors", "--set", "rounds=9")
+
+
+def report(capsys: Output, *arguments: str) -> Any:
+    capsys.readouterr()
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_rock_paper_scissors_has_equal_ratings_and_one_circle(tmp_path: Path, capsys: Output) -> None:
+    folder = ("--data", str(tmp_path))
+    played = report(capsys, "tournament", *CIRCLE, "--games", "40", *folder)
+    assert [(match["a"], match["b"], match["score"], match["games"]) for match in played["matches"]] == [
+        ("rock", "paper", 0.0, 40),
+        ("rock", "scissors", 1.0, 40),
+        ("paper", "scissors", 0.0, 40),
+    ]
+    (table,) = report(capsys, "league", "--env", "rock_paper_scissors", *folder)
+    for found in (played, table):
+        assert len(found["players"]) == 3
+        assert all(abs(player["elo"]) < 1e-6 and player["low"] < 0 < player["high"] for player in found["players"])
+        assert [set(cycle["players"]) for cycle in found["cycles"]] == [{"rock", "paper", "scissors"}]
+        assert found["cyclic_share"]["share"] > 0.95
+    assert run(["league", *folder]) == 0
+    text = capsys.readouterr().out
+    assert text.count("Circle: ") == 1
+    assert "see `arena matrix`" in text
+
+
+def test_against_random_each_is_even_and_random_is_zero(tmp_path: Path, capsys: Output) -> None:
+    played = report(capsys, "tournament", *CIRCLE, "random", "--games", "60", "--rounds", "2", "--data", str(tmp_path))
+    assert [match["round"] for match in played["matches"]] == [1] * 6 + [2] * 6
+    assert [match["seed"] for match in played["matches"]] == [1] * 6 + [2] * 6
+    players = {player["player"]: player for player in played["players"]}
+    assert players["random"]["elo"] == 0.0
+    assert {player["games"] for player in players.values()} == {360}
+    assert all(player["low"] <= 0 <= player["high"] for player in players.values())
+
+
+def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["tournament", *CIRCLE, "--games", "40", "--data", str(tmp_path)]
+    begun: list[MatchResult] = []
+
+    def interrupted(*players: Any, **options: Any) -> MatchResult:
+        """The second match is interrupted in the middle, by a real signal in its first progress."""
+        told = options.pop("on_progress")
+
+        def progress(done: int, planned: int) -> None:
+            if len(begun) == 1:
+                signal.raise_signal(signal.SIGINT)
+            if told is not None:
+                told(done, planned)
+
+        result = play_match(*players, on_progress=progress, tables=4, **options)
+        begun.append(result)
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tournament, "play_match", interrupted)
+        assert run([*command, "--json"]) == INTERRUPTED
+    first = json.loads(capsys.readouterr().out)
+    assert first["interim"]
+    whole, part = (match["games"] for match in first["matches"])
+    assert whole == 40 > part > 0
+    again = report(capsys, *command)
+    assert [match["match"] for match in again["matches"]][:2] == [match["match"] for match in first["matches"]]
+    assert [match["games"] for match in again["matches"]] == [40, 40, 40]
+    once_more = report(capsys, *command)
+    assert [match["match"] for match in once_more["matches"]] == [match["match"] for match in again["matches"]]
+    swapped = report(capsys, "tournament", *CIRCLE[2::-1], *CIRCLE[3:], "--games", "40", "--data", str(tmp_path))
+    assert {match["match"] for match in swapped["matches"]} == {match["match"] for match in again["matches"]}, "in any order of the names"
+    with open_league(league_path(tmp_path), read_only=True) as league:
+        assert all(find_match(league, match["match"]).finished_at for match in again["matches"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rock", "--env", "rock_paper_scissors"), "1 players were named; expected two or more"),
+        (("rock", "paper", "rock", "--env", "rock_paper_scissors"), "rock was named twice"),
+        (("random", "nobody", "--env", "rock_paper_scissors"), "player 'nobody' names nobody"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, capsys: Output, arguments: tuple[str, ...], said: str) -> None:
+    assert run(["tournament", *arguments, "--data", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
