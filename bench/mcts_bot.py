@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""A guest for connect four: OpenSpiel's Monte-Carlo tree search (UCT, random rollouts).
+
+    arena match POPULATION@best "exec:python bench/mcts_bot.py --simulations 100"
+
+It is shown the board alone, [6, 7, 2] with its own pieces in plane 0, and finds a game that leads there: the search begins from a state. Needs
+`pip install open-spiel` and nothing of this project.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pyspiel
+
+COLUMNS = 7
+GAME = pyspiel.load_game("connect_four")
+
+
+def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
+    """A state of OpenSpiel with this board and the owner of plane 0 to move. Raises: ValueError for a board that no game comes to."""
+    # By column from below: True for an own piece.
+    stacks = [[bool(own) for own, other in (row[column] for row in reversed(board)) if own or other] for column in range(COLUMNS)]
+    own = sum(sum(stack) for stack in stacks)
+    first = 2 * own == sum(len(stack) for stack in stacks)
+    moves = _order(stacks, [0] * COLUMNS, mover=first, dead=set())
+    if moves is None:
+        raise ValueError(f"no game leads to {stacks}")
+    state = GAME.new_initial_state()
+    for column in moves:
+        state.apply_action(column)
+    return state
+
+
+def _order(stacks: Sequence[Sequence[bool]], heights: list[int], *, mover: bool, dead: set[tuple[int, ...]]) -> list[int] | None:
+    """Columns in an order in which the players take turns. mover: the next piece is an own one;  dead: heights from which there is none."""
+    if all(height == len(stack) for height, stack in zip(heights, stacks, strict=True)):
+        return []
+    if tuple(heights) in dead:
+        return None
+    for column, stack in enumerate(stacks):
+        if heights[column] < len(stack) and stack[heights[column]] == mover:
+            heights[column] += 1
+            rest = _order(stacks, heights, mover=not mover, dead=dead)
+            heights[column] -= 1
+            if rest is not None:
+                return [column, *rest]
+    dead.add(tuple(heights))
+    return None
+
+
+def answer(message: dict[str, Any]) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--simulations", type=int, default=100, help="of each move, one random rollout each")
+    parser.add_argument("--uct", type=float, default=2.0, help="weight of exploration")
+    options = parser.parse_args()
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            if message["env"] != "connect_four":
+                sys.exit(f"this plays connect_four, not {message['env']}")
+            answer({"protocol": 1})
+        elif message["type"] == "game_start":
+            rollouts = pyspiel.RandomRolloutEvaluator(n_rollouts=1, seed=message["seed"])
+            bot = pyspiel.MCTSBot(GAME, rollouts, options.uct, options.simulations, 64, True, message["seed"], False)
+        elif message["type"] == "act":
+            answer({"action": int(bot.step(state_of(message["observation"])))})
+
+
+if __name__ == "__main__":
+    main()
