@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from arena.guests.player import GuestError
+from arena.guests.tables import FORFEIT_PREFIX
 from arena.players import RANDOM, ResolvedPlayer, options_text
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
@@ -81,7 +83,7 @@ def evaluate_player(
 
     env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
     Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
-    EnvError when it keeps raising.
+    EnvError when it keeps raising, GuestError for a program's first fault.
     """
     game = _game(env, player.env_options)
     seats = _own_seats(game, player)
@@ -118,6 +120,8 @@ class _Episodes:
         self.errors: list[str] = []
 
     def take(self, index: int, end: GameEnd) -> None:
+        if end.reason.startswith(FORFEIT_PREFIX):
+            raise GuestError(f"{end.reason.removeprefix(FORFEIT_PREFIX)}; half an episode has no return")
         if is_voided(end):
             self.errors.append(end.reason)
         else:

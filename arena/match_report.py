@@ -110,6 +110,8 @@ def warnings(result: MatchResult) -> list[str]:
         found.append(f"{left_out} games of unfinished {units} are left out")
     if result.test is not None and result.test.state != "continue":
         found.append("the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them")
+    if forfeits := [record.end_reason for record in result.records if record.end_reason.startswith(FORFEIT_PREFIX)]:
+        found.append(f"forfeited games count as lost; first: {forfeits[0].removeprefix(FORFEIT_PREFIX)}")
     if result.errors:
         found.append(f"the game raised; first: {result.errors[0]}")
     return found

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.evaluation import DEFAULT_EPISODES, Evaluation, evaluate_player
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.match_report import player_json
 from arena.players import options_text, resolve_players
 from arena.statistics import mean_interval
@@ -22,13 +23,16 @@ def evaluate(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
+    move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
-    spec, players = resolve_players([player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True)
+    spec, players = resolve_players(
+        [player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s
+    )  # fmt: skip
     results: list[Evaluation] = []
     for found in players:
         with progress_bar(found.label) as on_progress:

@@ -9,8 +9,9 @@ import typer
 
 from arena.assertions import Assertion, holds, read_assertions
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import League, open_league
 from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished
 from arena.machine import usable_cores
@@ -72,6 +73,7 @@ def match(
     asserted: AssertOption = None,
     concurrency: ConcurrencyOption = None,
     resume: ResumeOption = None,
+    move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Keep the games in the league.")] = True,
@@ -88,13 +90,15 @@ def match(
         given = [option for name, option in _PLANNED.items() if ctx.get_parameter_source(name).name != "DEFAULT"]  # type: ignore[union-attr]
         if given:
             raise MatchError(f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away")
-        result, assertions = _resume(resume, names, asserted or (), processes, data)
+        result, assertions = _resume(resume, names, asserted or (), processes, move_timeout_s, data)
     else:
         if len(names) < 2:
             raise MatchError(f"{len(names)} players were named; expected two or more, such as `arena match demo@best random`")
         test = None if sprt is None else read_sprt(sprt)
         assertions = read_assertions(asserted or (), tested=test is not None)
-        spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True)
+        spec, found = resolve_players(
+            names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s
+        )  # fmt: skip
         check_meeting(spec, found)
         check_test(found, test is not None or bool(assertions))
         with open_league(league_path(data_dir(data))) if record else nullcontext() as league, progress_bar(_title(found)) as on_progress:
@@ -110,14 +114,14 @@ def match(
 
 
 def _resume(
-    wanted: str, names: Sequence[str], asserted: Sequence[str], processes: int, data: Path | None
+    wanted: str, names: Sequence[str], asserted: Sequence[str], processes: int, move_timeout_s: float, data: Path | None
 ) -> tuple[MatchResult, tuple[Assertion, ...]]:
     if not league_path(data_dir(data)).exists():
         raise MatchError(f"--resume {wanted}: no league in {data_dir(data)}; name the data directory the match was played in with --data")
     with open_league(league_path(data_dir(data))) as league:
         begun = _find(league, wanted)
         assertions = read_assertions(asserted, tested=SPRT_KEY in begun.settings)
-        spec, found = _players_of(begun, names, data)
+        spec, found = _players_of(begun, names, move_timeout_s, data)
         check_test(found, bool(assertions))
         with progress_bar(_title(found)) as on_progress:
             result = resume_match(
@@ -134,7 +138,7 @@ def _find(league: League, wanted: str) -> Match:
     return find_match(league, int(wanted))
 
 
-def _players_of(begun: Match, names: Sequence[str], data: Path | None) -> tuple[EnvSpec, list[ResolvedPlayer]]:
+def _players_of(begun: Match, names: Sequence[str], move_timeout_s: float, data: Path | None) -> tuple[EnvSpec, list[ResolvedPlayer]]:
     """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError when they are other players than began."""
     guests = [player.name for player in begun.players if player.kind == "guest"]
     if guests and not names:
@@ -142,7 +146,7 @@ def _players_of(begun: Match, names: Sequence[str], data: Path | None) -> tuple[
     trained = any(player.kind == "snapshot" for player in begun.players)
     options = None if trained else begun.env_options
     asked = list(names) or [player.name for player in begun.players]
-    spec, found = resolve_players(asked, data, begun.env_name, options=options, allow_files=True)
+    spec, found = resolve_players(asked, data, begun.env_name, options=options, allow_files=True, move_timeout_s=move_timeout_s)
     if tuple(player.ref for player in found) != begun.players:
         expected, given = (", ".join(ref.name for ref in refs) for refs in (begun.players, [player.ref for player in found]))
         raise MatchError(f"match {begun.id} was begun by {expected}; found {given}: expected the same players in the same order, or none named")

@@ -24,6 +24,9 @@ OptionsOption = Annotated[
         show_default=False,
     ),
 ]
+MoveTimeoutOption = Annotated[
+    float, typer.Option("--move-timeout", min=0.001, metavar="SECONDS", help="For one answer of a program; a later one forfeits the game.")
+]
 GreedyOption = Annotated[bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")]
 
 
