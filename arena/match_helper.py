@@ -125,13 +125,15 @@ def _messages(channel: Channel) -> Iterator[Any]:
 
 
 def main(descriptor: int) -> int:
-    channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(FROM_HELPER), incoming=Wire(TO_HELPER))
-    try:
-        help_out(channel)
-    except PeerGone:
-        return 0
-    except Exception as error:  # noqa: BLE001  # the main process plays the rest itself, and meets what was met here
-        channel.send(GaveUp(f"{type(error).__name__}: {error}".partition("\n")[0]))
+    """descriptor: of the channel, which is closed at the end. Returns the exit status."""
+    sock = socket.socket(fileno=descriptor)
+    with closing(Channel(sock, outgoing=Wire(FROM_HELPER), incoming=Wire(TO_HELPER))) as channel:
+        try:
+            help_out(channel)
+        except PeerGone:
+            return 0
+        except Exception as error:  # noqa: BLE001  # the main process plays the rest itself, and meets what was met here
+            channel.send(GaveUp(f"{type(error).__name__}: {error}".partition("\n")[0]))
     return 1
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.statistics import NORMALISED_ELO, normalised_elo, pair_interval
+from arena.statistics import NORMALISED_ELO, Tally, effective_games, normalised_elo, pair_interval, wilson_interval
 from tests.arena.test_statistics import match_of_pairs
 
 MATCHES = 10_000
@@ -67,6 +67,35 @@ def test_intervals_of_100_pairs_hold_the_truth_in_94_to_96_of_100() -> None:
     """Independent games. The Elo interval is that of the score on another scale, so it covers as often."""
     rows = table(100, 0.0, 0.0)
     assert all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), rows
+
+
+def game_interval(counts: Sequence[int]) -> tuple[float, float]:
+    """counts: games lost, drawn, won, where nothing is paired."""
+    total = Tally(counts[2], counts[1], counts[0])
+    return wilson_interval(total.score, effective_games(total))
+
+
+@pytest.mark.parametrize("games", [200, 1000])
+def test_intervals_of_unpaired_games_hold_the_truth_in_94_to_96_of_100(games: int) -> None:
+    """Draws included: Wilson's own interval would be too wide for them."""
+    rows = []
+    for draws in (0.0, 0.3, 0.5, 0.8):
+        for score in SCORES:
+            drawn = min(draws, 2 * (1 - score))
+            law = np.array([1 - score - drawn / 2, drawn, score - drawn / 2])
+            rows.append((draws, score, coverage(law, games, score, game_interval, 7)))
+            print(f"{games} unpaired games, draws {draws:.1f}, score {score:.2f}: {100 * rows[-1][2]:.1f} %")
+    assert all(0.94 <= row[2] <= 0.96 for row in rows), rows
+
+
+def test_draws_make_the_interval_of_unpaired_games_narrower_and_never_empty() -> None:
+    assert effective_games(Tally(60, 0, 40)) == pytest.approx(100.0)
+    assert effective_games(Tally(30, 50, 20)) > 180
+    low, high = game_interval((0, 100, 0))
+    assert 0.47 < low < 0.5 < high < 0.53
+    # Four decided games, all won: by a sign test this happens to one in eight of equal players.
+    low, _ = game_interval((0, 396, 4))
+    assert low < 0.5
 
 
 @pytest.mark.slow

@@ -113,24 +113,92 @@ def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
     assert "the game raised in 1 tries of 20 games, more than 1 %" in captured.err
 
 
+def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Output) -> None:
+    assert run(["match", "random", "oneply", "--env", "connect_four", "--sprt", "0,50", "--assert", "sprt", "--data", data]) == cli.FAILED
+    assert capsys.readouterr().out.splitlines()[-1].startswith("Verdict  random is not stronger by 50 (sequential test")
+
+
+class Interrupting:
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def __enter__(self) -> Progress:
+        return self.interrupt
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def interrupt(self, done: int, planned: int) -> None:
+        if done >= 100:
+            raise KeyboardInterrupt
+
+
 def test_ctrl_c_reports_and_exits_130(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupting:
-        def __init__(self, title: str) -> None:
-            self.title = title
-
-        def __enter__(self) -> Progress:
-            return self.interrupt
-
-        def __exit__(self, *error: object) -> None:
-            pass
-
-        def interrupt(self, done: int, planned: int) -> None:
-            if done >= 100:
-                raise KeyboardInterrupt
-
     monkeypatch.setattr(cli, "progress_bar", Interrupting)
     assert run(["match", "oneply", "random", "--env", "connect_four", "--data", data]) == 130
     assert capsys.readouterr().out.splitlines()[-1].startswith("Interim")
+
+
+ODDS = ["match", "oneply", "random", "--env", "connect_four", "--games", "60"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--assert", "score>0.55"], 0, "score>0.55: holds"),
+        (["--assert", "score>0.55", "--assert", "score>0.999"], cli.FAILED, "score>0.999: does not hold"),
+        (["--sprt", "0,50", "--assert", "sprt"], 0, "sprt: holds"),
+        (["--sprt", "0,1", "--assert", "sprt"], cli.UNDECIDED, "sprt: not decided"),
+        (["--sprt", "0,1", "--assert", "sprt", "--assert", "score<0.5"], cli.FAILED, "score<0.5: does not hold"),
+        (["--sprt", "0,1"], 0, "SPRT     not decided after 30 pairs"),
+    ],
+)
+def test_exit_codes_of_assertions(arguments: list[str], code: int, said: str, data: str, capsys: Output) -> None:
+    assert run([*ODDS, *arguments, "--data", data]) == code
+    assert said in capsys.readouterr().out
+
+
+def test_a_match_cut_off_goes_on_from_its_number(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["match", "demo/m0", "oneply", "--games", "200", "--seed", "9", "--data", data, "--json"]
+    assert run(asked) == 0
+    whole = json.loads(capsys.readouterr().out)
+    with monkeypatch.context() as interrupting:
+        interrupting.setattr(cli, "progress_bar", Interrupting)
+        assert run(asked) == cli.INTERRUPTED
+    cut = json.loads(capsys.readouterr().out)
+    assert cut["interim"]
+    assert 0 < cut["games"] < 200
+    assert cut["resume"] == f"arena match --resume {cut['match']}"
+    assert run(["match", "--resume", "last", "--data", data, "--json"]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert resumed["match"] == cut["match"]
+    passing = ("match", "games_per_s")
+    assert {key: value for key, value in resumed.items() if key not in passing} == {key: value for key, value in whole.items() if key not in passing}
+    assert run(["match", "demo/m0", "oneply", "--resume", str(cut["match"]), "--data", data]) == 0
+    assert f"Saved    match {cut['match']}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--resume", "99999"], "match 99999: none of this number"),
+        (["--resume", "first"], 'expected the number of a match, or "last"'),
+        (["--resume", "1", "--games", "8", "--seed", "3"], "--resume 1 with --games, --seed: the match has its plan; leave them away"),
+        (["random", "oneply", "--resume", "1"], "expected the same players in the same order, or none named"),
+    ],
+)
+def test_what_does_not_fit_a_resumed_match_is_refused(arguments: list[str], said: str, data: str, capsys: Output) -> None:
+    assert run(["match", "oneply", "random", "--env", "connect_four", "--games", "2", "--data", data]) == 0
+    capsys.readouterr()
+    assert run(["match", *arguments, "--data", data]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def test_games_of_one_seat_compare_returns(data: str, capsys: Output) -> None:
+    assert run(["match", "random", "random", "--env", "cartpole", "--games", "20", "--data", data]) == 0
+    assert "by the returns of equal seeds" in capsys.readouterr().out
 
 
 def rated_games_of_random(data: str, capsys: Output) -> int:
