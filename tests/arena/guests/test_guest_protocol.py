@@ -1,0 +1,83 @@
+"""What guests are told and how their answers are read."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from arena.guests.protocol import GuestFault, line, question, read_action, read_ready
+from pbt.envs.spaces import ObservationCodec
+from pbt.errors import EnvError
+
+SEVEN = [np.array([1, 1, 0, 1, 0, 0, 1], np.bool_)]
+TWO = [np.array([0, 1, 1], np.bool_), np.array([1, 0], np.bool_)]
+
+ANSWERS: dict[str, tuple[bytes, list[Any], tuple[int, ...]]] = {
+    "a number": (b'{"action": 3}', SEVEN, (3,)),
+    "a list of one": (b'{"action": [6]}\r', SEVEN, (6,)),
+    "more than asked": (b'{"action": 0, "thoughts": [1.5, null]}', SEVEN, (0,)),
+    "two choices": (b' {"action":[2,0]} ', TWO, (2, 0)),
+}
+FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
+    "empty": (b"", SEVEN, "said ''; expected one line with a JSON object"),
+    "no object": (b"[3]", SEVEN, r"said '\[3\]'; expected one line with a JSON object, \{\"action\": 3\}"),
+    "no action": (b'{"move": 3}', SEVEN, r"said '\{\"move\": 3\}'; expected \{\"action\": 3\}"),
+    "a word": (b'{"action": "3"}', SEVEN, "expected {.action.: 3}"),
+    "a fraction": (b'{"action": 3.0}', SEVEN, "expected {.action.: 3}"),
+    "true": (b'{"action": true}', SEVEN, "expected {.action.: 3}"),
+    "two for one": (b'{"action": [1, 3]}', SEVEN, "expected {.action.: 3}"),
+    "one for two": (b'{"action": 1}', TWO, r"expected \{\"action\": \[0, 0\]\}, a number for each of 2 choices"),
+    "outside": (b'{"action": 7}', SEVEN, "7 is not legal; expected one of 0, 1, 3, 6$"),
+    "negative": (b'{"action": -1}', SEVEN, "-1 is not legal; expected one of 0, 1, 3, 6"),
+    "masked": (b'{"action": 2}', SEVEN, "2 is not legal; expected one of 0, 1, 3, 6"),
+    "the second of two": (b'{"action": [1, 1]}', TWO, "1 is not legal; expected one of 0$"),
+    "very large": (b'{"action": 1' + b"0" * 5000 + b"}", SEVEN, r"\.\.\. \(\d+ bytes\); expected"),
+    "no text": (b"\xff\xfe", SEVEN, "expected one line with a JSON object"),
+    "deep": (b"[" * 60_000, SEVEN, r"said '\[+'\.\.\. \(60000 bytes\); expected one line with a JSON object"),
+    "many choices": (b'{"action": 99}', [np.ones(50, np.bool_)], "expected one of 0, .*, 19 and 30 more"),
+}
+
+
+@pytest.mark.parametrize(("said", "masks", "action"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_answers_are_read(said: bytes, masks: list[Any], action: tuple[int, ...]) -> None:
+    assert read_action(said, masks) == action
+
+
+@pytest.mark.parametrize(("said", "masks", "fault"), FAULTS.values(), ids=FAULTS.keys())
+def test_faults_say_what_was_said_and_what_was_expected(said: bytes, masks: list[Any], fault: str) -> None:
+    with pytest.raises(GuestFault, match=fault) as raised:
+        read_action(said, masks)
+    assert len(str(raised.value)) < 400 and str(raised.value).isprintable()
+
+
+def test_only_version_1_is_spoken() -> None:
+    read_ready(b'{"protocol": 1, "name": "x"}')
+    for said in (b"{}", b'{"protocol": 2}', b'{"protocol": "1"}', b"hello"):
+        with pytest.raises(
+            GuestFault, match=re.escape('expected one line with a JSON object, {"protocol": 1} in answer to hello') + "|expected {.protocol.: 1}"
+        ):
+            read_ready(said)
+
+
+def test_a_question_holds_nested_lists_numbers_and_names() -> None:
+    leaves = ObservationCodec(spaces.Dict({"card": spaces.Discrete(3), "grid": spaces.Box(0, 1, (2, 2), np.float32)})).leaves
+    seen = {"card": np.array([2]), "grid": np.array([[0.5, 1.0], [0.0, 0.25]], np.float32)}
+    assert question(4, leaves, seen, TWO) == {
+        "type": "act",
+        "move": 4,
+        "observation": {"card": 2, "grid": [[0.5, 1.0], [0.0, 0.25]]},
+        "mask": [[0, 1, 1], [1, 0]],
+        "legal": [[1, 2], [0]],
+    }
+    (alone,) = ObservationCodec(spaces.Discrete(3)).leaves
+    asked = question(0, (alone,), {"observation": np.array([1])}, SEVEN)
+    assert (asked["observation"], asked["mask"], asked["legal"]) == (1, [1, 1, 0, 1, 0, 0, 1], [0, 1, 3, 6])
+    assert json.loads(line(asked)) == asked and line(asked).count(b"\n") == 1
+
+
+def test_what_json_lacks_is_the_games_fault() -> None:
+    with pytest.raises(EnvError, match="what the game shows holds nan or infinity"):
+        line({"observation": [float("nan")]})
