@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-SCHEMA_REVISION = "0001"
+SCHEMA_REVISION = "0002"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -223,4 +223,69 @@ folds = Table(
     Column("through_game_id", Integer, nullable=False),
     Column("games", Integer, nullable=False),
     Column("unscored_games", Integer, nullable=False),
+)
+
+# What the service was asked for and what became of it. One row per population that it was ever asked to do something about.
+supervised = Table(
+    "supervised",
+    metadata,
+    Column("population_id", Integer, ForeignKey("populations.id", ondelete="CASCADE"), primary_key=True),
+    Column("desired", Text, nullable=False),
+    Column("desired_at", Float, nullable=False),
+    Column("overrides", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),
+    Column("message", Text, nullable=False),
+    Column("since", Float, nullable=False),
+    Column("restarts", Integer, nullable=False),
+    Column("trainer", Text),  # pid, boot and start time of its process, so that a later service knows it again
+)
+
+# No foreign key: the deletion of a population is an operation, too. An id is never used again.
+operations = Table(
+    "operations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("population", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("grace_s", Float),
+    Column("state", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("finished_at", Float),
+    Column("problem", Text),
+    Index("ix_operations_population_id", "population", "id"),
+    sqlite_autoincrement=True,
+)
+
+# What subscribers are told, in one order; training events are copied here, up to the position noted for their incarnation.
+service_events = Table(
+    "service_events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("topic", Text, nullable=False),
+    Column("population", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+event_cursors = Table(
+    "event_cursors",
+    metadata,
+    Column("incarnation_id", Integer, ForeignKey("incarnations.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, nullable=False),
+)
+
+# Answers to requests that carried an Idempotency-Key, written in the transaction of their effect.
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("request_sha256", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("location", Text),
+    Column("body", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    sqlite_with_rowid=False,
 )

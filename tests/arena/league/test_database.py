@@ -37,7 +37,7 @@ Started = tuple[League, Incarnation]
 _SECOND = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "9999", "{newest}", None, None
 
 def upgrade():
     with op.batch_alter_table("populations") as batch:
@@ -49,7 +49,7 @@ def upgrade():
 def second_revision(folder: Path, more: str = "") -> Path:
     scripts = folder / "scripts"
     shutil.copytree(SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
-    (scripts / "versions" / "0002_remark.py").write_text(_SECOND.format(more=more))
+    (scripts / "versions" / "9999_remark.py").write_text(_SECOND.format(newest=SCHEMA_REVISION, more=more))
     return scripts
 
 
@@ -74,16 +74,16 @@ def test_upgrade_keeps_a_backup_and_every_row(tmp_path: Path) -> None:
     with LeagueWriter(league, incarnation) as writer:
         for number in range(20):
             writer.game(game(number))
-    ensure_schema(league._engine, league.path, second_revision(tmp_path), "0002")
+    ensure_schema(league._engine, league.path, second_revision(tmp_path), "9999")
     with league.read() as connection:
         assert connection.exec_driver_sql("SELECT remark FROM populations").all() == [(None,)]
     assert len(list(population_games(league, "demo"))) == 20
-    with pytest.raises(PbtError, match=r"its schema is 0002, newer than this program's 0001; upgrade pbt-arena"):
+    with pytest.raises(PbtError, match=f"its schema is 9999, newer than this program's {SCHEMA_REVISION}; upgrade pbt-arena"):
         open_league(league.path)
-    with pytest.raises(PbtError, match="its schema is 0002, this program's is 0001"):
+    with pytest.raises(PbtError, match=f"its schema is 9999, this program's is {SCHEMA_REVISION}"):
         open_league(league.path, read_only=True)
     league.close()
-    with open_league(tmp_path / "league.db.schema-0001.backup", read_only=True) as copy:
+    with open_league(tmp_path / f"league.db.schema-{SCHEMA_REVISION}.backup", read_only=True) as copy:
         assert len(list(population_games(copy, "demo"))) == 20
 
 
@@ -91,9 +91,9 @@ def test_a_failing_upgrade_changes_nothing(tmp_path: Path) -> None:
     league, _ = new_league(tmp_path)
     scripts = second_revision(tmp_path, "op.execute('INSERT INTO incarnations VALUES (9, 77, 1, 1, 1.0, NULL, 0)')")
     with pytest.raises(PbtError, match="would break 1 references; nothing was changed"):
-        ensure_schema(league._engine, league.path, scripts, "0002")
+        ensure_schema(league._engine, league.path, scripts, "9999")
     with league.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == "0001"
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == SCHEMA_REVISION
         assert "remark" not in connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'populations'").scalar_one()
     league.close()
 
