@@ -47,7 +47,8 @@ def openspiel_spec(name: str) -> EnvSpec:
 class OpenSpielGame:
     """A sequential game of OpenSpiel. game: a `pyspiel.Game`;  name: for error messages. Raises: EnvError for games that show no tensor."""
 
-    reward_terms = ("reward",)
+    roles: tuple[Role, ...]
+    reward_terms: tuple[str, ...] = ("reward",)
 
     def __init__(self, game: Any, name: str) -> None:
         kind = game.get_type()

@@ -25,6 +25,7 @@ def test_every_board_is_understood() -> None:
             found = mcts_bot.state_of(turn.observation.tolist())
             assert str(found) == str(twin) and found.current_player() == twin.current_player()
             boards += 1
+            assert turn.mask is not None
             action = int(rng.choice(np.flatnonzero(turn.mask)))
             twin.apply_action(action)
             turns = game.step({turn.seat: (action,)})

@@ -60,7 +60,8 @@ def play(players: list[str], games: int, env: str = "connect_four", *, tables: i
     """Games in which the first player sits in seat 0 and seat 1 in turn."""
     spec, resolved = resolve_players(players, Path("none"), env, allow_files=True, move_timeout_s=timeout_s)
     plans = planned(games, len(spec.make().seat_names))
-    ends, began_s = [], time.monotonic()
+    ends: list[GameEnd] = []
+    began_s = time.monotonic()
     with closing(FrozenTables(spec, spec.make(), resolved, tables, seed, lambda: next(plans, None))) as frozen:
         while len(ends) < games:
             ends += frozen.turn()
