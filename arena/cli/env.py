@@ -29,7 +29,7 @@ def list_games(as_json: JsonOption = False) -> None:
     else:
         rows = [(game.name, "yes" if game.chance else "no", ", ".join(opponents(game)), game.description) for game in found]
         print_table(("name", "chance", "opponents", "what"), rows)
-        say("Your own: arena env check ./my_game.py:function")
+        say("OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: arena env check ./my_game.py:function")
 
 
 @app.command("check")

@@ -59,10 +59,15 @@ def _become(launcher: int, command: list[str]) -> NoReturn:
 def _kill_descendants() -> None:
     """Orphans of the killed become children of this process (it is their reaper), so this ends when there are none left."""
     while True:
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:
-            for child in children.read().split():
-                with suppress(ProcessLookupError):
-                    os.kill(int(child), signal.SIGKILL)
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:
+                running = children.read().split()
+        except OSError:
+            # A kernel that does not list them; the program itself has a death signal.
+            return
+        for child in running:
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         try:
             os.wait()
         except ChildProcessError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,12 +134,6 @@ class GuestPlayer:
         """Let every process leave, and end those that do not."""
         end_all([*self._idle, *(seat.process for seat in self._seats.values() if seat.process is not None)])
         self._seats, self._idle = {}, []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _check_ready(process: GuestProcess, said: bytes | GuestFault) -> None:
