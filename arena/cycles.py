@@ -1,6 +1,5 @@
 """What no rating can say: who beats whom in a circle, and how much of all results that is."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -9,29 +8,10 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import betainc, chdtrc, expit
 
-from arena.ratings import ELO_PER_NAT, P, PairResult, fit
-from pbt.errors import EngineError
+from arena.ratings import ELO_PER_NAT, P
+from arena.win_matrix import WinMatrix, fit_matrix
 
 CYCLE_LEVEL = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class WinMatrix(Generic[P]):
-    """Results of everybody against everybody.  wins: [n, n] games the row won against the column;  draws: [n, n], symmetric."""
-
-    players: tuple[P, ...]
-    wins: NDArray[np.float64]
-    draws: NDArray[np.float64]
-
-    @property
-    def games(self) -> NDArray[np.float64]:
-        return self.wins + self.wins.T + self.draws
-
-    @property
-    def score(self) -> NDArray[np.float64]:
-        """[n, n] of the row against the column, (W + D/2) / N; 0.5 where they never met."""
-        games = self.games
-        return np.where(games > 0, (self.wins + self.draws / 2) / np.where(games > 0, games, 1.0), 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +32,6 @@ class CyclicShare:
 
     share: float
     p: float
-
-
-def win_matrix(results: Iterable[PairResult[P]], players: Sequence[P] | None = None) -> WinMatrix[P]:
-    """players: whom to show, in this order; None: everybody, as they come. Games with others are left out.
-
-    Raises: EngineError on negative or non-finite counts and on a player against itself.
-    """
-    rows = list(results)
-    shown = tuple(dict.fromkeys(player for row in rows for player in (row.a, row.b)) if players is None else players)
-    index = {player: i for i, player in enumerate(shown)}
-    wins, draws = np.zeros((len(shown), len(shown))), np.zeros((len(shown), len(shown)))
-    for row in rows:
-        parts = np.array([row.wins, row.draws, row.losses])
-        if row.a == row.b or not np.all(np.isfinite(parts) & (parts >= 0)):
-            raise EngineError(f"result {row}: expected two players and finite counts of at least 0")
-        if row.a in index and row.b in index:
-            i, j = index[row.a], index[row.b]
-            wins[i, j] += row.wins
-            wins[j, i] += row.losses
-            draws[i, j] += row.draws
-            draws[j, i] += row.draws
-    return WinMatrix(shown, wins, draws)
 
 
 def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
@@ -99,8 +57,9 @@ def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list
     beats, found = p < level, []
     for a in range(len(p)):
         # A cycle is told from its first player.
-        later = np.arange(len(p)) > a
-        for b, c in np.argwhere(beats & (beats[a] & later)[:, None] & (beats[:, a] & later)[None, :]):
+        beaten, beating = (np.flatnonzero(others[a + 1 :]) + a + 1 for others in (beats[a], beats[:, a]))
+        for i, j in np.argwhere(beats[np.ix_(beaten, beating)]):
+            b, c = beaten[i], beating[j]
             worst = float(max(p[a, b], p[b, c], p[c, a]))
             found.append(Cycle(matrix.players[a], matrix.players[b], matrix.players[c], worst))
     return sorted(found, key=lambda cycle: cycle.p)
@@ -150,12 +109,11 @@ def _log_odds(matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.
 
 def _elo(matrix: WinMatrix[P]) -> NDArray[np.float64]:
     """[n] ratings, each connected part of the matrix on its own."""
-    rows = np.argwhere(np.triu(matrix.games, 1))
-    results = [PairResult(int(i), int(j), matrix.wins[i, j], matrix.draws[i, j], matrix.wins[j, i]) for i, j in rows]
     labels = connected_components(matrix.games, directed=False)[1]
     elo = np.zeros(len(matrix.players))
     for part in np.unique(labels):
-        inside = [result for result in results if labels[result.a] == part]
-        for rating in fit(inside, int(np.flatnonzero(labels == part)[0])):
+        inside = np.flatnonzero(labels == part)
+        alone = WinMatrix(tuple(inside.tolist()), matrix.wins[np.ix_(inside, inside)], matrix.draws[np.ix_(inside, inside)])
+        for rating in fit_matrix(alone, int(inside[0])):
             elo[rating.player] = rating.elo or 0.0
     return elo

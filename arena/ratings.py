@@ -5,7 +5,7 @@ one, the mean of all players is.
 """
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -57,6 +57,16 @@ class Rating(Generic[P]):
         return self.elo is not None
 
 
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Every two players that met, once.  first, second: [pairs] places in a list of players;  score: of the first, in wins;  number: of games, > 0"""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    score: NDArray[np.float64]
+    number: NDArray[np.float64]
+
+
 def fit(results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last.
 
@@ -71,19 +81,24 @@ def fit(results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float =
     first = np.array([index[a] for a, _ in counts], dtype=np.intp)
     second = np.array([index[b] for _, b in counts], dtype=np.intp)
     score, number = (np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1))
+    return fit_counts(players, PairCounts(first, second, score, number), anchor, prior_draws)
+
+
+def fit_counts(players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+    """As `fit`, of players that each met somebody. Raises: EngineError when the fit does not converge."""
+    first, second, score, number = counts.first, counts.second, counts.score, counts.number
     played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
-    if players and (anchor is None or anchor in index):
+    if players and (anchor is None or anchor in players):
         graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(players), len(players)))
         labels = connected_components(graph, directed=False)[1]
-        inside = labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[index[anchor]])
+        inside = labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)])
         pairs = inside[first]
         virtual = prior_draws / 2 * (number / played[first] + number / played[second])
         near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
-        smooth_score, smooth_number = (score + virtual / 2)[pairs], (number + virtual)[pairs]
-        pinned = None if anchor is None else int(place[index[anchor]])
-        elo[near], error[near] = _fit(place[first[pairs]], place[second[pairs]], smooth_score, smooth_number, pinned, len(near))
-    return by_rating([rating_of(player, elo[i], error[i], played[i]) for player, i in index.items()])
+        smooth = PairCounts(place[first[pairs]], place[second[pairs]], (score + virtual / 2)[pairs], (number + virtual)[pairs])
+        elo[near], error[near] = _fit(smooth, None if anchor is None else int(place[players.index(anchor)]), len(near))
+    return by_rating([rating_of(player, elo[i], error[i], played[i]) for i, player in enumerate(players)])
 
 
 def by_rating(ratings: Iterable[Rating[P]]) -> list[Rating[P]]:
@@ -110,13 +125,9 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
     return counts
 
 
-def _fit(
-    first: NDArray[np.intp], second: NDArray[np.intp], score: NDArray[np.float64], number: NDArray[np.float64], anchor: int | None, players: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each.
-
-    first, second: [pairs] players;  score: of the first, in wins;  number: of games;  anchor: None centres the ratings
-    """
+def _fit(counts: PairCounts, anchor: int | None, players: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres the ratings."""
+    first, second, score, number = counts.first, counts.second, counts.score, counts.number
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
     if not len(free):

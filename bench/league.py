@@ -31,7 +31,7 @@ from arena.league.database import League, open_league
 from arena.league.evaluations import population_results
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.schema import folded_results, folds, games
-from arena.league.standings import rate, result_matrix, standings
+from arena.league.standings import population_table, rate
 from arena.league.writer import LeagueWriter
 from arena.paths import league_path
 from bench.throughput import hardware
@@ -141,16 +141,17 @@ def measure(data: Path, repeats: int) -> dict[str, Any]:
     commands = {" ".join(arguments): timed(partial(_call, arguments, data), repeats) for arguments in COMMANDS}
     with open_league(league_path(data), read_only=True) as league:
         results = population_results(league, NAME)
-        matrix = result_matrix(standings(league, NAME))
+        matrix = results.matrix
         parts = {
             "read_games": timed(lambda: population_results(league, NAME), repeats),
             "fit": timed(lambda: rate(results), repeats),
             "circles": timed(lambda: (significant_cycles(matrix), cyclic_share(matrix)), repeats),
-            "standings": timed(lambda: standings(league, NAME), repeats),
+            "table": timed(lambda: population_table(league, NAME), repeats),
         }
         held = stored(league)
     sizes = {path.name: path.stat().st_size for path in sorted(data.glob("league.db*"))}
-    return {"processes": commands, "refit": parts, "players": len(matrix.players), "pairs": len(results.pairs), "rows": held, "bytes": sizes}
+    rated = {"players": len(matrix.players), "pairs": int((matrix.games > 0).sum()) // 2}
+    return {"processes": commands, "refit": parts, **rated, "rows": held, "bytes": sizes}
 
 
 def _call(arguments: Sequence[str], data: Path) -> None:

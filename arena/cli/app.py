@@ -171,4 +171,6 @@ def _write_traceback(error: Exception) -> Path:
 
 def main() -> None:
     """The console script."""
+    # Ratings are small linear algebra: threads that wait for each other, or for a core that is training, cost more than they gain.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(sys.argv[1:]))

@@ -2,16 +2,15 @@
 
 import csv
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
-from arena.cli.rating_table import by_lower_bound, circle_lines, circles, rating_text
-from arena.cli.tables import GameTable, PopulationTable, tables_of
+from arena.cli.rating_table import by_lower_bound, circle_lines, rating_text
+from arena.cli.tables import tables_of
 from arena.league.database import open_league
-from arena.league.standings import Standing
+from arena.league.standings import Standing, Table
 from arena.paths import data_dir, league_path
 from arena.statistics import Tally, wilson_interval
 from pbt.errors import ConfigError
@@ -34,27 +33,28 @@ def matrix(
     if as_csv and as_json:
         raise ConfigError("arena matrix", ["--csv and --json: choose one"])
     with open_league(league_path(data_dir(data)), read_only=True) as opened:
-        shown = [(table, by_lower_bound(table.standings(opened))) for table in tables_of(opened, name, env, everyone=everyone)]
+        shown = [(scope, scope.table(opened)) for scope in tables_of(opened, name, env, everyone=everyone)]
     if as_json:
-        reports = [matrix_report(table, rows) for table, rows in shown]
+        reports = [matrix_report(scope.title, table) for scope, table in shown]
         print_json(reports if name is None else reports[0])
     elif as_csv:
         writer = csv.DictWriter(sys.stdout, ("table", *CSV_COLUMNS), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({"table": table.title, **pair} for table, rows in shown for pair in pair_reports(rows))
+        writer.writerows({"table": scope.title, **pair} for scope, table in shown for pair in pair_reports(table))
     else:
-        for number, (table, rows) in enumerate(shown):
+        for number, (scope, table) in enumerate(shown):
             print("\n" * (number > 0), end="")
-            print_matrix(table.title, rows, top)
+            print_matrix(scope.title, table, top)
 
 
-def matrix_report(table: PopulationTable | GameTable, rows: Sequence[Standing]) -> dict[str, Any]:
+def matrix_report(title: str, table: Table) -> dict[str, Any]:
     """Pairs in one direction; score, low and high are the player's against the opponent."""
-    return {"table": table.title, "players": [row.label for row in rows], "pairs": pair_reports(rows)}
+    return {"table": title, "players": [row.label for row in by_lower_bound(table.rows)], "pairs": pair_reports(table)}
 
 
-def pair_reports(rows: Sequence[Standing]) -> list[dict[str, Any]]:
+def pair_reports(table: Table) -> list[dict[str, Any]]:
     """Every two that met, once, the stronger by the table first."""
+    rows = by_lower_bound(table.rows)
     place = {row.player: index for index, row in enumerate(rows)}
     return [
         {"player": row.label, "opponent": rows[place[other]].label, **_pair_report(tally)}
@@ -70,8 +70,9 @@ def _pair_report(tally: Tally) -> dict[str, float]:
     return {**counts, "score": tally.score, "low": low, "high": high}
 
 
-def print_matrix(title: str, rows: Sequence[Standing], top: int) -> None:
+def print_matrix(title: str, table: Table, top: int) -> None:
     """The matrix of the `top` best (0: of all) on stdout; columns are numbered as rows are."""
+    rows = by_lower_bound(table.rows)
     if not rows:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
@@ -82,7 +83,7 @@ def print_matrix(title: str, rows: Sequence[Standing], top: int) -> None:
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to read then")
     print(f"{_EXPLAINED}.")
-    for line in circle_lines(rows, circles(rows)):
+    for line in circle_lines(table):
         print(line)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns, returns_report
-from arena.cycles import CYCLE_LEVEL, Cycle, CyclicShare, cyclic_share, significant_cycles
+from arena.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.league.database import League
 from arena.league.returns import return_standings
-from arena.league.standings import ANCHOR, Standing, best_standing, game_standings, result_matrix, standings
+from arena.league.standings import ANCHOR, Standing, Table, best_standing, game_table, population_table, standings
 from arena.ratings import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.statistics import Tally, wilson_interval
 from pbt.records import PlayerRef
@@ -23,7 +23,6 @@ MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
 _COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs best", ">vs random", ">met")
-Circles = tuple[Sequence[Cycle[PlayerRef]], CyclicShare]
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
@@ -31,66 +30,65 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
 
     everyone: with the other populations of the same game; top: so many rows and no more, 0 for all. Raises: PlayerError.
     """
-    table = standings(league, name, everyone=everyone)
-    if alone := return_standings(league, name) if not table else []:
+    table = population_table(league, name, everyone=everyone)
+    if alone := return_standings(league, name) if not table.rows else []:
         print_returns(name, alone, top)
-    elif not table:
-        print(f"population {name}: {why_no_best(table)}")
+    elif not table.rows:
+        print(f"population {name}: {why_no_best(table.rows)}")
     else:
         print_standings(f"population {name}" + (" and all others of its game" if everyone else ""), table, top)
-        print(best_text(name, table if not everyone else standings(league, name)))
+        print(best_text(name, table.rows if not everyone else standings(league, name)))
 
 
 def print_game_league(league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS) -> None:
     """The table of everybody who plays a game."""
-    print_standings(game_title(env_name, env_options), game_standings(league, env_name, env_options), top)
+    print_standings(game_title(env_name, env_options), game_table(league, env_name, env_options), top)
 
 
 def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
     return f"game {env_name}" + (f" {dict(env_options)}" if env_options else "")
 
 
-def print_standings(title: str, table: Sequence[Standing], top: int = TOP_ROWS) -> None:
+def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
     """A table of ratings with its notes on stdout. top: as for `print_league`."""
-    table = by_lower_bound(table)
-    shown = table if top == 0 else table[:top]
-    if not table:
+    rows = by_lower_bound(table.rows)
+    shown = rows if top == 0 else rows[:top]
+    if not rows:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
-    if table[0].snapshot is not None or len(table) > 1:
-        print_table(_COLUMNS, _cells(table, shown), title=title)
-    if len(shown) < len(table):
-        print(f"... and {len(table) - len(shown)} more: --top 0 shows all")
-    print(f"{rating_words(table)}.")
+    print_table(_COLUMNS, _cells(rows, shown), title=title)
+    if len(shown) < len(rows):
+        print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
+    print(f"{rating_words(rows)}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
         print(f"? = provisional: fewer than {BEST_MIN_GAMES} games, or an interval of {RANK_MAX_HALF_WIDTH:.0f} Elo or more to a side.")
-    for line in circle_lines(table, circles(table)):
+    for line in circle_lines(table):
         print(line)
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
     """The same for programs; elo, low and high are null for a player that no chain of games connects to the others. Raises: PlayerError."""
-    table = standings(league, name, everyone=everyone)
-    if alone := return_standings(league, name) if not table else []:
+    table = population_table(league, name, everyone=everyone)
+    if alone := return_standings(league, name) if not table.rows else []:
         return returns_report(name, alone, everyone)
-    best = best_standing(table if not everyone else standings(league, name))
+    best = best_standing(table.rows if not everyone else standings(league, name))
     return {"population": name, "everyone": everyone, "best": best.player.name if best else None, **standings_report(table)}
 
 
 def game_league_report(league: League, env_name: str, env_options: Mapping[str, Any]) -> dict[str, Any]:
     """The table of everybody who plays a game, for programs."""
-    return {"env": env_name, "env_options": dict(env_options), **standings_report(game_standings(league, env_name, env_options))}
+    return {"env": env_name, "env_options": dict(env_options), **standings_report(game_table(league, env_name, env_options))}
 
 
-def standings_report(table: Sequence[Standing]) -> dict[str, Any]:
+def standings_report(table: Table) -> dict[str, Any]:
     """Rows and circles; share and p of the circles as `arena.cycles.CyclicShare`."""
-    table = by_lower_bound(table)
-    found, share = circles(table)
-    names = {row.player: row.label for row in table}
+    rows = by_lower_bound(table.rows)
+    found, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    names = {row.player: row.label for row in rows}
     cycles = [{"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p} for cycle in found]
-    ranks, best = _ranks(table), leader(table)
-    players = [{"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, table, strict=True)]
-    return {"rating": rating_words(table), "players": players, "cycles": cycles, "cyclic_share": {"share": share.share, "p": share.p}}
+    ranks, best = _ranks(rows), leader(rows)
+    players = [{"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)]
+    return {"rating": rating_words(rows), "players": players, "cycles": cycles, "cyclic_share": {"share": share.share, "p": share.p}}
 
 
 def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
@@ -116,18 +114,12 @@ def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
     }
 
 
-def circles(table: Sequence[Standing]) -> Circles:
-    """Who beats whom in a circle, and how much of all results that is."""
-    matrix = result_matrix(table)
-    return significant_cycles(matrix), cyclic_share(matrix)
-
-
-def circle_lines(table: Sequence[Standing], found: Circles) -> list[str]:
+def circle_lines(table: Table) -> list[str]:
     """What a reader of the ratings should know; nothing for two players, who make no circle."""
-    cycles, share = found
-    if len(table) < 3:
+    if len(table.rows) < 3:
         return []
-    names = {row.player: row.label for row in table}
+    cycles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
+    names = {row.player: row.label for row in table.rows}
     rings = [((cycle.a, cycle.b, cycle.c, cycle.a), cycle.p) for cycle in cycles[:TOP_CYCLES]]
     lines = [f"Circle: {' > '.join(names[player] for player in ring)} (p {_p_text(p)})." for ring, p in rings]
     if len(cycles) > TOP_CYCLES:

@@ -10,7 +10,7 @@ from arena.league.database import League
 from arena.league.evaluations import rated_games
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
-from arena.league.standings import Standing, game_standings, standings
+from arena.league.standings import Table, game_table, population_table
 from pbt.errors import ConfigError, PlayerError
 
 
@@ -29,8 +29,8 @@ class PopulationTable:
     def report(self, league: League) -> dict[str, Any]:
         return league_report(league, self.name, everyone=self.everyone)
 
-    def standings(self, league: League) -> list[Standing]:
-        return standings(league, self.name, everyone=self.everyone)
+    def table(self, league: League) -> Table:
+        return population_table(league, self.name, everyone=self.everyone)
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class GameTable:
     def report(self, league: League) -> dict[str, Any]:
         return game_league_report(league, self.env_name, self.env_options)
 
-    def standings(self, league: League) -> list[Standing]:
-        return game_standings(league, self.env_name, self.env_options)
+    def table(self, league: League) -> Table:
+        return game_table(league, self.env_name, self.env_options)
 
 
 def tables_of(league: League, name: str | None, env: str | None, *, everyone: bool = False) -> Sequence[PopulationTable | GameTable]:

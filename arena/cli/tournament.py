@@ -13,7 +13,7 @@ from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_table import print_standings, standings_report
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league
-from arena.league.standings import Standing, match_standings
+from arena.league.standings import Table, match_table
 from arena.match import MatchResult
 from arena.paths import data_dir, league_path
 from arena.players import resolve_players
@@ -45,7 +45,7 @@ def tournament(
         with progress_bar(f"tournament of {len(found)}") as on_progress:
             told = _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
             played = play_tournament(league, spec, fixtures, games, concurrency=concurrency, on_match=told, on_progress=on_progress)
-        table = match_standings(league, played.match_ids)
+        table = match_table(league, played.match_ids)
     if as_json:
         print_json(_report(played, table))
     elif played.results:
@@ -75,7 +75,7 @@ def _data_text(data: Path | None) -> str:
     return "" if data is None else f" --data {data}"
 
 
-def _report(played: Tournament, table: Sequence[Standing]) -> dict[str, Any]:
+def _report(played: Tournament, table: Table) -> dict[str, Any]:
     first = played.planned[0]
     return {
         "env": first.a.env_name,

@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, func, select, text
 
 from arena.league.database import League
@@ -15,7 +17,7 @@ from arena.league.rows import to_json, to_player
 from arena.league.schema import MAX_NUMBER, game_key, game_seats, incarnations, match_game_key, matches, players, populations, snapshots
 from arena.plackett_luce import Ranking
 from arena.ratings import PairResult
-from arena.statistics import Tally
+from arena.win_matrix import WinMatrix, win_matrix
 from pbt.records import PlayerRef
 
 # Ranges of keys, one for each start of a population and for each match: only their evaluation games are touched.
@@ -25,10 +27,13 @@ JOIN games g INDEXED BY ix_games_evaluation
     ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
     AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
 """
+# Both orders of two players are one pair; their games are counted for the one of the smaller number.
 _PAIRS = text(f"""
-SELECT a.player_id AS a, b.player_id AS b, SUM(a.place < b.place) AS wins, SUM(a.place = b.place) AS draws, SUM(a.place > b.place) AS losses
+SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
+    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END) AS wins,
+    SUM(a.place = b.place) AS draws, COUNT(*) AS games
 {_CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
-WHERE a.player_id <> b.player_id GROUP BY a.player_id, b.player_id ORDER BY a.player_id, b.player_id
+WHERE a.player_id <> b.player_id GROUP BY 1, 2 ORDER BY 1, 2
 """)
 # A player in several seats is its best one.
 _SEATS = text(f"""
@@ -36,22 +41,17 @@ SELECT g.id, s.player_id, MIN(s.place) AS place
 {_CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
 """)
 
-Tallies = Mapping[PlayerRef, Mapping[PlayerRef, Tally]]
-
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """What the games of a scope came to.
 
-    pairs     every two players that met; in games of k > 2 players each comparison weighs 1 / (k - 1), so that a game counts as much for a player
-              whatever the table's size
+    matrix    of each player against each it met, by one comparison per opponent and game
     rankings  the games of more than two players, as they ended; empty where games have two seats
-    tallies   of each player against each it met, by one comparison per opponent and game
     """
 
-    pairs: Sequence[PairResult[PlayerRef]]
+    matrix: WinMatrix[PlayerRef]
     rankings: Sequence[Ranking[PlayerRef]]
-    tallies: Tallies
 
 
 def population_results(league: League, population: str, *, everyone: bool = False) -> Results:
@@ -122,18 +122,27 @@ def _snapshots_of(match: Any) -> set[str]:
 def _results(connection: Connection, ranges: Sequence[Range]) -> Results:
     scope = {"ranges": json.dumps(ranges)}
     named = _players(connection)
-    if _seats(connection, scope) <= 2:
-        pairs = [(named[row.a], named[row.b], row.wins, row.draws, row.losses) for row in connection.execute(_PAIRS, scope)]
-        return Results([PairResult(*pair) for pair in pairs], (), _tallies(pairs))
-    rankings = _rankings(connection, scope, named)
-    compared = [
-        (len(ranking.players), a, b, ranking.games * (place < other), ranking.games * (place == other), ranking.games * (place > other))
-        for ranking in rankings
-        for i, (a, place) in enumerate(zip(ranking.players, ranking.places, strict=True))
-        for b, other in list(zip(ranking.players, ranking.places, strict=True))[i + 1 :]
+    if _seats(connection, scope) > 2:
+        rankings = _rankings(connection, scope, named)
+        return Results(win_matrix(pair for ranking in rankings for pair in _compared(ranking)), rankings)
+    found = np.fromiter(chain.from_iterable(connection.execute(_PAIRS, scope)), np.int64).reshape(-1, 5)
+    ids, places = np.unique(found[:, :2], return_inverse=True)
+    first, second = places.reshape(-1, 2).T
+    wins, draws = np.zeros((2, len(ids), len(ids)))
+    wins[first, second] = found[:, 2]
+    wins[second, first] = found[:, 4] - found[:, 2] - found[:, 3]
+    draws[first, second] = draws[second, first] = found[:, 3]
+    return Results(WinMatrix(tuple(named[player] for player in ids.tolist()), wins, draws), ())
+
+
+def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
+    """Every two of a table."""
+    seated = list(zip(ranking.players, ranking.places, strict=True))
+    return [
+        PairResult(a, b, ranking.games * (place < other), ranking.games * (place == other), ranking.games * (place > other))
+        for i, (a, place) in enumerate(seated)
+        for b, other in seated[i + 1 :]
     ]
-    weighted = [PairResult(a, b, *(count / (seated - 1) for count in counts)) for seated, a, b, *counts in compared]
-    return Results(weighted, rankings, _tallies([tuple(rest) for _, *rest in compared]))
 
 
 def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
@@ -151,17 +160,6 @@ def _rankings(connection: Connection, scope: Mapping[str, Any], named: Mapping[i
     return [
         Ranking(tuple(named[player] for player, _ in seats), tuple(place for _, place in seats), games) for seats, games in sorted(counted.items())
     ]
-
-
-def _tallies(pairs: Iterable[tuple[Any, ...]]) -> Tallies:
-    """From (a, b, wins, draws, losses of a)."""
-    found: dict[PlayerRef, dict[PlayerRef, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
-    for a, b, wins, draws, losses in pairs:
-        for own, other, counts in ((a, b, (wins, draws, losses)), (b, a, (losses, draws, wins))):
-            total = found[own][other]
-            for index, count in enumerate(counts):
-                total[index] += count
-    return {own: {other: Tally(*total) for other, total in met.items()} for own, met in found.items()}
 
 
 def _players(connection: Connection) -> dict[int, PlayerRef]:

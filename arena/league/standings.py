@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.cycles import WinMatrix, win_matrix
 from arena.league.database import League
-from arena.league.evaluations import Results, Tallies, game_results, match_results, population_results
+from arena.league.evaluations import Results, game_results, match_results, population_results
 from arena.league.queries import StoredSnapshot, snapshots_of
 from arena.plackett_luce import fit_rankings
-from arena.ratings import BEST_MIN_GAMES, PairResult, Rating, fit
+from arena.ratings import BEST_MIN_GAMES, Rating
 from arena.statistics import Tally
+from arena.win_matrix import WinMatrix, WinRow, fit_matrix
 from pbt.records import PlayerRef
 
 ANCHOR = PlayerRef("scripted", "random")
@@ -22,7 +22,7 @@ class Standing:
 
     rank            1, 2, ... among rated players; None for one that no chain of games connects to `random`
     elo, low, high  rating and its 95 % interval, `random` = 0; None without a rating
-    results         against each opponent met, by one comparison per opponent and game
+    results         against each opponent met, by one comparison per opponent and game;  total: against all of them
     snapshot        None for a scripted player
     """
 
@@ -32,11 +32,8 @@ class Standing:
     low: float | None
     high: float | None
     results: Mapping[PlayerRef, Tally]
+    total: Tally
     snapshot: StoredSnapshot | None
-
-    @property
-    def total(self) -> Tally:
-        return add_tallies(list(self.results.values()))
 
     @property
     def against_random(self) -> Tally | None:
@@ -50,48 +47,48 @@ class Standing:
         return f"{self.snapshot.population}/{self.snapshot.record.member}@{frames_text(self.snapshot.record.frames)}"
 
 
-def standings(league: League, population: str, *, everyone: bool = False) -> list[Standing]:
-    """Best first, unrated players last.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """rows: best first, unrated players last;  matrix: the results behind them"""
 
-    population  its evaluation games count, and matches among its snapshots and scripted players
-    everyone    every population and match of the same game with the same options
-    Raises: PlayerError.
+    rows: Sequence[Standing]
+    matrix: WinMatrix[PlayerRef]
+
+
+def standings(league: League, population: str) -> list[Standing]:
+    """The rows of `population_table`."""
+    return list(population_table(league, population).rows)
+
+
+def population_table(league: League, population: str, *, everyone: bool = False) -> Table:
+    """Of its evaluation games, and matches among its snapshots and scripted players.
+
+    everyone: of every population and match of the same game with the same options. Raises: PlayerError.
     """
     return _table(league, population_results(league, population, everyone=everyone), population)
 
 
-def game_standings(league: League, env_name: str, env_options: Mapping[str, Any]) -> list[Standing]:
-    """Everybody who plays this game with these options, best first, unrated players last."""
+def game_table(league: League, env_name: str, env_options: Mapping[str, Any]) -> Table:
+    """Everybody who plays this game with these options."""
     return _table(league, game_results(league, env_name, env_options))
 
 
-def match_standings(league: League, match_ids: Sequence[int]) -> list[Standing]:
-    """By the games of these matches alone, best first, unrated players last."""
+def match_table(league: League, match_ids: Sequence[int]) -> Table:
+    """By the games of these matches alone."""
     return _table(league, match_results(league, match_ids))
 
 
 def rate(results: Results) -> list[Rating[PlayerRef]]:
     """Bradley & Terry's ratings, where more than two sit at a table Plackett & Luce's; `random` = 0, or, where it never played, the mean."""
-    anchor = ANCHOR if ANCHOR in results.tallies else None
-    return fit_rankings(results.rankings, anchor) if results.rankings else fit(results.pairs, anchor)
+    anchor = ANCHOR if ANCHOR in results.matrix.players else None
+    return fit_rankings(results.rankings, anchor) if results.rankings else fit_matrix(results.matrix, anchor)
 
 
-def result_matrix(table: Sequence[Standing]) -> WinMatrix[PlayerRef]:
-    """Everybody against everybody, in the order of the table."""
-    players = [row.player for row in table]
-    place = {player: index for index, player in enumerate(players)}
-    met = (
-        PairResult(row.player, other, tally.wins, tally.draws, tally.losses)
-        for row in table
-        for other, tally in row.results.items()
-        if place[row.player] < place.get(other, -1)
-    )
-    return win_matrix(met, players)
-
-
-def _table(league: League, results: Results, population: str | None = None) -> list[Standing]:
-    kept = _snapshots(league, population, results.tallies)
-    return [_standing(rank, rating, results.tallies, kept) for rank, rating in enumerate(rate(results), start=1)]
+def _table(league: League, results: Results, population: str | None = None) -> Table:
+    kept = _snapshots(league, population, results.matrix.players)
+    met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
+    rows = [_standing(rank, rating, met[rating.player], kept) for rank, rating in enumerate(rate(results), start=1)]
+    return Table(rows, results.matrix)
 
 
 def best_standing(table: Sequence[Standing], min_games: int = BEST_MIN_GAMES) -> Standing | None:
@@ -100,14 +97,10 @@ def best_standing(table: Sequence[Standing], min_games: int = BEST_MIN_GAMES) ->
     return max((row for row in ready if row.low is not None), key=lambda row: (row.low, row.label), default=None)
 
 
-def _standing(rank: int, rating: Rating[PlayerRef], results: Tallies, kept: Mapping[str, StoredSnapshot]) -> Standing:
+def _standing(rank: int, rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]) -> Standing:
     player = rating.player
     snapshot = kept.get(player.name) if player.kind == "snapshot" else None
-    return Standing(rank if rating.connected else None, player, rating.elo, rating.low, rating.high, results[player], snapshot)
-
-
-def add_tallies(parts: Sequence[Tally]) -> Tally:
-    return Tally(sum(part.wins for part in parts), sum(part.draws for part in parts), sum(part.losses for part in parts))
+    return Standing(rank if rating.connected else None, player, rating.elo, rating.low, rating.high, results, results.total, snapshot)
 
 
 def frames_text(frames: int) -> str:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binomtest
 
-from arena.cycles import WinMatrix, cyclic_share, significant_cycles, superior, win_matrix
+from arena.cycles import cyclic_share, significant_cycles, superior
 from arena.ratings import PairResult, fit
+from arena.win_matrix import WinMatrix, win_matrix
 from pbt.errors import EngineError
 from tests.arena.test_ratings import leagues
 

@@ -40,6 +40,8 @@ environments = 8
 rollout_steps = 8
 [learning]
 batch_steps = 128
+[matchmaking]
+past_share = 0.0
 [snapshots]
 every_frames = 600
 [evaluation]
@@ -145,9 +147,8 @@ def test_an_empty_folder_says_how_to_begin(tmp_path: Path, capsys: Output) -> No
 
 def standing(name: str, low: float | None, games: int, half_width: float = 50.0) -> Standing:
     elo, high = (None, None) if low is None else (low + half_width, low + 2 * half_width)
-    return Standing(
-        None if low is None else 1, PlayerRef("snapshot", name), elo, low, high, {PlayerRef("scripted", "random"): Tally(games, 0, 0)}, None
-    )
+    rank, won = None if low is None else 1, Tally(games, 0, 0)
+    return Standing(rank, PlayerRef("snapshot", name), elo, low, high, {PlayerRef("scripted", "random"): won}, won, None)
 
 
 def test_order_and_provisional() -> None:

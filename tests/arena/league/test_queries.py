@@ -13,7 +13,7 @@ from arena.league.queries import list_members, list_snapshots
 from arena.league.retention import anchors, mark_anchor, mark_weights_removed
 from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
-from arena.league.standings import best_standing, frames_text, standings
+from arena.league.standings import best_standing, frames_text, population_table, standings
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.schema import PbtConfig
@@ -83,7 +83,7 @@ def test_matches_count_where_they_belong(started: Started) -> None:
                 writer.game(game(number, match.players, (0, 1), "evaluation"))
     mine = {row.label: row.total.games for row in standings(league, "demo")}
     assert mine == {"demo/m0@1.21M": 40, "demo/m0@800k": 80, "demo/m1@5": 2, "random": 42}
-    everyone = {row.label: row.total.games for row in standings(league, "demo", everyone=True)}
+    everyone = {row.label: row.total.games for row in population_table(league, "demo", everyone=True).rows}
     assert everyone == {**mine, "demo/m0@800k": 82, "other/m0@7": 2}
     assert [row.label for row in standings(league, "other")] == []
 
