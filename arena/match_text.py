@@ -98,7 +98,7 @@ def _measure(measure: MeasureReport, form: str) -> str:
 
 
 def _games(report: DuelReport | TableReport) -> str:
-    speed = "" if report.games_per_s is None else f", {report.games_per_s:.3g} games/s"
+    speed = "" if report.games_per_s is None else f", {report.games_per_s:.{0 if report.games_per_s >= 100 else 1}f} games/s"
     again = " (played again)" if report.errors else ""
     length = f"{report.mean_length:.1f} ± {report.length_deviation:.1f} decisions"
     return f"{length}, distinct {report.distinct}/{report.games}, forfeits {report.forfeits}, errors {report.errors}{again}{speed}"

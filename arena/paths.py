@@ -2,6 +2,7 @@
 
 arena-data/
     league.db                     results of all populations
+    matches.lock                  which matches are being played
     logs/                         crashes of the command line
     populations/NAME/
         config.json               the resolved config

@@ -35,7 +35,7 @@ GamesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help=f"Games, in pairs with the seats swapped. [default: {DEFAULT_GAMES}; with --sprt {DEFAULT_SPRT_GAMES} at most]",
+        help=f"Games, in pairs with the seats swapped; {DEFAULT_GAMES} without it, with --sprt {DEFAULT_SPRT_GAMES} at most.",
         show_default=False,
     ),
 ]
@@ -55,7 +55,7 @@ AssertOption = Annotated[
     ),
 ]
 ConcurrencyOption = Annotated[
-    int | None, typer.Option(min=1, help="Processes; games are the same with any number. [default: the cores]", show_default=False)
+    int | None, typer.Option(min=1, help="Processes, as many as cores without it; games are the same with any number.", show_default=False)
 ]
 ResumeOption = Annotated[
     str | None,
@@ -65,7 +65,7 @@ ResumeOption = Annotated[
 
 def match(
     ctx: typer.Context,
-    players: Annotated[list[str] | None, typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)] = None,
+    players: Annotated[list[str] | None, typer.Argument(metavar="A B...", help=NAMES, show_default=False)] = None,
     games: GamesOption = None,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
