@@ -94,7 +94,11 @@ def halving_games(result: MatchResult) -> int:
 
 
 def resume_command(result: MatchResult) -> str | None:
-    return f"arena match --resume {result.match_id}" if result.interim and result.match_id is not None else None
+    """The players are part of it where one of them is a program: what is stored is never run."""
+    if not result.interim or result.match_id is None:
+        return None
+    named = "A B " * any(player.program is not None for player in result.plan.players)
+    return f"arena match {named}--resume {result.match_id}"
 
 
 def warnings(result: MatchResult) -> list[str]:

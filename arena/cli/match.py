@@ -170,7 +170,8 @@ def _title(players: Sequence[ResolvedPlayer]) -> str:
 
 def _say_begun(begun: Match, data: Path | None) -> None:
     where = "" if data is None else f" --data {data}"
-    say(f"match {begun.id}: {begun.games} games; should it be cut off: arena match --resume {begun.id}{where}")
+    named = "A B " * any(player.kind == "guest" for player in begun.players)
+    say(f"match {begun.id}: {begun.games} games; should it be cut off: arena match {named}--resume {begun.id}{where}")
 
 
 def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:

@@ -46,7 +46,8 @@ def test_a_match_that_ended_for_a_guest_goes_on_when_its_players_are_named_again
     data, well = ["--data", str(tmp_path / "data")], tmp_path / "well"
     bot = acting(tmp_path, f"answer(action=message['legal'][0]) if game < 6 or os.path.exists({str(well)!r}) else sys.exit('unwell')")
     assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 1
-    assert "That is 3 forfeited games in a row" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "should it be cut off: arena match A B --resume 1 --data" in said and "That is 3 forfeited games in a row" in said
     well.touch()
     assert run(["match", "--resume", "last", *data]) == 2
     assert "name its players again: arena match A B --resume 1" in capsys.readouterr().err
