@@ -178,6 +178,7 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
     third.send_signal(signal.SIGINT)
     third.wait(60)
     done = subprocess.run(arguments(config), capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout, done.stderr
     told = json.loads(done.stdout)
     assert done.returncode == EXIT_CODES[told["verdict"]]
     again = subprocess.run(arguments(config), capture_output=True, text=True, timeout=60, check=False)
