@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent
 FOLDER = Path("pbt/native")
 # No -march: the code chooses by itself what the machine can do. No -ffast-math: NaN must stay NaN.
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
-# By source: a product and a sum may become one instruction, or must not, since torch rounds in between.
-SOURCES = {"elu": "-ffp-contract=fast", "pixels": "-ffp-contract=off"}
+# By source: a product and a sum may become one instruction, or must not, since torch rounds in between; names that C99 does not have.
+SOURCES = {"elu": "-ffp-contract=fast", "pixels": "-ffp-contract=off", "doom_preload": "-D_GNU_SOURCE"}
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120
 
@@ -68,7 +68,7 @@ class NativeKernels(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         wrong = build(Path(self.root))
         if wrong is not None:
-            self.app.display_warning(f"pbt/native is not compiled ({wrong}): torch does its work, slower")
+            self.app.display_warning(f"pbt/native is not compiled ({wrong}): torch does its work, and matches of Doom wait at every tic: slower")
             return
         if version == "editable":
             return  # it is imported from where it was built

@@ -29,7 +29,7 @@ PARTS = {
     "seeding": {"errors"},
     "config": FACTS,
     "hyperparams": FACTS | {"config"},
-    "envs": CONFIG,
+    "envs": CONFIG | {"native"},
     "native": set(),
     "models": ENVS | {"native", "transport"},
     "transport": ENVS | {"models"},

@@ -16,7 +16,8 @@ import hatch_build
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("cat", "cksum", "cut", "df", "awk", "id", "mkdir", "rm", "dirname", "sed", "du", "uname", "grep", "sh", "flock")
 # When one of them changes, the next `make` installs again.
-INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "pbt/native/bf16.h", "pbt/native/elu.c", "pbt/native/pixels.c", "scripts/venv.sh")
+NATIVE = ("pbt/native/bf16.h", "pbt/native/doom_preload.c", "pbt/native/elu.c", "pbt/native/pixels.c")
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", *NATIVE, "scripts/venv.sh")
 
 
 @pytest.fixture

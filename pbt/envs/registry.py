@@ -27,6 +27,7 @@ BUILTIN: dict[str, tuple[str, str]] = {
     "memory": ("pbt.envs.tiny.memory", "SPEC"),
     "mpe": ("pbt.envs.mpe", "SPEC"),
     "doom": ("pbt.envs.doom.game", "SPEC"),
+    "doom_match": ("pbt.envs.doom.match", "SPEC"),
 }
 """Name -> module and attribute, imported when the game is asked for."""
 

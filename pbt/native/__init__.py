@@ -1,9 +1,11 @@
-"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler. Without it torch does the work, slower.
+"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler. Without it torch does the work, and matches of Doom
+wait at every tic: slower.
 
-Each function is None where it was not built or does not load. All work in the calling thread and let other threads run meanwhile.
+Each is None where it was not built or does not load. The functions work in the calling thread and let other threads run meanwhile.
 """
 
 import ctypes
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -24,10 +26,23 @@ def pixel_blocks_bf16() -> Callable[..., None] | None:
     return _function("pixels", "pixel_blocks_bf16", *[_POINTER] * 3, ctypes.c_float, _POINTER, *[_COUNT] * 5)
 
 
-def _function(library: str, name: str, *parameters: Any) -> Callable[..., None] | None:
+@cache
+def doom_preload() -> Path | None:
+    """What the engines of a match of Doom are started with (doom_preload.c); None where it was not built or is of no use."""
+    library = Path(__file__).with_name("doom_preload.so")
+    return library if sys.platform == "linux" and _loaded(library) is not None else None
+
+
+def _loaded(library: Path) -> ctypes.CDLL | None:
     try:
-        function = getattr(ctypes.CDLL(str(Path(__file__).with_name(f"{library}.so"))), name)
-    except (OSError, AttributeError):
+        return ctypes.CDLL(str(library))
+    except OSError:
+        return None
+
+
+def _function(library: str, name: str, *parameters: Any) -> Callable[..., None] | None:
+    function = getattr(_loaded(Path(__file__).with_name(f"{library}.so")), name, None)
+    if function is None:
         return None
     function.argtypes, function.restype = parameters, None
     return function  # type: ignore[no-any-return]

@@ -30,27 +30,32 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
     Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything, EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
-    _watched(os.getpid())
+    watched(os.getpid())
     for attempt in range(1, _ATTEMPTS + 1):
         game = vizdoom.DoomGame()
         configure(game)
         folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
         try:
-            game.set_vizdoom_path(str(_launch_script(folder, Path(vizdoom.__file__).with_name("vizdoom"))))
-            game.set_doom_config_path(str(folder / "engine.ini"))
-            game.init()
-            _forget_names(game.get_instance_id())
+            launch(game, folder)
             return game
         except EnvError:
             raise
         except Exception as error:
             if attempt == _ATTEMPTS:
-                found = f"{type(error).__name__}: {error}{_last_words(folder)}"
+                found = f"{type(error).__name__}: {error}{last_words(folder)}"
                 advice = "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
                 raise EnvCrash(f"the Doom engine did not start in {_ATTEMPTS} attempts: {found}; {advice}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     raise AssertionError("every attempt returns or raises")
+
+
+def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
+    """Start the engine of a `vizdoom.DoomGame` in an empty folder, with a library loaded into it. Raises: what `init` raises, EnvError as above."""
+    game.set_vizdoom_path(str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload)))
+    game.set_doom_config_path(str(folder / "engine.ini"))
+    game.init()
+    _forget_names(game.get_instance_id())
 
 
 def load_vizdoom() -> Any:
@@ -63,7 +68,7 @@ def load_vizdoom() -> Any:
 
 
 @cache
-def _watched(pid: int) -> int:
+def watched(pid: int) -> int:
     """Start the process that cleans up after this one. Returns the descriptor whose closing, by this one's end, it waits for.
 
     In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its end.
@@ -77,9 +82,9 @@ def _watched(pid: int) -> int:
     return write
 
 
-def _launch_script(folder: Path, engine: Path) -> Path:
+def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
     """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where nothing may be executed."""
-    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(folder), str(engine)]
+    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(folder), str(preload or ""), str(engine)]
     script = folder / "engine"
     script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
     script.chmod(0o700)
@@ -88,9 +93,9 @@ def _launch_script(folder: Path, engine: Path) -> Path:
     return script
 
 
-def _last_words(folder: Path) -> str:
-    """What the engine printed at the end."""
-    log = folder / "engine.log"
+def last_words(folder: Path, name: str = "engine.log") -> str:
+    """What was printed at the end."""
+    log = folder / name
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
     found = [line.strip() for line in lines if line.strip()][-3:]
     return f"; it said: {' / '.join(found)}" if found else ""

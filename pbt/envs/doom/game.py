@@ -7,27 +7,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
 from pbt.envs.doom.engine import load_vizdoom, start_engine
-from pbt.envs.doom.options import DoomOptions, Known, named_paths, read_options, scenario_file
+from pbt.envs.doom.options import DoomOptions, named_paths, read_options
+from pbt.envs.doom.scene import configure_scene, known
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.doom.strays import remove_strays
+from pbt.envs.doom.variables import LARGEST, scaled, scales
 from pbt.errors import EnvCrash, EnvError
 
 T = TypeVar("T")
 
 _CHANNELS = 3
-# A variable's ordinary range, so that the network sees numbers around 1; those not named count single things.
-_UNITS = {"HEALTH": 100.0, "ARMOR": 100.0, "DAMAGECOUNT": 100.0, "FRAGCOUNT": 10.0, "KILLCOUNT": 10.0, "HITCOUNT": 10.0}
-_UNITS |= dict.fromkeys(("SELECTED_WEAPON_AMMO", *(f"AMMO{index}" for index in range(10))), 50.0)
-_UNITS |= {"POSITION_X": 1000.0, "POSITION_Y": 1000.0, "POSITION_Z": 1000.0, "ANGLE": 180.0, "PITCH": 90.0, "ROLL": 180.0}
 # Of some scenarios there are millions.
 _REMEMBERED_ACTIONS = 4096
-# Health is -999900 after a telefrag.
-_LARGEST = 10.0
 # A game that nobody ends would keep its table, and a training that waits for its last games, forever.
 _LONGEST_TICS = 21_000
 
@@ -52,11 +47,11 @@ class DoomGame:
         self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
         self._variables = tuple(described.get_available_game_variables())
-        self._scales = np.array([1.0 / _UNITS.get(variable.name, 1.0) for variable in self._variables])
+        self._scales = scales([variable.name for variable in self._variables])
         self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), _CHANNELS)
         self._terms = [(getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss) for term in options.terms]
         self._points = getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
-        self.roles: tuple[Role, ...] = (Role("player", self._space(), _action_space(self._heads.sizes)),)
+        self.roles: tuple[Role, ...] = (Role("player", self._space(), action_space(self._heads.sizes)),)
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
@@ -102,49 +97,23 @@ class DoomGame:
 
     def _configure(self, game: Any) -> None:
         """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario."""
-        options, vizdoom = self._options, self._vizdoom
-        known = known_to(vizdoom)
-        try:
-            game.load_config(str(scenario_file(options, known)))
-        except Exception as error:
-            raise EnvError(f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; mend its .cfg file") from error
-        # Arguments of the engine's command line, by which a file of somebody else's could write files.
-        game.clear_game_args()
-        # Else a commercial doom2.wad in the working directory is played instead.
-        game.set_doom_game_path(str(Path(vizdoom.__file__).with_name("freedoom2.wad")))
-        if options.wad is not None:
-            game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
-        wad = game.get_doom_scenario_path()
-        if wad and not Path(wad).is_file():
-            raise EnvError(
-                f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it beside the .cfg file, or say env.options.wad"
-            )
-        if options.map is not None:
-            game.set_doom_map(options.map)
+        options = self._options
+        configure_scene(game, options)
         if options.max_tics is not None or not game.get_episode_timeout():
             game.set_episode_timeout(options.max_tics or _LONGEST_TICS)
         if options.variables is not None:
-            game.set_available_game_variables([getattr(vizdoom.GameVariable, name.upper()) for name in options.variables])
-        game.set_screen_resolution(getattr(vizdoom.ScreenResolution, options.resolution))
-        game.set_screen_format(vizdoom.ScreenFormat.RGB24)
-        game.set_mode(vizdoom.Mode.PLAYER)
-        game.set_window_visible(False)
-        game.set_sound_enabled(False)
+            game.set_available_game_variables([getattr(self._vizdoom.GameVariable, name.upper()) for name in options.variables])
 
     def _space(self) -> spaces.Space[Any]:
         screen = spaces.Box(0, 255, self._sampler.shape, np.uint8)
         if not self._variables:
             return screen
-        return spaces.Dict({"screen": screen, "variables": spaces.Box(-_LARGEST, _LARGEST, (len(self._variables),), np.float32)})
+        return spaces.Dict({"screen": screen, "variables": spaces.Box(-LARGEST, LARGEST, (len(self._variables),), np.float32)})
 
     def _see(self) -> Any:
         state = self._ask(lambda engine: engine.get_state())
         screen = self._sampler.sample(state.screen_buffer)
-        return {"screen": screen, "variables": self._scaled(state.game_variables)} if self._variables else screen
-
-    def _scaled(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        scaled: NDArray[np.float32] = np.minimum(np.maximum(values * self._scales, -_LARGEST), _LARGEST).astype(np.float32)
-        return scaled
+        return {"screen": screen, "variables": scaled(state.game_variables, self._scales)} if self._variables else screen
 
     def _measure(self) -> list[float]:
         return [self._ask(lambda engine, variable=variable: engine.get_game_variable(variable)) for variable, _, _ in self._terms]
@@ -166,26 +135,19 @@ class DoomGame:
         return EnvCrash(f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the table gets another one")
 
 
-def _action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
+def action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:
     return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(list(sizes))
 
 
 @cache
-def known_to(vizdoom: Any) -> Known:
-    """What an installed ViZDoom has."""
-    resolutions = frozenset(vizdoom.ScreenResolution.__members__)
-    return Known(Path(vizdoom.scenarios_path), resolutions, frozenset(vizdoom.GameVariable.__members__))
-
-
-@cache
-def _swept() -> list[Path]:
+def swept() -> list[Path]:
     return remove_strays()
 
 
 def make(**options: Any) -> DoomGame:
     """One table. options: see DoomOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
-    read = read_options(options, known_to(load_vizdoom()))
-    _swept()
+    read = read_options(options, known())
+    swept()
     return DoomGame(read)
 
 

@@ -1,4 +1,4 @@
-"""Becomes the Doom engine: `python -I -S launcher.py PARENT FOLDER ENGINE [argument ...]`, executed by ViZDoom in place of its engine.
+"""Becomes the Doom engine: `python -I -S launcher.py PARENT FOLDER PRELOAD ENGINE [argument ...]`, executed by ViZDoom in place of its engine.
 
 An engine by itself outlives the program that started it, answers that program's Ctrl-C, holds its open files and writes into its working directory.
 """
@@ -11,8 +11,8 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
-def become_engine(parent: int, folder: str, engine: str, arguments: list[str]) -> None:
-    """parent: the process to die with;  folder: an empty one of this engine's own."""
+def become_engine(parent: int, folder: str, preload: str, engine: str, arguments: list[str]) -> None:
+    """parent: the process to die with;  folder: an empty one of this engine's own;  preload: a library to load into the engine, or empty."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -27,8 +27,12 @@ def become_engine(parent: int, folder: str, engine: str, arguments: list[str]) -
     os.closerange(3, max(int(number) for number in os.listdir("/proc/self/fd")) + 1)
     # Dozens of engines take turns on a core: with huge pages each finds more of its memory still mapped. Saves some 4 % of a step.
     environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", **os.environ}
+    if preload:
+        # Of a path, the loader would take a space or a colon for its end.
+        os.symlink(preload, "preload.so")
+        environment["LD_PRELOAD"] = "./preload.so"
     os.execve(engine, [engine, *arguments], environment)  # noqa: S606  the engine itself, without a shell
 
 
 if __name__ == "__main__":
-    become_engine(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:])
+    become_engine(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])

@@ -1,11 +1,12 @@
-"""What a config may say of a Doom game, in `env.options`."""
+"""What a config may say of a Doom game, in `env.options`: what all of them take, and what those for one player add."""
 
 import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar
 
 from pbt.errors import EnvOptionsError
 
@@ -23,33 +24,25 @@ class RewardTerm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DoomOptions:
+class SceneOptions:
     """scenario: one of ViZDoom's own by its name ("basic"), or the path of a .cfg file
 
     wad         path of another WAD than the scenario's;  map: another of its maps ("map02")
     frame_skip  tics that an action is held
-    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has no limit and may never end
     screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest it knows;  width, height: what the network sees of it
-    actions     "heads": one choice per group of buttons that exclude each other, made at the same time; "single": at most one button at a time
-    timeout     what the end of the scenario's time is: "truncated" (the value goes on) or "terminated" (surviving was the task)
-    variables   game variables that are seen beside the screen; None: those of the scenario
+    variables   game variables that are seen beside the screen; None: the usual ones
     terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by learning.shaping
-    points      a game variable that counts what was achieved ("KILLCOUNT"), shown in results
     """
 
     scenario: str = "basic"
     wad: str | None = None
     map: str | None = None
     frame_skip: int = 4
-    max_tics: int | None = None
     screen: str = "160x120"
     width: int = 128
     height: int = 72
-    actions: str = "heads"
-    timeout: str = "truncated"
     variables: tuple[str, ...] | None = None
     terms: tuple[RewardTerm, ...] = ()
-    points: str | None = None
 
     @property
     def resolution(self) -> str:
@@ -63,33 +56,68 @@ class DoomOptions:
         return int(height), int(width)
 
 
+@dataclass(frozen=True)
+class DoomOptions(SceneOptions):
+    """One player's.
+
+    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has no limit and may never end
+    actions     "heads": one choice per group of buttons that exclude each other, made at the same time; "single": at most one button at a time
+    timeout     what the end of the scenario's time is: "truncated" (the value goes on) or "terminated" (surviving was the task)
+    points      a game variable that counts what was achieved ("KILLCOUNT"), shown in results
+    """
+
+    max_tics: int | None = None
+    actions: str = "heads"
+    timeout: str = "truncated"
+    points: str | None = None
+
+
 class Known(NamedTuple):
-    """What this ViZDoom has: names of its scenarios, resolutions and game variables."""
+    """What this ViZDoom has: names of its scenarios, resolutions, game variables and buttons."""
 
     scenarios: Path
     resolutions: frozenset[str]
     variables: frozenset[str]
+    buttons: frozenset[str]
+
+
+O = TypeVar("O", bound=SceneOptions)
+
+
+def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
+    """The options, whose values may still be impossible. Raises: EnvOptionsError for unknown names and wrong types, all of them."""
+    types = {field.name: field.type for field in fields(kind)}
+    problems = [unlike(name, name, types, "option") for name in given if name not in types]
+    options = {name: value for name, value in given.items() if name in types}
+    for name, value in options.items():
+        accepted, expected = _KINDS[types[name]]
+        if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
+            problems.append(f"{name} = {value!r}: must be {expected}; the default is {getattr(kind, name)!r}")
+        elif isinstance(value, list | tuple):
+            options[name] = tuple(value)
+            if not all(isinstance(word, str) for word in value):
+                problems.append(f'{name} = {value!r}: must be a list of texts, such as ["HEALTH"]')
+    if isinstance(terms := options.get("terms", {}), dict):
+        options["terms"], bad = _terms(terms)
+        problems += bad
+    if problems:
+        raise EnvOptionsError(problems)
+    return kind(**options)
 
 
 def read_options(given: Mapping[str, Any], known: Known) -> DoomOptions:
     """Raises: EnvOptionsError with everything that is wrong."""
-    problems = [_unlike(name, name, [field.name for field in fields(DoomOptions)], "option") for name in given if name not in _NAMES]
-    options: dict[str, Any] = {name: value for name, value in given.items() if name in _NAMES}
-    problems += _wrong_types(options)
-    if not problems:
-        if options.get("variables") is not None:
-            options["variables"] = tuple(options["variables"])
-        options["terms"], bad = _terms(options.get("terms", {}))
-        problems += bad
-    if not problems:
-        found = DoomOptions(**options)
-        problems += _problems(found, known)
+    options = parsed(DoomOptions, given)
+    problems = choice_problems({"actions": (options.actions, ACTIONS), "timeout": (options.timeout, TIMEOUTS)})
+    problems += least_problems(options, {"max_tics": 1}) + scene_problems(options, known)
+    if options.points and options.points.upper() not in known.variables:
+        problems.append("points" + unlike("", options.points.upper(), sorted(known.variables), "game variable"))
     if problems:
         raise EnvOptionsError(problems)
-    return found
+    return options
 
 
-def scenario_file(options: DoomOptions, known: Known) -> Path:
+def scenario_file(options: SceneOptions, known: Known) -> Path:
     """The .cfg file."""
     if options.scenario.endswith(".cfg"):
         return Path(options.scenario).expanduser().resolve()
@@ -102,24 +130,17 @@ def named_paths(given: Mapping[str, Any]) -> list[str]:
     return [name for name, text in texts.items() if name == "wad" or text.endswith(".cfg")]
 
 
-_NAMES = frozenset(field.name for field in fields(DoomOptions))
-_TYPES: dict[str, tuple[type, ...]] = {
-    "frame_skip": (int,), "max_tics": (int, type(None)), "width": (int,), "height": (int,), "variables": (list, tuple, type(None)), "terms": (dict,),
-}  # fmt: skip
-_OPTIONAL = ("wad", "map", "points")
-
-
-def _wrong_types(options: Mapping[str, Any]) -> list[str]:
-    problems = []
-    for name, value in options.items():
-        types = _TYPES.get(name, (str, type(None)) if name in _OPTIONAL else (str,))
-        if not isinstance(value, types) or isinstance(value, bool):
-            expected = {int: "a whole number", list: "a list", dict: "a table", str: "a text"}[types[0]]
-            problems.append(f"{name} = {value!r}: must be {expected}; the default is {getattr(DoomOptions, name)!r}")
-    variables = options.get("variables")
-    if isinstance(variables, list | tuple) and not all(isinstance(name, str) for name in variables):
-        problems.append(f'variables = {variables!r}: must be a list of texts, such as ["HEALTH"]')
-    return problems
+_KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
+    int: ((int,), "a whole number"),
+    int | None: ((int, NoneType), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+    str | None: ((str, NoneType), "a text"),
+    tuple[str, ...] | None: ((list, tuple, NoneType), "a list"),
+    str | tuple[str, ...]: ((str, list, tuple), "a text or a list"),
+    tuple[RewardTerm, ...]: ((dict,), "a table"),
+}
+"""By a field's type: what a value may be, and how that is called."""
 
 
 def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]:
@@ -143,13 +164,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _problems(options: DoomOptions, known: Known) -> list[str]:
-    problems = []
-    for name, words in (("actions", ACTIONS), ("timeout", TIMEOUTS)):
-        if getattr(options, name) not in words:
-            problems.append(f"{name} = {getattr(options, name)!r}: must be one of {', '.join(map(repr, words))}")
-    counts = {name: getattr(options, name) for name in ("frame_skip", "max_tics", "width", "height")}
-    problems += [f"{name} = {value}: must be at least 1" for name, value in counts.items() if value is not None and value < 1]
+def choice_problems(choices: Mapping[str, tuple[str, Iterable[str]]]) -> list[str]:
+    """Of name -> (chosen, words)."""
+    return [f"{name} = {word!r}: must be one of {', '.join(map(repr, words))}" for name, (word, words) in choices.items() if word not in words]
+
+
+def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[str]:
+    """Of name -> the smallest value it may have."""
+    values = {name: getattr(options, name) for name in least}
+    return [f"{name} = {value}: must be at least {least[name]}" for name, value in values.items() if value is not None and not value >= least[name]]
+
+
+def scene_problems(options: SceneOptions, known: Known) -> list[str]:
+    """What is wrong with options that every Doom game has."""
+    problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1})
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
         problems.append(f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}")
@@ -159,16 +187,15 @@ def _problems(options: DoomOptions, known: Known) -> list[str]:
         if not file.is_file():
             problems.append(f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}")
     elif options.scenario not in own:
-        problems.append("scenario" + _unlike("", options.scenario, own, "scenario"))
+        problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
     if options.wad is not None and not Path(options.wad).expanduser().is_file():
         problems.append(f"wad = {options.wad!r}: no such file; paths are relative to the working directory, {Path.cwd()}")
     named = [("variables", name.upper()) for name in options.variables or ()] + [(f"terms.{term.name}", term.variable) for term in options.terms]
-    named += [("points", options.points.upper())] if options.points else []
-    problems += [place + _unlike("", name, sorted(known.variables), "game variable") for place, name in named if name not in known.variables]
-    return problems
+    return problems + [place + unlike("", name, sorted(known.variables), "game variable") for place, name in named if name not in known.variables]
 
 
-def _unlike(place: str, word: str, words: Iterable[str], kind: str) -> str:
+def unlike(place: str, word: str, words: Iterable[str], kind: str) -> str:
+    """That there is no such word, and which one may have been meant."""
     close = difflib.get_close_matches(word, words := list(words), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(words)}"
     return f"{place}: no such {kind}; {hint}" if place else f" = {word!r}: no such {kind}; {hint}"

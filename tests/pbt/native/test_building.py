@@ -8,7 +8,7 @@ import pytest
 import hatch_build
 from pbt import native
 
-FUNCTIONS = (native.elu_bf16, native.pixel_blocks_bf16)
+FUNCTIONS = (native.elu_bf16, native.pixel_blocks_bf16, native.doom_preload)
 
 
 def names(folder: Path) -> list[str]:

@@ -1,0 +1,175 @@
+"""Several players in one match of Doom, or one among bots."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
+from pbt.envs.doom.buttons import heads_of
+from pbt.envs.doom.game import action_space, swept
+from pbt.envs.doom.match_link import MatchLink
+from pbt.envs.doom.match_options import MatchOptions, read_match_options
+from pbt.envs.doom.match_rewards import MatchRewards
+from pbt.envs.doom.options import named_paths
+from pbt.envs.doom.scene import known
+from pbt.envs.doom.variables import LARGEST, scaled, scales
+
+_REMEMBERED_ACTIONS = 20_000
+# Until everybody lives and every bot has come.
+_LONGEST_WARMUP_TICS, _WARMUP_TICS = 700, 5
+
+
+class DoomMatch:
+    """All seats act at the same time; each has an engine. Engines are started at the first game and play one game after the other.
+
+    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}, also at the end.
+    A game ends when its time is over, which is a termination, or when the scenario ends it. The seed decides the first game of the engines; later
+    ones go on with the engines' random numbers, as network games of Doom do, so a game cannot be replayed by its seed.
+    Raises EnvCrash when an engine ends, does not answer in time, or plays another game than the others: the game is lost, not the table.
+    """
+
+    def __init__(self, options: MatchOptions) -> None:
+        self._options = options
+        self._link: MatchLink | None = None
+        self._begun = False
+        heads = heads_of(options.button_names)
+        self._pressed = lru_cache(_REMEMBERED_ACTIONS)(heads.pressed)
+        self._counted = MatchRewards(options)
+        self._seen, self._scales = self._counted.columns(options.seen), scales(options.seen)
+        screen = spaces.Box(0, 255, (options.height, options.width, 3), np.uint8)
+        variables = spaces.Box(-LARGEST, LARGEST, (len(options.seen),), np.float32)
+        space = spaces.Dict({"screen": screen, "variables": variables}) if options.seen else screen
+        self.roles: tuple[Role, ...] = (Role("player", space, action_space(heads.sizes)),)
+        self.seat_names: tuple[str, ...] = tuple(f"player{number}" for number in range(1, options.players + 1))
+        self.seat_roles: tuple[int, ...] = (0,) * options.players
+        self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start a game; the first one starts the engines."""
+        if self._link is None:
+            self._link = MatchLink(self._options, self._counted.names, seed)
+        self._begun = False
+        self._ask(lambda link: link.ask(b"N", self._options.warmup_tics))
+        self._link.memory.pressed[:] = 0.0
+        self._measured = self._measure()
+        waited = self._options.warmup_tics
+        while not self._all_there() and waited < _LONGEST_WARMUP_TICS:
+            self._ask(lambda link: link.ask(b"P", _WARMUP_TICS))
+            self._measured = self._measure()
+            waited += _WARMUP_TICS
+        self._first_tic, self._tics = self._now(), 0
+        self._frags_before = self._column("FRAGCOUNT")
+        return self._turns(np.zeros((self._options.players, len(self.reward_terms))), 0, over=False)
+
+    def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
+        """Have the engines play, without waiting: the next `step` with the same actions brings what came of it. Other tables can play meanwhile."""
+        pressed = [self._pressed(actions[seat]) for seat in range(self._options.players)]
+        self._asked_tics = min(self._options.frame_skip, self._options.max_tics - self._tics)
+
+        def play(link: MatchLink) -> None:
+            link.memory.pressed[:] = pressed
+            link.begin(b"P", self._asked_tics)
+
+        self._ask(play)
+        self._begun = True
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Hold the buttons for `frame_skip` tics, fewer where the game ends."""
+        if not self._begun:
+            self.begin(actions)
+        self._begun = False
+        self._ask(lambda link: link.finish())
+        before, self._measured = self._measured, self._measure()
+        tics = self._now() - self._first_tic - self._tics
+        ended = bool(self._memory.over.any())
+        if tics != self._asked_tics and not ended:
+            self._lost(f"{tics} tics were played of {self._asked_tics} that were asked for")
+        self._tics += tics
+        over = ended or self._tics >= self._options.max_tics
+        if over:
+            self._reason = "rules" if ended else "timeout"
+            self._check_scores()
+        return self._turns(self._counted.rewards(self._measured, before), max(tics, 1), over)
+
+    def outcome(self) -> Outcome:
+        """points: frags, less one for each suicide, which also decide the ranking."""
+        frags = tuple((self._column("FRAGCOUNT") - self._frags_before).tolist())
+        return Outcome(ranking_from_scores(frags), frags, self._reason)
+
+    def close(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    @property
+    def _memory(self) -> Any:
+        assert self._link is not None
+        return self._link.memory
+
+    def _ask(self, question: Callable[[MatchLink], None]) -> None:
+        """Raises: EnvCrash, after which there is no match."""
+        assert self._link is not None
+        try:
+            question(self._link)
+        except BaseException:
+            self.close()
+            raise
+
+    def _lost(self, found: str) -> None:
+        def complain(link: MatchLink) -> None:
+            raise link.crash(f"the players are not in step: {found}")
+
+        self._ask(complain)
+
+    def _measure(self) -> NDArray[np.float64]:
+        """[seats, variables]; health is far below zero after some deaths."""
+        measured: NDArray[np.float64] = self._memory.measured.copy()
+        health = self._counted.column["HEALTH"]
+        measured[:, health] = np.maximum(measured[:, health], 0.0)
+        return measured
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return self._measured[:, self._counted.column[name]]
+
+    def _now(self) -> int:
+        """The tic that all engines have come to."""
+        tics: NDArray[np.int64] = self._memory.tics
+        if (tics != tics[0]).any():
+            self._lost(f"their engines have come to tics {tics.tolist()}")
+        return int(tics[0])
+
+    def _all_there(self) -> bool:
+        everybody = self._options.players + self._options.bots
+        return not self._column("DEAD").any() and bool((self._column("PLAYER_COUNT") == everybody).all())
+
+    def _check_scores(self) -> None:
+        scores = self._measured[:, self._counted.scores]
+        if (scores != scores[0]).any():
+            self._lost(f"their engines count different frags, {scores.astype(int).tolist()}")
+
+    def _turns(self, rewards: NDArray[np.float64], tics: int, over: bool) -> list[SeatTurn]:
+        variables, screens = scaled(self._measured[:, self._seen], self._scales), self._memory.screens.copy()
+        seen = [{"screen": screen, "variables": row} for screen, row in zip(screens, variables, strict=True)] if self._seen else screens
+        return [SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics) for seat, row in enumerate(rewards.tolist())]
+
+
+def make(**options: Any) -> DoomMatch:
+    """One table. options: see MatchOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
+    read = read_match_options(options, known())
+    swept()
+    return DoomMatch(read)
+
+
+SPEC = EnvSpec(
+    name="doom_match",
+    make=make,
+    chance=True,
+    replayable=False,
+    winners="most frags when the time is over",
+    description="A match of Doom: duel, deathmatch, with or without bots, from pixels (env.options.scenario, players, bots)",
+    paths=named_paths,
+)

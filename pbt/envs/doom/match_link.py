@@ -1,0 +1,125 @@
+"""A table's end of its match: starts the process of the engines, asks it with a deadline, and ends it."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from pbt.envs.doom import strays
+from pbt.envs.doom.engine import last_words, watched
+from pbt.envs.doom.match_memory import MatchMemory
+from pbt.envs.doom.match_options import MatchOptions
+from pbt.envs.doom.match_process import COMMAND, DONE, FAILED
+from pbt.errors import EnvCrash
+from pbt.native import doom_preload
+
+_LARGEST_TEXT = 4096
+# What is killed is gone in microseconds, unless the machine is on its knees.
+_GONE_S = 10.0
+
+
+class MatchLink:
+    """A running match. Everything raises EnvCrash, after which the match is gone with all its engines."""
+
+    def __init__(self, options: MatchOptions, measured: Sequence[str], seed: int) -> None:
+        """measured: names of game variables, in the order of `memory.measured`."""
+        self._options = options
+        self._folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
+        self._socket, theirs = socket.socketpair()
+        descriptor = os.memfd_create("doom-match")
+        try:
+            seen = (options.height, options.width)
+            self.memory = MatchMemory(descriptor, options.players, len(options.button_names), len(measured), seen)
+            preload = doom_preload() if options.lock_step != "barrier" else None
+            plan = {
+                "parent": os.getpid(), "socket": theirs.fileno(), "memory": descriptor, "folder": str(self._folder), "preload": str(preload or ""),
+                "measured": list(measured), "seed": seed, "options": {**asdict(options), "terms": ()},
+            }  # fmt: skip
+            command = [sys.executable, "-P", "-m", "pbt.envs.doom.match_process", json.dumps(plan)]
+            # The watcher waits for this one's end, too: its engines may be starting.
+            passed = (theirs.fileno(), descriptor, watched(os.getpid()))
+            with open(os.devnull, "rb") as nothing, (self._folder / "process.log").open("wb") as log:
+                started = _starter().submit(subprocess.Popen, command, pass_fds=passed, stdin=nothing, stdout=log, stderr=log)
+                self._process = started.result()
+        except BaseException:
+            self._socket.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        finally:
+            theirs.close()
+            os.close(descriptor)
+        self._answer_by(options.start_deadline_s, "start")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def ask(self, letter: bytes, number: int) -> None:
+        """A command of match_process; returns when it was done."""
+        self.begin(letter, number)
+        self.finish()
+
+    def begin(self, letter: bytes, number: int) -> None:
+        """Ask, and do not wait: the match goes on by itself."""
+        self._asked_s = time.monotonic()
+        try:
+            self._socket.sendall(COMMAND.pack(letter, number))
+        except OSError:
+            raise self.crash(f"its process ended {self._how_it_ended()}") from None
+
+    def finish(self) -> None:
+        """Wait for the answer."""
+        self._answer_by(self._options.deadline_s - (time.monotonic() - self._asked_s), "step")
+
+    def close(self) -> None:
+        """End the process and with it the engines. Returns when it is gone."""
+        self._socket.close()
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait(_GONE_S)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answer_by(self, timeout_s: float, what: str) -> None:
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        if not poll.poll(max(0.0, timeout_s) * 1000):
+            allowed = self._options.start_deadline_s if what == "start" else self._options.deadline_s
+            raise self.crash(f"no answer to a {what} within {allowed:g} s: an engine is stuck, stopped or did not connect")
+        try:
+            answer = self._socket.recv(_LARGEST_TEXT)
+        except OSError:
+            answer = b""
+        if answer == DONE:
+            return
+        if answer.startswith(FAILED):
+            raise self.crash(answer[1:].decode(errors="replace"))
+        raise self.crash(f"its process ended {self._how_it_ended()}")
+
+    def _how_it_ended(self) -> str:
+        try:
+            status = self._process.wait(_GONE_S)
+        except subprocess.TimeoutExpired:
+            return "without an exit status"
+        return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+
+    def crash(self, found: str) -> EnvCrash:
+        """End the match. Returns what to raise."""
+        words = [last_words(folder, log) for folder, log in ((self._folder, "process.log"), (self._folder / "seat0", "engine.log"))]
+        self.close()
+        strays.remove_strays(young_s=0.1)
+        options = self._options
+        return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")
+
+
+@cache
+def _starter() -> ThreadPoolExecutor:
+    """A thread that lasts: the system ends a match when the thread that started it ends, and a table may be used by another."""
+    return ThreadPoolExecutor(1, "doom-match-starter")

@@ -1,0 +1,107 @@
+"""What a config may say of a match of Doom, in `env.options`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pbt.envs.doom.options import Known, SceneOptions, choice_problems, least_problems, parsed, scene_problems, unlike
+from pbt.errors import EnvOptionsError
+
+# The engine's own limit, bots included.
+MOST_PLAYERS = 16
+REWARDS = ("frags", "lead")
+LOCK_STEPS = ("auto", "helper", "barrier")
+
+_MOVING = ("MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT", "ATTACK")
+_WEAPONS = tuple(f"SELECT_WEAPON{slot}" for slot in range(1, 8))
+BUTTONS = {
+    # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, 12 096 actions.
+    "full": (*_MOVING, "SPEED", "USE", *_WEAPONS, "TURN_LEFT_RIGHT_DELTA"),
+    # Section 4.3, "battle": without the weapons and without using things, 756 actions.
+    "battle": (*_MOVING, "SPEED", "TURN_LEFT_RIGHT_DELTA"),
+    # One weapon and a small room: 54 actions.
+    "arena": (*_MOVING, "TURN_LEFT", "TURN_RIGHT"),
+}
+"""Sets of buttons by name."""
+
+# What somebody at the screen can read off it (section A.3).
+MEASUREMENTS = (
+    "HEALTH", "ARMOR", "FRAGCOUNT", "PLAYER_COUNT", "SELECTED_WEAPON", "SELECTED_WEAPON_AMMO", "ATTACK_READY", "DEAD",
+    *(f"WEAPON{slot}" for slot in range(1, 8)), *(f"AMMO{slot}" for slot in range(1, 8)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MatchOptions(SceneOptions):
+    """A match.
+
+    players          seats, each with an engine of its own; one plays alone against bots
+    bots             opponents that come with the engine, seated at no table
+    bot_skill        0 to 100, of aiming, reacting and the rest; None: bots with names and characters of their own
+    max_tics         of a game, of which there are 35 a second; its end is a termination
+    buttons          "full", "battle", "arena", or names of ViZDoom's buttons; each group of buttons that exclude each other is a head
+    reward           the game's own: "frags", or "lead", one's frags less the mean of the others' (two players: the sum is zero)
+    respawn_delay_s  the dead wait for so long
+    warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
+    lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
+                     two games of the same actions may differ by a tic; "auto": the helper where it was built
+    deadline_s       for one step or the start of a game; a match that takes longer is ended, and its game voided
+    start_deadline_s for starting the engines of a match
+    """
+
+    scenario: str = "multi_duel"
+    frame_skip: int = 2
+    players: int = 2
+    bots: int = 0
+    bot_skill: int | None = None
+    max_tics: int = 2100
+    buttons: str | tuple[str, ...] = "full"
+    reward: str = "frags"
+    respawn_delay_s: int = 0
+    warmup_tics: int = 4
+    lock_step: str = "auto"
+    deadline_s: float = 3.0
+    start_deadline_s: float = 20.0
+
+    @property
+    def button_names(self) -> tuple[str, ...]:
+        return BUTTONS[self.buttons] if isinstance(self.buttons, str) else tuple(name.upper() for name in self.buttons)
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """Names of the variables beside the screen."""
+        return MEASUREMENTS if self.variables is None else tuple(name.upper() for name in self.variables)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Frags of everybody, bots included, by the engine's number of the player."""
+        return tuple(f"PLAYER{number}_FRAGCOUNT" for number in range(1, self.players + self.bots + 1))
+
+
+def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
+    """Raises: EnvOptionsError with everything that is wrong."""
+    options = parsed(MatchOptions, given)
+    problems = choice_problems({"reward": (options.reward, REWARDS), "lock_step": (options.lock_step, LOCK_STEPS)})
+    problems += least_problems(options, {"players": 1, "bots": 0, "bot_skill": 0, "max_tics": 1, "respawn_delay_s": 0, "warmup_tics": 1})
+    problems += [
+        f"{name} = {value}: must be more than 0 seconds"
+        for name in ("deadline_s", "start_deadline_s")
+        if not 0 < (value := getattr(options, name)) < float("inf")
+    ]
+    if options.players + options.bots > MOST_PLAYERS:
+        problems.append(f"players + bots = {options.players + options.bots}: Doom has room for {MOST_PLAYERS}")
+    if options.players == 1 and not options.bots:
+        problems.append('players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: env.name = "doom"')
+    if options.bot_skill is not None and options.bot_skill > 100:
+        problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
+    if isinstance(options.buttons, str):
+        if options.buttons not in BUTTONS:
+            problems.append("buttons" + unlike("", options.buttons, BUTTONS, "set of buttons"))
+    elif not options.buttons:
+        problems.append("buttons = []: expected at least one")
+    else:
+        problems += ["buttons" + unlike("", name, sorted(known.buttons), "button") for name in options.button_names if name not in known.buttons]
+    problems += scene_problems(options, known)
+    if problems:
+        raise EnvOptionsError(problems)
+    return options

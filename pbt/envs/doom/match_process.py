@@ -1,0 +1,215 @@
+"""The process of one match: its engines, a thread for each, and nothing else. `python -P -m pbt.envs.doom.match_process PLAN`, started by match_link.
+
+A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its process with it where one ends while it starts.
+Commands come as (letter, number), answers are one byte:
+
+    N      new game, then `number` tics without action
+    P      `number` tics with the buttons that stand in the shared memory
+
+Whatever goes wrong is answered by "!" and a text, and ends the process; engines end with it.
+"""
+
+import ctypes
+import json
+import os
+import queue
+import resource
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pbt.envs.doom.engine import launch, load_vizdoom
+from pbt.envs.doom.match_memory import MatchMemory
+from pbt.envs.doom.match_options import MatchOptions
+from pbt.envs.doom.ports import Port, take_port
+from pbt.envs.doom.scene import configure_scene
+from pbt.envs.doom.screen import ScreenSampler
+
+COMMAND = struct.Struct("=ci")
+DONE, FAILED = b".", b"!"
+_PR_SET_PDEATHSIG = 1
+_HOST = (
+    "-deathmatch -nomonsters +timelimit 0 +fraglimit 0 +sv_forcerespawn 1 +sv_noautoaim 1 +sv_spawnfarthest 1 +sv_itemrespawn 1 +sv_nocrouch 1"
+    " +sv_nojump 1 +sv_nofreelook 1 +sv_noexit 1"
+)
+# Players are numbered in the order in which they join.
+_JOIN_S, _LOOK_S = 5.0, 0.002
+
+
+class Crew:
+    """Does the same with every seat at once: the calling thread sees to the first, one more thread to each other one."""
+
+    def __init__(self, seats: int, fail: Callable[[BaseException], NoReturn]) -> None:
+        """fail: told of an error in any thread, since the others may wait for that seat for ever."""
+        self._fail = fail
+        self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [queue.SimpleQueue() for _ in range(1, seats)]
+        self._done: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for seat, tasks in enumerate(self._tasks, start=1):
+            threading.Thread(target=self._work, args=(seat, tasks), daemon=True).start()
+
+    def together(self, task: Callable[[int], None]) -> None:
+        """task(seat) for all seats; returns when every one is done."""
+        for tasks in self._tasks:
+            tasks.put(task)
+        self._do(task, 0)
+        for _ in self._tasks:
+            self._done.get()
+
+    def _work(self, seat: int, tasks: "queue.SimpleQueue[Callable[[int], None]]") -> None:
+        while True:
+            self._do(tasks.get(), seat)
+            self._done.put(None)
+
+    def _do(self, task: Callable[[int], None], seat: int) -> None:
+        try:
+            task(seat)
+        except BaseException as error:  # noqa: BLE001  there is nobody else to tell
+            self._fail(error)
+
+
+class Engines:
+    """The engines of a match, in step with each other."""
+
+    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], seed: int, preload: Path | None, folder: Path) -> None:
+        """Raises nothing: what goes wrong is answered and ends the process."""
+        vizdoom = load_vizdoom()
+        self._options, self._memory, self._free = options, memory, preload is not None or options.players == 1
+        self._variables = [getattr(vizdoom.GameVariable, name) for name in measured]
+        self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), channels=3)
+        self._none = [0.0] * len(options.button_names)
+        self._games = [self._described(seat, seed) for seat in range(options.players)]
+        self._crew = Crew(options.players, fail)
+        self._port = take_port()
+        self._bots = _bots_file(options)
+        for seat, game in enumerate(self._games):
+            game.add_game_args(_arguments(options, seat, self._port, self._bots))
+        self._crew.together(lambda seat: self._start(seat, folder, preload))
+
+    def new_game(self, warmup_tics: int) -> None:
+        self._crew.together(lambda seat: self._games[seat].new_episode())
+        for command in ("removebots", *["addbot"] * self._options.bots):
+            if self._options.bots:
+                self._games[0].send_game_command(command)
+        self._play(warmup_tics, [self._none] * self._options.players)
+
+    def play(self, tics: int) -> None:
+        self._play(tics, self._memory.pressed.tolist())
+
+    def _play(self, tics: int, pressed: list[list[float]]) -> None:
+        if self._free:
+            self._crew.together(lambda seat: self._act(seat, pressed[seat], tics))
+            return
+        self._crew.together(lambda seat: self._games[seat].set_action(pressed[seat]))
+        for tic in range(1, tics):
+            self._crew.together(lambda seat: self._games[seat].advance_action(1, False))
+            if self._games[0].is_episode_finished():
+                tics = tic
+                break
+        self._crew.together(self._last_tic)
+
+    def _act(self, seat: int, pressed: list[float], tics: int) -> None:
+        self._games[seat].make_action(pressed, tics)
+        self._observe(seat)
+
+    def _last_tic(self, seat: int) -> None:
+        self._games[seat].advance_action(1, True)
+        self._observe(seat)
+
+    def _observe(self, seat: int) -> None:
+        game, memory = self._games[seat], self._memory
+        state = game.get_state()
+        memory.over[seat] = state is None
+        memory.tics[seat] = game.get_episode_time()
+        memory.measured[seat] = [game.get_game_variable(variable) for variable in self._variables]
+        if state is not None:
+            memory.screens[seat] = self._sampler.sample(state.screen_buffer)
+
+    def _described(self, seat: int, seed: int) -> Any:
+        vizdoom, options = load_vizdoom(), self._options
+        game = vizdoom.DoomGame()
+        configure_scene(game, options)
+        # This side counts the time: engines that counted it could disagree.
+        game.set_episode_timeout(0)
+        game.set_episode_start_time(1)
+        game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
+        game.set_available_game_variables([])
+        game.set_render_hud(False)
+        game.set_seed(seed)
+        return game
+
+    def _start(self, seat: int, folder: Path, preload: Path | None) -> None:
+        own = folder / f"seat{seat}"
+        if seat > 1:
+            _wait_for_words(folder / "seat0" / "engine.log", f"Got connect from node {seat - 1}")
+        own.mkdir()
+        launch(self._games[seat], own, preload)
+
+
+def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -> str:
+    """Of an engine's command line."""
+    own = f"+viz_connect_timeout {int(options.start_deadline_s) + 1} +name P{seat + 1} +colorset {seat % 8}"
+    if seat > 0:
+        return f"-join 127.0.0.1:{port.number} {own}"
+    path = "" if bots is None else f" +viz_bots_path /proc/{os.getpid()}/fd/{bots}"
+    return f"-host {options.players} -port {port.number} {_HOST} +viz_respawn_delay {options.respawn_delay_s} {own}{path}"
+
+
+def _bots_file(options: MatchOptions) -> int | None:
+    """A file that stands nowhere, for engines to read through /proc: bots of the skill asked for."""
+    if options.bot_skill is None or not options.bots:
+        return None
+    skill = " ".join(f"{quality} {options.bot_skill}" for quality in ("aiming", "perfection", "reaction", "isp"))
+    descriptor = os.memfd_create("bots.cfg")
+    os.write(descriptor, "".join(f'{{ name Bot{number} {skill} color "40 cf 00" skin base }}\n' for number in range(1, options.bots + 1)).encode())
+    return descriptor
+
+
+def _wait_for_words(log: Path, words: str) -> None:
+    """Until an engine said so, or long enough: a wrong order of the players is no harm, it is only not the same in the next match."""
+    deadline = time.monotonic() + _JOIN_S
+    while time.monotonic() < deadline and not (log.exists() and words in log.read_text(encoding="utf-8", errors="replace")):
+        time.sleep(_LOOK_S)
+
+
+def fail(error: BaseException) -> NoReturn:
+    """Tell why, and end, whatever the other threads do."""
+    _SOCKETS[0].sendall(FAILED + f"{type(error).__name__}: {error}".encode())
+    os._exit(1)
+
+
+_SOCKETS: list[socket.socket] = []
+
+
+def main(plan: dict[str, Any]) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != plan["parent"]:
+        return
+    # These are for the program, and what ViZDoom's fault leaves of this process is of no use to anybody.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _SOCKETS.append(link := socket.socket(fileno=plan["socket"]))
+    options = MatchOptions(**plan["options"])
+    seen = (options.height, options.width)
+    memory = MatchMemory(plan["memory"], options.players, len(options.button_names), len(plan["measured"]), seen)
+    preload = Path(plan["preload"]) if plan["preload"] else None
+    try:
+        engines = Engines(options, memory, plan["measured"], plan["seed"], preload, Path(plan["folder"]))
+        link.sendall(DONE)
+        while command := link.recv(COMMAND.size):
+            letter, number = COMMAND.unpack(command)
+            (engines.new_game if letter == b"N" else engines.play)(number)
+            link.sendall(DONE)
+    except Exception as error:  # noqa: BLE001  it is told to the table
+        fail(error)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
