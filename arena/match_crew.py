@@ -173,7 +173,7 @@ class Crew:
     def _start_helpers(self) -> None:
         number = min(self._wanted_helpers, len(self._waiting))
         self._wanted_helpers = 0
-        order = order_of(self._plan, replayable=self._env.replayable, chance=self._env.chance)
+        order = order_of(self._plan)
         self._helpers = [Helper(order) for _ in range(number)]
 
     def close(self) -> None:

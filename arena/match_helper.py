@@ -50,11 +50,11 @@ TO_HELPER = (Order, PlayBatch)
 FROM_HELPER = (GameEnd, BatchPlayed, GaveUp)
 
 
-def order_of(plan: "MatchPlan", *, replayable: bool, chance: bool) -> JsonState:
-    """The match in plain values, without programs that play along. replayable, chance: of its environment."""
+def order_of(plan: "MatchPlan") -> JsonState:
+    """The match in plain values, without programs that play along."""
     return {
         "players": [_plain(player) for player in plan.players],
-        "measured": [replayable, chance],
+        "measured": [plan.whole, plan.chance],
         "games": plan.games,
         "seed": plan.seed,
         "greedy": plan.greedy,

@@ -106,6 +106,7 @@ class MatchPlan:
     games   how many;  greedy: most likely actions instead of sampled ones
     batch   so many games, one table each, are played together from their common start: which rows a network sees together is part of the plan
     whole   what one batch comes to is repeatable, so that a part of it is played again with the rest
+    chance  the seed decides more than the opening
     notes   what a reader should know
     """
 
@@ -117,6 +118,7 @@ class MatchPlan:
     seating: Seating
     batch: int
     whole: bool
+    chance: bool
     notes: tuple[str, ...] = ()
 
     @property
@@ -169,7 +171,7 @@ def plan_match(
         plies = 0 if env.chance else opening_plies(players)
     batch = -(-batch // together) * together
     whole = env.replayable and all(player.program is None for player in players)
-    return MatchPlan(tuple(players), planned, seed, greedy, plies, seating, batch, whole, tuple(notes))
+    return MatchPlan(tuple(players), planned, seed, greedy, plies, seating, batch, whole, env.chance, tuple(notes))
 
 
 def check_meeting(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> None:

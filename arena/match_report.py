@@ -105,7 +105,8 @@ def warnings(result: MatchResult) -> list[str]:
     """What makes the numbers doubtful."""
     found = list(result.notes)
     distinct, games = _distinct(result), len(result.records)
-    if distinct < FEW_DISTINCT * games:
+    # Of short games with chance many are alike, and yet each was drawn anew.
+    if distinct < FEW_DISTINCT * games and (result.plan.greedy or not result.plan.chance):
         cure = "play without --greedy" if result.plan.greedy else "more opening plies (evaluation.opening_plies) would help"
         found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
     left_out = result.table.left_out if result.table is not None else result.duel.left_out

@@ -75,11 +75,11 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
     width = max(len(name) for name in names)
     rows = [("Place", f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places")]
     rows += [(str(place), f"{row.player.name:{width}}  {_standing(row)}") for place, row in enumerate(report.standings, start=1)]
-    short = [f"{name[-10:]:>10}" for name in names]
-    rows.append(("Before", f"{'%':{width}}  {'  '.join(short)}   (how often the row came before the column)"))
+    heads = [f"{name:>{width}}" for name in names]
+    rows.append(("Before", f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)"))
     for name, scores in zip(names, report.score, strict=True):
-        cells = [f"{'':>10}" if score is None else f"{100 * score.value:10.1f}" for score in scores]
-        rows.append(("", f"{name:{width}}  {'  '.join(cells)}"))
+        cells = [f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}" for score in scores]
+        rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
     return rows
 
 

@@ -16,7 +16,7 @@ import arena.match_crew as crew
 from arena.batches import BatchTables
 from arena.league.database import League, open_league
 from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games
-from arena.league.standings import game_standings
+from arena.league.standings import game_table
 from arena.match import MatchResult, play_match, resume_match
 from arena.match_helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, main, order_of
 from arena.match_report import match_report
@@ -112,10 +112,10 @@ def test_games_behind_a_decision_are_no_evidence_and_equal_games_count_once(leag
     tested = play_match(ONEPLY, RANDOM, games=600, sprt=Sprt(0.0, 30.0), league=league)
     counted = len(tested.records)
     assert counted % 64, "some games of the last batch were played behind the decision"
-    by_player = {row.label: row.total.games for row in game_standings(league, "connect_four", {})}
+    by_player = {row.label: row.total.games for row in game_table(league, "connect_four", {}).rows}
     assert by_player["oneply"] == counted
     play_match(ONEPLY, RANDOM, games=counted, league=league)
-    assert {row.label: row.total.games for row in game_standings(league, "connect_four", {})} == by_player
+    assert {row.label: row.total.games for row in game_table(league, "connect_four", {}).rows} == by_player
 
 
 def test_a_match_is_played_by_one_process_at_a_time(league: League) -> None:
@@ -152,7 +152,7 @@ def test_a_helper_plays_a_batch_to_the_same_games() -> None:
     helping.start()
     channel = Channel(ours, outgoing=Wire(TO_HELPER), incoming=Wire(FROM_HELPER))
     wanted = tuple(plan.batch_games(3))
-    channel.send_many([Order(order_of(plan, replayable=True, chance=False)), PlayBatch(3, wanted, (0,) * len(wanted))])
+    channel.send_many([Order(order_of(plan)), PlayBatch(3, wanted, (0,) * len(wanted))])
     heard: list[GameEnd | BatchPlayed | GaveUp] = []
     while not heard or not isinstance(heard[-1], BatchPlayed):
         assert channel.wait(60.0), "the helper says nothing"
