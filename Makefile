@@ -34,4 +34,4 @@ format: ## rewrite the code in the project's format
 
 clean: ## remove the virtual environment and caches; trained populations (arena-data) stay
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info pbt/native/*.so
-	find pbt arena tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find pbt arena api tests -name __pycache__ -type d -prune -exec rm -rf {} +

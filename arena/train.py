@@ -1,10 +1,8 @@
 """The composition root: a configuration, a name and a data directory become a running population, its league rows and its files."""
 
-import importlib.metadata
 import json
 import logging
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -28,6 +26,7 @@ from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
 from arena.status import RunStatus
 from arena.telemetry import TelemetryWriter
+from arena.versions import versions
 from arena.watch import RunWatch
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
@@ -47,7 +46,6 @@ from pbt.snapshots import FileSnapshotStore
 
 LOOK_EVERY_S = 0.25
 FLUSH_EVERY_S = 1.0
-VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 
 log = logging.getLogger("arena.train")
 
@@ -117,7 +115,8 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
         checkpoint, notes = newest_checkpoint(paths)
-        before = config_in_force(paths, name, checkpoint)
+        # One that the service made has not decided its tables yet.
+        before = with_tables(config_in_force(paths, name, checkpoint))
         config = with_tables(config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides))
         if refused := diff_shapes(before, config):
             raise ConfigError(f"--set for {name!r}", refused)
@@ -315,19 +314,6 @@ def write_config(paths: PopulationPaths, config: RunConfig) -> None:
     aside = paths.config.with_suffix(".part")
     aside.write_text(config.model_dump_json(indent=1), encoding="utf-8")
     aside.replace(paths.config)
-
-
-def versions() -> dict[str, str]:
-    found = {package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)}
-    return {"python": platform.python_version(), **found}
-
-
-def _installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _log_trouble(trouble: str | None) -> None:

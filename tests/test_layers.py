@@ -44,7 +44,7 @@ PARTS = {
 TORCH_FREE = (
     "pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
     "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.cli.status", "arena.ratings", "arena.statistics", "arena.sprt",
-    "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all", "arena.status", "arena.telemetry",
+    "arena.leashed", "arena.service_state", "arena.versions", "arena.cli.serve", "arena.cli.population", "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all", "arena.status", "arena.telemetry",
 )  # fmt: skip
 HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
 
@@ -129,6 +129,12 @@ def test_results_and_config_load_without_torch() -> None:
     if heavy:  # name the culprits
         culprits = [name for name in names if loaded_modules(f"import {name}") & heavy]
         pytest.fail(f"{sorted(heavy)} come with {culprits}")
+
+
+def test_the_service_loads_no_engine() -> None:
+    names = [module_name(path) for path in (ROOT / "api").rglob("*.py") if path.name != "__main__.py"]
+    assert "api.app" in names
+    assert not loaded_modules(f"import {', '.join(names)}") & {"torch", "vizdoom", "faster_fifo", "pettingzoo", "gymnasium"}
 
 
 def test_the_command_line_loads_nothing_heavy_before_a_command_is_called() -> None:

@@ -1,0 +1,96 @@
+"""The application: routes, and what stands in front of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.responses import FileResponse
+
+from api import problems
+from api.context import Context
+from api.guard import Guard
+from api.observability import Observed
+from api.openapi import describe
+from api.problems import Problem
+from api.routes import health, operations, populations, session
+from api.settings import Settings
+from api.supervision.supervisor import Supervisor
+from api.tokens import Tokens
+from arena.league.database import open_league
+from arena.paths import league_path
+from pbt import __version__
+
+STATIC = Path(__file__).parent / "static"
+ROUTERS = (health.router, session.router, populations.router, operations.router)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service as an ASGI application. It supervises from its start-up to its shutdown; one per data directory (`api.__main__` holds the lock).
+
+    Raises: PbtError when the league or a token file cannot be used.
+    """
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    observed = Observed()
+    tokens = Tokens(settings.folder)
+    league = open_league(league_path(settings.data))
+    context = Context(settings, league, tokens, observed, Supervisor(settings, league, observed))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context.supervisor.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(context.supervisor.close)
+            league.close()
+
+    app = FastAPI(
+        title="pbt-arena",
+        version=__version__,
+        description="Start, stop and watch populations. Errors are RFC 9457 problems; what a request does not name is refused.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        dependencies=[Depends(refuse_unknown_parameters)],
+        redirect_slashes=False,
+    )
+    app.state.context = context
+    for router in ROUTERS:
+        app.include_router(router)
+    _add_page(app)
+    problems.install(app)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)
+    # Added last, so it stands in front.
+    app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
+    describe(app)
+    return app
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """A parameter that a route does not have is a mistake of the caller's, never ignored."""
+    path, method = request.scope["route"].path, request.method.lower()
+    operation: dict[str, Any] = request.app.openapi()["paths"].get(path, {}).get(method, {})
+    known = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        there = ", ".join(sorted(known)) or "none"
+        raise Problem("invalid", f"unknown query parameters; there are: {there}", [(name, "unknown parameter") for name in unknown])
+    repeated = sorted({name for name, _ in request.query_params.multi_items() if len(request.query_params.getlist(name)) > 1})
+    if repeated:
+        raise Problem("invalid", "each query parameter stands once", [(name, "given more than once") for name in repeated])
+
+
+def _add_page(app: FastAPI) -> None:
+    """What everybody may read: a page that logs a browser in."""
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html", media_type="text/html")
+
+    @app.get("/login.js", include_in_schema=False)
+    def script() -> FileResponse:
+        return FileResponse(STATIC / "login.js", media_type="text/javascript")

@@ -1,0 +1,114 @@
+"""What goes over the wire, converted by hand from what `arena` gives."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena.league.supervision import Operation, Supervised
+from arena.paths import POPULATION_NAME
+from arena.status import RunStatus
+
+NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
+State = Literal[
+    "created", "queued", "starting", "running", "recovering", "stopping", "stopped", "paused", "finished", "failed", "deleting", "interrupted"
+]
+
+
+class Body(BaseModel):
+    """What a request may say: nothing that is not named here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewPopulationBody(Body):
+    """config: as in a config file, a table of tables; `arena config schema` prints its schema."""
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN, description="letters, digits, '-' and '_'")]
+    config: dict[str, Any]
+    start: bool = False
+
+
+class PatchBody(Body):
+    """set: dotted key of the config -> new value; only what a started population can take."""
+
+    set: Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any], Field(min_length=1, max_length=64)]
+
+
+class MemberStatus(BaseModel):
+    name: str
+    frames: int
+    lag: float | None
+    state: str
+
+
+class PopulationSpec(BaseModel):
+    """What is wanted. pending_edits: not in force yet; the next start of its trainer takes them."""
+
+    desired: Literal["running", "paused", "stopped", "deleted"] | None
+    pending_edits: list[str]
+    config: dict[str, Any] | None = None
+
+
+class PopulationStatus(BaseModel):
+    """What is there. frames: of all members together."""
+
+    state: str
+    reason: str | None
+    message: str
+    since: float
+    restarts: int
+    frames: int
+    members: list[MemberStatus]
+    last_checkpoint: str | None = None
+    last_log_lines: list[str] = []
+
+
+class PopulationBody(BaseModel):
+    """A population. revision: counts what was asked for, and is its ETag."""
+
+    id: str
+    created_at: float
+    revision: int
+    spec: PopulationSpec
+    status: PopulationStatus
+
+
+class OperationBody(BaseModel):
+    """States as in Ray's job interface: PENDING, RUNNING, then SUCCEEDED, FAILED or STOPPED (something else was asked for instead)."""
+
+    id: str
+    population: str
+    kind: str
+    state: Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
+    created_at: float
+    finished_at: float | None
+    problem: str | None
+
+
+def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> PopulationBody:
+    """more: `config`, `last_checkpoint` and `last_log_lines`, for one that is shown alone."""
+    members = [] if status is None else [MemberStatus(name=m.name, frames=m.frames, lag=m.lag, state=m.state) for m in status.members]
+    spec = PopulationSpec(desired=row.desired, pending_edits=list(row.overrides), config=more.pop("config", None))
+    seen = PopulationStatus(
+        state=row.state,
+        reason=row.reason,
+        message=row.message,
+        since=row.since,
+        restarts=row.restarts,
+        frames=sum(member.frames for member in members),
+        members=members,
+        **more,
+    )
+    return PopulationBody(id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=seen)
+
+
+def operation_body(operation: Operation) -> OperationBody:
+    return OperationBody(
+        id=str(operation.id),
+        population=operation.population,
+        kind=operation.kind,
+        state=operation.state,
+        created_at=operation.created_at,
+        finished_at=operation.finished_at,
+        problem=operation.problem,
+    )

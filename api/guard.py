@@ -1,0 +1,155 @@
+"""What every request passes before any route sees it: its name, where it comes from, who sent it. Refusing is the default."""
+
+import re
+import time
+import uuid
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.observability import Observed
+from api.problems import MEDIA_TYPE, Problem, problem_bytes
+from api.settings import Settings
+from api.tokens import COOKIE, RANK, Level, Tokens
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz"})
+CODE_PATH = "/v1/session"
+"""Where a one-time code is swapped for a cookie: the code itself says who may."""
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-cache",
+}
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
+
+log = structlog.stdlib.get_logger("api.http")
+
+
+def required_level(method: str, path: str) -> Level:
+    """What a request must show. Whatever changes something is an admin's, also where no such route exists."""
+    if method in SAFE_METHODS:
+        return "none" if path in PUBLIC_PATHS else "viewer"
+    return "none" if path == CODE_PATH and method == "POST" else "admin"
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, lower case, without port and brackets; None for what is no host."""
+    found = _HOST.fullmatch(host)
+    return None if found is None else found["name"].strip("[]").lower()
+
+
+def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) -> str | None:
+    """Why a request may come from another site's page; None when it does not.
+
+    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request; a page cannot leave either out. Programs send neither.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    unsafe = method not in SAFE_METHODS
+    if site is not None and (unsafe or cookie) and site not in ("same-origin", "none"):
+        return f"Sec-Fetch-Site is {site!r}"
+    if origin is not None and unsafe and urlsplit(origin).netloc.lower() != host.lower():
+        return f"Origin {origin!r} is not this service"
+    if cookie and unsafe and origin is None and site is None:
+        return "a cookie came without Origin and Sec-Fetch-Site"
+    return None
+
+
+class Guard:
+    """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and logs every request."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed) -> None:
+        self.app, self._settings, self._tokens, self._observed = app, settings, tokens, observed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        answer = _Answer(send, request_id=uuid.uuid4().hex[:16])
+        state = scope.setdefault("state", {})
+        state["request_id"], started = answer.request_id, time.perf_counter()
+        try:
+            state["level"] = self._admit(scope)
+            await self.app(scope, receive, answer)
+        except Problem as problem:
+            await answer.refuse(problem, scope["path"])
+        except Exception:  # the last line of defence: the caller gets a problem, the log gets everything
+            log.exception("fault", request_id=answer.request_id, method=scope["method"], path=scope["path"])
+            await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"), scope["path"])
+        finally:
+            route = getattr(scope.get("route"), "path", "unrouted")
+            seconds = time.perf_counter() - started
+            self._observed.requests.labels(route, scope["method"], str(answer.status)).observe(seconds)
+            log.debug("request", request_id=answer.request_id, method=scope["method"], route=route, status=answer.status, seconds=round(seconds, 4))
+
+    def _admit(self, scope: Scope) -> Level:
+        """The level of whoever sent this. Raises: Problem."""
+        headers, method = Headers(scope=scope), scope["method"]
+        hosts = headers.getlist("host")
+        name = host_name(hosts[0]) if len(hosts) == 1 else None
+        if name is None or name not in self._settings.hosts:
+            raise Problem("bad-host", f"Host {', '.join(hosts)!r} is none of this service's names; name it with --allowed-host when it is started")
+        level, cookie = self._level(headers)
+        if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
+            raise Problem("cross-site", f"{problem}; requests that change something must come from this service's own pages, or from a program")
+        needed = required_level(method, scope["path"])
+        if RANK[level] >= RANK[needed]:
+            return level
+        if level == "none":
+            raise Problem("unauthorized", "send `Authorization: Bearer TOKEN`, or log in with `arena open`", headers={"www-authenticate": "Bearer"})
+        raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
+
+    def _level(self, headers: Headers) -> tuple[Level, bool]:
+        """(level, by a cookie). A request that shows a token is judged by that alone."""
+        given = headers.get("authorization")
+        if given is not None:
+            scheme, _, token = given.partition(" ")
+            return (self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"), False
+        for header in headers.getlist("cookie"):
+            if (value := _cookie(header)) is not None and (level := self._tokens.cookie_level(value)) != "none":
+                return level, True
+        return "none", False
+
+
+class _Answer:
+    """A `send` that knows the status and adds what every answer carries."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send, self.request_id, self.status = send, request_id, 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers["x-request-id"] = self.request_id
+        await self._send(message)
+
+    async def refuse(self, problem: Problem, path: str) -> None:
+        """Nothing more can be said once an answer has begun: the connection then ends early, which the client sees."""
+        if self.status:
+            return
+        status, body = problem_bytes(problem, path, self.request_id)
+        headers = _raw({"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}.items())
+        await self({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+def _cookie(header: str) -> str | None:
+    try:
+        found = SimpleCookie(header).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value

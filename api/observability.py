@@ -1,0 +1,50 @@
+"""Logs a program can read, and what Prometheus collects."""
+
+import logging
+import sys
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+
+class Observed:
+    """The service's own metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Histogram("arena_http_request_seconds", "Answered requests", ["route", "method", "status"], registry=self.registry)
+        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
+        self.populations = Gauge("arena_populations", "Populations by state", ["state"], registry=self.registry)
+        self.frames = Gauge("arena_env_frames", "Frames of all members, since the population began", ["population"], registry=self.registry)
+        self.rows = Gauge("arena_rows_trained", "Rows trained on, since the population began", ["population"], registry=self.registry)
+        self.worker_restarts = Gauge("arena_worker_restarts", "Restarts of processes of the running training", ["population"], registry=self.registry)
+        self.trainer_ends = Counter("arena_trainer_ends", "Trainers that ended by themselves", ["reason"], registry=self.registry)
+        self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", "Age of the newest checkpoint", ["population"], registry=self.registry)
+        self.wal_bytes = Gauge("arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry)
+        self.free_bytes = Gauge("arena_disk_free_bytes", "Free space where the data lie", registry=self.registry)
+
+
+def log_to_stderr(form: str, level: int = logging.INFO) -> None:
+    """form: "json", one object a line, or "console". Records of other libraries go the same way."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    last: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if form == "json":
+        last += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=last))
+    root = logging.getLogger()
+    root.handlers, root.level = [handler], level
+    for told_too_much in ("alembic", "uvicorn"):
+        logging.getLogger(told_too_much).setLevel(logging.WARNING)

@@ -1,0 +1,70 @@
+"""The OpenAPI document: what FastAPI derives, with the answers that the guard and the problem handlers give."""
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from api.guard import SAFE_METHODS, required_level
+from api.problems import MEDIA_TYPE, ProblemBody
+
+PUBLIC_REFUSALS = (400, 403)
+METHODS = ("get", "put", "post", "delete", "patch")
+
+
+def describe(app: FastAPI) -> None:
+    """Make `app.openapi` give the whole document, computed once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            found = get_openapi(title=app.title, version="1", description=app.description, routes=app.routes)
+            app.openapi_schema = completed(found)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
+
+
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """With problems as every answer that is no success, and the token that each operation needs."""
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = ProblemBody.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    document["components"]["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": "arena_session"},
+    }
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if method in METHODS:
+                _complete(operation, path, method.upper())
+    return document
+
+
+def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+    level = required_level(method, path)
+    operation["x-level"] = level
+    operation["security"] = [] if level == "none" else [{"bearer": []}, {"cookie": []}]
+    for status in sorted(_refusals(operation, path, method)):
+        reference = {"$ref": "#/components/schemas/Problem"}
+        operation["responses"][str(status)] = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": reference}}}
+
+
+def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
+    """Which statuses a route may refuse with, besides those it declares itself."""
+    found = {400, 403, 422, 500}
+    if required_level(method, path) != "none" or path == "/v1/session":
+        found.add(401)
+    if "{" in path:
+        found.add(404)
+    if "requestBody" in operation:
+        found |= {413, 415}
+    if method not in SAFE_METHODS:
+        found |= {413}
+        if not path.startswith("/v1/session"):
+            found |= {409, 412, 507}
+    if path == "/readyz":
+        found.add(503)
+    declared = {int(status) for status in operation["responses"] if status.isdigit()}
+    return found | {status for status in declared if status >= HTTPStatus.BAD_REQUEST}

@@ -1,0 +1,1 @@
+"""The resources, one module per kind."""

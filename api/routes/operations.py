@@ -1,0 +1,17 @@
+"""Operations: what became of a request that takes its time."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from api.bodies import OperationBody, operation_body
+from api.context import Here
+from arena.league.supervision import get_operation
+
+router = APIRouter(prefix="/v1/operations", tags=["operations"])
+
+
+@router.get("/{operation_id}", operation_id="getOperation", response_model=OperationBody)
+def get(here: Here, operation_id: Annotated[int, Path(ge=1, lt=2**53)]) -> OperationBody:
+    """Poll it until its state is SUCCEEDED, FAILED or STOPPED."""
+    return operation_body(get_operation(here.league, operation_id))

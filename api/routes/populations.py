@@ -1,0 +1,245 @@
+"""Populations: made, looked at, started, stopped, edited, deleted."""
+
+import base64
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, operation_body, population_body
+from api.context import Context, Here, IfMatch, KeyHeader, revision_of, send
+from api.problems import Problem
+from api.supervision.trainer import LOG_NAME, tail
+from arena.league.answers import Answer
+from arena.league.populations import stored_config
+from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, edit, get_supervised, list_supervised
+from arena.status import read_status
+from arena.versions import versions
+from pbt.config.load import config_from_table
+from pbt.config.resume import diff_shapes
+from pbt.config.schema import RunConfig
+from pbt.errors import ConfigError, PbtError
+
+router = APIRouter(prefix="/v1/populations", tags=["populations"])
+
+Name = Annotated[str, Path(pattern=NAME_PATTERN)]
+LAST_LOG_LINES = 20
+CHECK_TIMEOUT_S = 60.0
+
+
+class PopulationList(BaseModel):
+    """next: the cursor of the next page, None on the last one."""
+
+    items: list[PopulationBody]
+    next: str | None
+
+
+class LogLines(BaseModel):
+    lines: list[str]
+
+
+@router.get("", operation_id="listPopulations", response_model=PopulationList)
+def list_populations(
+    here: Here,
+    state: Annotated[str | None, Query(max_length=32, description="only those in this state")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> PopulationList:
+    """Oldest first."""
+    after = decode_cursor(cursor)
+    rows = [row for row in list_supervised(here.league) if state in (None, row.state)]
+    rows = [row for row in rows if after is None or [row.created_at, row.name] > after]
+    page = sorted(rows, key=lambda row: (row.created_at, row.name))[:limit]
+    more = encode_cursor([page[-1].created_at, page[-1].name]) if len(rows) > len(page) and page else None
+    return PopulationList(items=[brief(here, row) for row in page], next=more)
+
+
+@router.post("", operation_id="createPopulation", status_code=201, response_model=PopulationBody)
+def create_population(
+    request: Request,
+    here: Here,
+    body: NewPopulationBody,
+    key: KeyHeader = None,
+    dry_run: Annotated[bool, Query(description="check everything, keep nothing")] = False,
+) -> Response:
+    """Checked whole, also against its game, before anything is kept."""
+    config, roles = checked(here, body.config)
+    new = NewPopulation(body.name, config.env.name, config.model_dump(mode="json"), versions(), roles)
+    if dry_run:
+        return Response(json.dumps({"id": body.name, "config": new.config}), 200, media_type="application/json")
+    if here.paths(body.name).root.exists():
+        taken = any(row.name == body.name for row in list_supervised(here.league))
+        if not taken:
+            raise Problem("conflict", f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name")
+
+    def render(row: Supervised) -> Answer:
+        shown = population_body(row, None, config=dict(new.config))
+        return Answer(201, f"/v1/populations/{body.name}", shown.model_dump_json())
+
+    with here.keyed(request, key, body.model_dump(mode="json")) as keyed:
+        answer = create_supervised(here.league, new, keyed, render, start=body.start)
+    here.supervisor.wake()
+    return send(answer)
+
+
+@router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
+def get_population(here: Here, name: Name, response: Response) -> PopulationBody:
+    """With its config, newest checkpoint and the end of its log. ETag: its revision, for If-Match."""
+    row = get_supervised(here.league, name)
+    response.headers["etag"] = f'"{row.revision}"'
+    return full(here, row)
+
+
+@router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
+def edit_population(request: Request, here: Here, name: Name, body: PatchBody, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+    """Values that a started population can take. One that runs saves, and goes on from there with them."""
+    row = get_supervised(here.league, name)
+    before = in_force(here, name, row)
+    words = tuple(f"{dotted}={toml_value(value)}" for dotted, value in sorted(body.set.items()))
+    after = config_from_table(before.model_dump(mode="json"), "edits", words)
+    if refused := diff_shapes(before, after):
+        raise ConfigError("edits", refused)
+    with here.keyed(request, key, [body.model_dump(mode="json"), if_match]) as keyed:
+
+        def render(changed: Supervised) -> Answer:
+            shown = population_body(changed, None, config=after.model_dump(mode="json"))
+            return Answer(200, None, shown.model_dump_json())
+
+        answer = edit(here.league, name, words, render, keyed=keyed, if_revision=revision_of(if_match))
+    here.supervisor.wake()
+    return send(answer)
+
+
+@router.delete("/{name}", operation_id="deletePopulation", status_code=202, response_model=OperationBody)
+def delete_population(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+    """Its trainer stops, then its rows and files go; games of matches stay."""
+    return ask_for(request, here, name, "delete", key, if_match)
+
+
+@router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
+def get_logs(here: Here, name: Name, lines: Annotated[int, Query(ge=1, le=2000)] = 100) -> LogLines:
+    """What its trainers wrote while they were this service's: the newest lines."""
+    get_supervised(here.league, name)
+    return LogLines(lines=tail(here.paths(name).logs / LOG_NAME, lines))
+
+
+Grace = Annotated[float | None, Query(gt=0, le=3600, description="seconds until a trainer that has not saved is killed")]
+
+
+@router.post("/{name}/start", operation_id="startPopulation", status_code=202, response_model=OperationBody)
+def start(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+    """From its newest checkpoint, or the first frame."""
+    return ask_for(request, here, name, "start", key, if_match)
+
+
+@router.post("/{name}/stop", operation_id="stopPopulation", status_code=202, response_model=OperationBody)
+def stop(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None, grace_s: Grace = None) -> Response:
+    """Save, then end its processes."""
+    return ask_for(request, here, name, "stop", key, if_match, grace_s)
+
+
+@router.post("/{name}/pause", operation_id="pausePopulation", status_code=202, response_model=OperationBody)
+def pause(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+    """Save, and give the machine back until it is resumed."""
+    return ask_for(request, here, name, "pause", key, if_match)
+
+
+@router.post("/{name}/resume", operation_id="resumePopulation", status_code=202, response_model=OperationBody)
+def resume(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+    """Go on after a pause."""
+    return ask_for(request, here, name, "resume", key, if_match)
+
+
+def ask_for(request: Request, here: Context, name: str, kind: Kind, key: str | None, if_match: str | None, grace_s: float | None = None) -> Response:
+    def render(operation: Operation) -> Answer:
+        return Answer(202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json())
+
+    with here.keyed(request, key, [kind, grace_s, if_match]) as keyed:
+        answer = ask(here.league, name, kind, render, grace_s=grace_s, keyed=keyed, if_revision=revision_of(if_match))
+    here.supervisor.wake()
+    return send(answer)
+
+
+# --- shown -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def brief(here: Context, row: Supervised) -> PopulationBody:
+    try:
+        return population_body(row, read_status(here.paths(row.name).status))
+    except PbtError:
+        return population_body(row, None)
+
+
+def full(here: Context, row: Supervised) -> PopulationBody:
+    paths = here.paths(row.name)
+    folders = sorted(path.name for path in paths.checkpoints.iterdir() if path.name.isdigit()) if paths.checkpoints.is_dir() else []
+    shown = brief(here, row)
+    spec = shown.spec.model_copy(update={"config": config_table(here, row.name)})
+    more = {"last_checkpoint": folders[-1] if folders else None, "last_log_lines": tail(paths.logs / LOG_NAME, LAST_LOG_LINES)}
+    return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
+
+
+def config_table(here: Context, name: str) -> dict[str, Any]:
+    """The config in force; before its first start, the one it was made with."""
+    path = here.paths(name).config
+    try:
+        table: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return stored_config(here.league, name)
+    except ValueError as error:
+        raise PbtError(f"{path}: damaged ({error})") from error
+    return table
+
+
+def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
+    """With the edits that wait."""
+    return config_from_table(config_table(here, name), f"stored config of {name!r}", row.overrides)
+
+
+# --- checked ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def checked(here: Context, table: Mapping[str, Any]) -> tuple[RunConfig, list[tuple[str, str]]]:
+    """The config and its (member, role) pairs. Games only by registered name; a game's own code runs in another process.
+
+    Raises: ConfigError with every problem.
+    """
+    config = config_from_table(table, "config")
+    try:
+        done = subprocess.run(
+            list(here.settings.checker), input=config.model_dump_json(), capture_output=True, text=True, timeout=CHECK_TIMEOUT_S, check=True
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+    except (subprocess.SubprocessError, ValueError, IndexError) as error:
+        raise ConfigError("config", [f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"]) from error
+    if found["problems"]:
+        raise ConfigError("config", found["problems"])
+    return config, [(member, role) for member, role in found["roles"]]
+
+
+def toml_value(value: Any) -> str:
+    """As `--set` reads it. JSON's numbers, texts, booleans and lists are TOML's, too; null and tables are not."""
+    if value is None or isinstance(value, Mapping):
+        raise Problem("invalid", "a value to set is a number, a text, a boolean or a list", [("/set", f"{json.dumps(value)} is none of these")])
+    return json.dumps(value)
+
+
+def encode_cursor(place: list[Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str | None) -> list[Any] | None:
+    """Raises: Problem for one that this service did not make."""
+    if cursor is None:
+        return None
+    try:
+        place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError:
+        place = None
+    if not isinstance(place, list) or [type(part) for part in place] != [float, str]:
+        raise Problem("invalid", "cursor: not one of this service's; leave it out to begin anew", [("cursor", "unknown")])
+    return place

@@ -1,0 +1,51 @@
+"""A browser logs in: a one-time code becomes a cookie; the token itself never leaves its file."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from api.bodies import Body
+from api.context import Here
+from api.problems import Problem
+from api.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S
+
+router = APIRouter(prefix="/v1/session", tags=["session"])
+
+
+class CodeBody(Body):
+    code: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class NewCode(BaseModel):
+    """code: to be put behind `#code=` of the service's address, once, within valid_s seconds."""
+
+    code: str
+    valid_s: float
+
+
+@router.post("", operation_id="logIn", status_code=204)
+def log_in(here: Here, body: CodeBody) -> Response:
+    """Swap a code for a cookie that only this site's own pages send."""
+    level = here.tokens.redeem(body.code)
+    if level == "none":
+        raise Problem("unauthorized", "this code is wrong, used or old; `arena open` makes a new one")
+    answer = Response(status_code=204)
+    cookie = here.tokens.new_cookie(level)
+    answer.set_cookie(COOKIE, cookie, max_age=int(SESSION_VALID_S), path="/", httponly=True, samesite="strict")
+    return answer
+
+
+@router.delete("", operation_id="logOut", status_code=204)
+def log_out() -> Response:
+    """Forget the cookie."""
+    answer = Response(status_code=204)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+@router.post("/codes", operation_id="newCode", status_code=201, response_model=NewCode)
+def new_code(here: Here) -> NewCode:
+    """For `arena open`."""
+    return NewCode(code=here.tokens.new_code("admin"), valid_s=CODE_VALID_S)

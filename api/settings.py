@@ -1,0 +1,82 @@
+"""How one service is set up. Contradictions are found before anything is opened."""
+
+import ipaddress
+import sys
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+DEFAULT_PORT = 8642
+_PYTHON = (sys.executable, "-P", "-m")
+
+Positive = Annotated[float, Field(gt=0.0)]
+
+
+class Settings(BaseModel):
+    """data           the data directory
+    host, port        where to listen; port 0: any free one
+    allowed_hosts     names by which others may call it, besides the loopback ones and `host` itself
+    tokens_set        a person chose the tokens, or they exist: needed to listen to others than this machine
+    max_running       populations that train at the same time; others wait
+    soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it trainings save and stop, and changes are refused
+    trainer, checker  the programs started, before their arguments
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
+    allowed_hosts: tuple[str, ...] = ()
+    tokens_set: bool = False
+    max_running: Annotated[int, Field(ge=1)] = 2
+    max_streams: Annotated[int, Field(ge=1)] = 20
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
+    log_format: str = Field("console", pattern="^(console|json)$")
+    soft_disk_bytes: Annotated[int, Field(ge=0)] = 5 * 10**9
+    hard_disk_bytes: Annotated[int, Field(ge=0)] = 2 * 10**9
+    stop_grace_s: Positive = 60.0
+    backoff_s: Positive = 1.0
+    max_backoff_s: Positive = 60.0
+    max_restarts: Annotated[int, Field(ge=0)] = 5
+    trainer: tuple[str, ...] = (*_PYTHON, "arena.leashed")
+    checker: tuple[str, ...] = (*_PYTHON, "arena.config_check")
+
+    @model_validator(mode="after")
+    def _public_needs_more(self) -> Self:
+        problems = public_problems(self.host, self.allowed_hosts, self.tokens_set)
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """What belongs to the service itself."""
+        return self.data / "service"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names a request's Host may have, lower case, without port."""
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104  # compared, not bound
+        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *own, *self.allowed_hosts))
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def public_problems(host: str, allowed_hosts: tuple[str, ...], tokens_set: bool) -> list[str]:
+    """Why a service must not listen there; [] when it may."""
+    if is_loopback(host):
+        return []
+    found = []
+    if not tokens_set:
+        found.append(f"--host {host} is open to other machines: make tokens first with `arena serve --make-tokens`")
+    if not allowed_hosts:
+        found.append(f"--host {host} is open to other machines: name how they call it with --allowed-host NAME")
+    return found

@@ -1,0 +1,17 @@
+// The code stands behind "#": a browser sends it to nobody, and no log or referrer ever holds it.
+const code = new URLSearchParams(location.hash.slice(1)).get("code");
+const said = document.getElementById("said");
+if (code) {
+  history.replaceState(null, "", location.pathname);
+  fetch("/v1/session", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  })
+    .then((answer) => {
+      said.textContent = answer.ok ? "You are logged in." : "This code is wrong, used or old. Run `arena open` for a new one.";
+    })
+    .catch(() => {
+      said.textContent = "The service does not answer.";
+    });
+}

@@ -1,0 +1,159 @@
+"""One population: its trainer, what is known of it, and the acts of a decision."""
+
+import json
+import random
+import time
+from dataclasses import dataclass
+
+from api.settings import Settings
+from api.supervision.rules import Decision, Disk, Facts, backoff_s, why_it_ended
+from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
+from arena.league.database import League
+from arena.league.populations import stored_config
+from arena.league.supervision import Desired, Seen, Supervised
+from arena.lock import holder
+from arena.paths import population_paths
+from arena.status import RunStatus, read_status
+from pbt.errors import PbtError
+
+REASON_LINES = 100
+STRAY_TIMEOUT_S = 20.0
+"""A trainer of an earlier service saves and ends by itself before this; one that is stopped or stuck does not."""
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a population cannot know of itself."""
+
+    place: bool
+    disk: Disk
+
+
+class Keeper:
+    """Holds at most one trainer of one population. Used from one thread."""
+
+    def __init__(self, name: str, settings: Settings, league: League) -> None:
+        self.name, self._settings, self._league = name, settings, league
+        self._paths = population_paths(settings.data, name)
+        self._began = time.monotonic()
+        self.trainer: Trainer | None = None
+        self._launched: tuple[str, ...] = ()
+        self._asked: float | None = None
+        self._ends = 0
+        self._retry_at = 0.0
+        self._checkpoint = 0
+
+    @property
+    def running(self) -> bool:
+        return self.trainer is not None
+
+    def look(self, row: Supervised, around: Around, grace_s: float) -> tuple[Facts, Seen | None]:
+        """Facts for `decide`; and, when its trainer has ended by itself, what that means."""
+        now = time.monotonic()
+        seen = self._look_for_end(row, now)
+        outside = None if self.running else holder(self._paths.lock)
+        if outside is not None:
+            self._end_stray(row, now)
+        facts = Facts(
+            running=self.running,
+            ready=self._is_ready(),
+            outside=outside,
+            asked_s=None if self._asked is None else now - self._asked,
+            grace_s=grace_s,
+            edited=self.running and row.overrides != self._launched,
+            wait_s=max(0.0, self._retry_at - now),
+            ends=self._ends,
+            place=around.place or self.running,
+            disk=around.disk,
+        )
+        return facts, seen
+
+    def act(self, row: Supervised, decision: Decision) -> None:
+        match decision.action:
+            case "start":
+                self._start(row)
+            case "stop" if self.trainer is not None:
+                self._asked = time.monotonic()
+                self.trainer.stop()
+            case "kill" if self.trainer is not None:
+                self.trainer.kill()
+            case _:
+                pass
+
+    def seen(self, row: Supervised, decision: Decision) -> Seen:
+        in_force = len(self._launched) if decision.state == "running" else 0
+        who = self.trainer.identity if self.trainer is not None else None
+        return Seen(decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force)
+
+    def recorded(self, seen: Seen) -> None:
+        """The edits in force are part of its config from now on."""
+        self._launched = self._launched[seen.in_force :]
+
+    def forgive(self) -> None:
+        """A person asked for a new start: earlier ends count no more."""
+        self._ends, self._retry_at = 0, 0.0
+
+    def status(self) -> RunStatus | None:
+        try:
+            return read_status(self._paths.status)
+        except PbtError:
+            return None
+
+    def _start(self, row: Supervised) -> None:
+        self._ensure_config()
+        edits = [word for override in row.overrides for word in ("--set", override)]
+        where = ("--resume", self.name, "--data", str(self._settings.data), "--json")
+        self.trainer = Trainer([*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME)
+        self._launched, self._asked = row.overrides, None
+
+    def _ensure_config(self) -> None:
+        """The file its trainer reads; written here before its first start, from the row."""
+        if self._paths.config.exists():
+            return
+        self._paths.logs.mkdir(parents=True, exist_ok=True)
+        aside = self._paths.config.with_suffix(".part")
+        aside.write_text(json.dumps(stored_config(self._league, self.name), indent=1), encoding="utf-8")
+        aside.replace(self._paths.config)
+
+    def _is_ready(self) -> bool:
+        status = self.status() if self.trainer is not None else None
+        return status is not None and self.trainer is not None and status.pid == self.trainer.pid and not status.ended
+
+    def _look_for_end(self, row: Supervised, now: float) -> Seen | None:
+        code = None if self.trainer is None else self.trainer.exit_code()
+        if self.trainer is None or code is None:
+            return None
+        trainer, asked = self.trainer, self._asked is not None
+        status = self.status()
+        finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
+        self.trainer, self._asked = None, None
+        if finished and code == 0:
+            return Seen("finished", None, "every member reached its stop", 0, None)
+        if asked:
+            return None
+        if code in (0, INTERRUPTED):
+            settled: Desired | None = "stopped" if row.desired == "running" else None
+            return Seen("stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled)
+        return self._count_end(code, trainer.output(REASON_LINES), now)
+
+    def _count_end(self, code: int, output: list[str], now: float) -> Seen:
+        end = why_it_ended(code, output)
+        newest = self._newest_checkpoint()
+        self._ends = 1 if newest > self._checkpoint else self._ends + 1
+        self._checkpoint = newest
+        if end.lasting or self._ends > self._settings.max_restarts:
+            times = "" if end.lasting else f"{self._ends} times without a new checkpoint; the last: "
+            return Seen("failed", end.reason, times + end.message, self._ends, None)
+        self._retry_at = now + backoff_s(self._ends, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
+        return Seen("recovering", end.reason, end.message, self._ends, None)
+
+    def _newest_checkpoint(self) -> int:
+        """Its number, 0 before any."""
+        names = [path.name for path in self._paths.checkpoints.glob("*")] if self._paths.checkpoints.is_dir() else []
+        return max((int(name) for name in names if name.isdigit()), default=0)
+
+    def _end_stray(self, row: Supervised, now: float) -> None:
+        pid = None if row.trainer is None else alive(row.trainer)
+        if pid is not None and now - self._began > STRAY_TIMEOUT_S:
+            kill_session(pid)

@@ -1,0 +1,136 @@
+"""What to do about a population, decided from what is wanted and what is seen. Pure."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from arena.league.supervision import ENDED, Desired
+
+Action = Literal["none", "start", "stop", "kill", "delete"]
+Disk = Literal["ok", "soft", "hard"]
+Reason = Literal["config", "cuda_oom", "oom_killed", "killed", "game", "crashed", "held", "disk", "queue", "edit", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is seen of one population.
+
+    running     this service's own trainer is alive;  ready: and it has said that it trains
+    outside     pid of another process that trains it, None when none does
+    asked_s     seconds since its trainer was asked to stop, None when it was not
+    grace_s     how long that may take
+    edited      there are edits that the running trainer does not know
+    wait_s      until it may be started again after it ended by itself;  ends: how often that happened since its last new checkpoint
+    place       there is room among the populations that train;  disk: "ok", "soft" (nothing new starts) or "hard" (everything stops)
+    """
+
+    running: bool
+    ready: bool
+    outside: int | None
+    asked_s: float | None
+    grace_s: float
+    edited: bool
+    wait_s: float
+    ends: int
+    place: bool
+    disk: Disk
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    action: Action
+    state: str
+    reason: Reason | None = None
+    message: str = ""
+
+
+def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None:
+    """None: leave everything as it is. state: as recorded last."""
+    if facts.running:
+        return _while_running(desired, facts)
+    if desired is None or (state in ENDED and desired != "deleted"):
+        return None
+    if desired == "running":
+        return _to_start(facts)
+    if facts.outside is not None:
+        # Stopped once, when it was asked for; a person may train it by hand again after that.
+        return Decision("none", "stopping", "held", f"process {facts.outside} still trains it")
+    if desired == "deleted":
+        return Decision("delete", "deleting", "delete", "its rows and files are being removed")
+    if desired == "stopped" and state in ("created", "stopped"):
+        return None
+    return Decision("none", desired, None, "saved, its processes are gone" if desired == "paused" else "")
+
+
+def _while_running(desired: Desired | None, facts: Facts) -> Decision:
+    if desired == "running" and facts.asked_s is None and facts.disk != "hard":
+        if facts.edited:
+            return Decision("stop", "starting", "edit", "saves, and starts again with what was edited")
+        if facts.ready:
+            return Decision("none", "running")
+        if facts.ends:
+            return Decision("none", "recovering", "crashed", "its processes start again")
+        return Decision("none", "starting", None, "its processes start")
+    reason, message = _why_stopping(desired, facts)
+    if facts.asked_s is None:
+        return Decision("stop", "stopping", reason, message)
+    if facts.asked_s > facts.grace_s:
+        return Decision("kill", "stopping", reason, f"killed: not done after {facts.grace_s:.0f} s")
+    return Decision("none", "stopping", reason, message)
+
+
+def _why_stopping(desired: Desired | None, facts: Facts) -> tuple[Reason | None, str]:
+    if desired == "running":
+        return (
+            ("disk", "too little free space: saves and waits") if facts.disk == "hard" else ("edit", "saves, and starts again with what was edited")
+        )
+    return ("delete" if desired == "deleted" else None), "saves"
+
+
+def _to_start(facts: Facts) -> Decision:
+    if facts.outside is not None:
+        return Decision("none", "starting", "held", f"waits for process {facts.outside}, which still trains it")
+    if facts.disk != "ok":
+        return Decision("none", "queued", "disk", "waits for free space")
+    if facts.wait_s > 0:
+        return Decision("none", "recovering", "crashed", f"ended by itself {facts.ends} times; starts again soon")
+    if not facts.place:
+        return Decision("none", "queued", "queue", "waits until another population stops")
+    return Decision("start", "recovering" if facts.ends else "starting", None, "its processes start")
+
+
+# --- why a trainer ended ---------------------------------------------------------------------------------------------------------------------
+
+USAGE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """lasting: starting again would end the same way."""
+
+    reason: Reason
+    message: str
+    lasting: bool = False
+
+
+def why_it_ended(code: int, output: Sequence[str]) -> End:
+    """From the exit code (negative: a signal) and the last lines it wrote."""
+    text = "\n".join(output)
+    last = next((line.strip() for line in reversed(output) if line.startswith("error")), output[-1].strip() if output else "it wrote nothing")
+    if "CUDA out of memory" in text:
+        return End("cuda_oom", f"{last}; lower learning.batch_steps, sampling.environments or the number of members")
+    if code == -signal.SIGKILL:
+        return End("oom_killed", "killed by SIGKILL: by a person, or because memory ran out")
+    if code < 0:
+        return End("killed", f"killed by {signal.Signals(-code).name}")
+    if code == USAGE:
+        return End("config", last, lasting=True)
+    if "EnvError" in text or "EnvCrash" in text:
+        return End("game", last)
+    return End("crashed", last)
+
+
+def backoff_s(ends: int, first_s: float, longest_s: float, jitter: float) -> float:
+    """Doubling from first_s; jitter in [0, 1): up to a quarter longer, so that many do not start in the same moment."""
+    return float(min(longest_s, first_s * 2 ** max(0, ends - 1)) * (1 + jitter / 4))

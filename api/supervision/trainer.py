@@ -1,0 +1,97 @@
+"""One training as a process tree: started on a leash, asked to stop, killed, and read after its end."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+LOG_NAME = "service.log"
+LOG_KEEP_BYTES = 1 << 20
+TAIL_BYTES = 1 << 16
+
+
+class Trainer:
+    """A child process that leads a session of its own; its standard input ends when this process does, and then it saves and stops.
+
+    Its own processes end with it (pbt.runtime.entry). Output of all of them goes to `log`.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        _shorten(log)
+        with log.open("ab") as output:
+            self._offset = output.tell()
+            self.process = subprocess.Popen(
+                list(command), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=log.parent
+            )
+        self.log = log
+        self.identity = identity(self.process.pid)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def exit_code(self) -> int | None:
+        """None while it runs; negative: the signal that ended it."""
+        code = self.process.poll()
+        if code is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+        return code
+
+    def stop(self) -> None:
+        """Ask it to save and stop."""
+        if self.process.poll() is None:
+            self.process.terminate()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            kill_session(self.pid)
+
+    def output(self, lines: int) -> list[str]:
+        """The newest lines of this start."""
+        return tail(self.log, lines, self._offset)
+
+
+def identity(pid: int) -> str | None:
+    """Of a process, as no later one has it: pid, this boot, and when it was started. None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, *rest = stat.rpartition(")")[2].split()
+    return None if state in "ZX" else f"{pid} {boot} {rest[18]}"
+
+
+def alive(known: str) -> int | None:
+    """The pid of the process with this identity, None when it is gone."""
+    pid = int(known.partition(" ")[0])
+    return pid if identity(pid) == known else None
+
+
+def kill_session(leader: int) -> None:
+    """End a process that leads a session, and everything of its group; what it started in other groups sees the end of its channel."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def tail(path: Path, lines: int, offset: int = 0) -> list[str]:
+    """The newest lines of a file, from `offset` on; [] where there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            start = max(0, min(offset, size), size - TAIL_BYTES)
+            file.seek(start)
+            text = file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return []
+    return [line for line in text.replace("\r", "\n").split("\n") if line.strip()][-lines:]
+
+
+def _shorten(log: Path) -> None:
+    """Keep one older log beside it."""
+    with suppress(FileNotFoundError):
+        if log.stat().st_size > LOG_KEEP_BYTES:
+            log.replace(log.with_suffix(".log.1"))

@@ -1,0 +1,95 @@
+"""Who may do what: token files that only their owner can read, one-time codes for a browser, and the cookie that a code is swapped for."""
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from pbt.errors import PbtError
+
+Level = Literal["none", "viewer", "admin"]
+RANK: dict[Level, int] = {"none": 0, "viewer": 1, "admin": 2}
+TOKEN_FILES: dict[Level, str] = {"viewer": "viewer.token", "admin": "admin.token"}
+COOKIE = "arena_session"
+CODE_VALID_S = 600.0
+SESSION_VALID_S = 7 * 24 * 3600.0
+MAX_CODES = 100
+MIN_TOKEN_CHARS = 16
+
+
+def read_or_make(path: Path) -> str:
+    """A secret of a file with mode 0600, made when there is none. Raises: PbtError for a file that others can read, or that holds too little."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read(path)
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+    return token
+
+
+def _read(path: Path) -> str:
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        raise PbtError(f"{path}: mode {mode:o}, so others can read it; expected 600: chmod 600 {path}, or remove it and a new one is made")
+    token = path.read_text(encoding="utf-8").strip()
+    if len(token) < MIN_TOKEN_CHARS:
+        raise PbtError(f"{path}: {len(token)} characters; expected {MIN_TOKEN_CHARS} or more; remove it and a new one is made")
+    return token
+
+
+class Tokens:
+    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are signed, so they outlive a restart."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._tokens = {level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()}
+        self._key = read_or_make(folder / "cookie.key").encode()
+        self._clock = clock
+        self._codes: dict[bytes, tuple[Level, float]] = {}
+
+    def level(self, token: str) -> Level:
+        """What a bearer token allows; every comparison takes the same time."""
+        given = _digest(token)
+        found: Level = "none"
+        for level, digest in self._tokens.items():
+            if hmac.compare_digest(given, digest):
+                found = level
+        return found
+
+    def new_code(self, level: Level) -> str:
+        now = self._clock()
+        self._codes = {code: entry for code, entry in list(self._codes.items())[-MAX_CODES + 1 :] if entry[1] > now}
+        code = secrets.token_urlsafe(24)
+        self._codes[_digest(code)] = level, now + CODE_VALID_S
+        return code
+
+    def redeem(self, code: str) -> Level:
+        """What the code allows, once; "none" for one that is wrong, used or old."""
+        level, until = self._codes.pop(_digest(code), ("none", 0.0))
+        return level if until > self._clock() else "none"
+
+    def new_cookie(self, level: Level) -> str:
+        said = f"{level}.{int(self._clock() + SESSION_VALID_S)}.{secrets.token_hex(8)}"
+        return f"{said}.{self._sign(said)}"
+
+    def cookie_level(self, cookie: str) -> Level:
+        said, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(self._sign(said).encode(), signature.encode("utf-8", "replace")):
+            return "none"
+        level, until, _ = said.split(".")
+        if float(until) <= self._clock():
+            return "none"
+        return "admin" if level == "admin" else "viewer"
+
+    def _sign(self, said: str) -> str:
+        return hmac.new(self._key, said.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -1,0 +1,189 @@
+"""`arena population`: what the service trains. A client; needs no torch."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, SetOption, print_json, print_table, say
+from arena.cli.service_client import Client
+from arena.paths import check_population_name, data_dir
+from pbt.errors import ConfigError, PbtError
+
+app = typer.Typer(help="Populations of a running service (`arena serve`).", no_args_is_help=True, rich_markup_mode="rich")
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
+WaitOption = Annotated[bool, typer.Option(help="Wait until it is done, or failed.")]
+POLL_S = 0.3
+WAIT_TIMEOUT_S = 300.0
+ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
+
+
+@app.command(epilog="Example: arena population create connect_four --name first --start")
+def create(
+    config: Annotated[str, typer.Argument(help="A config file (.toml) or the name of a shipped one.")],
+    name: Annotated[str | None, typer.Option(help="The population's name; else the config's.", show_default=False)] = None,
+    start: Annotated[bool, typer.Option("--start", help="Train it at once.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, keep nothing.")] = False,
+    overrides: SetOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a population. It is checked whole, also against its game."""
+    from pbt.config.load import load_config
+
+    loaded = load_config(config, overrides or ())
+    chosen = check_population_name(name if name is not None else Path(config).stem.lower())
+    body = {"name": chosen, "config": loaded.model_dump(mode="json", exclude_unset=True), "start": start}
+    made = Client.find(data_dir(data)).call("POST", f"/v1/populations?dry_run={'true' if dry_run else 'false'}", body)
+    if as_json:
+        print_json(made)
+    elif dry_run:
+        say(f"population {chosen!r} could be made")
+    else:
+        say(f"population {chosen!r} is made" + ("" if start else f"; train it with `arena population start {chosen}`"))
+
+
+@app.command("list", epilog="Example: arena population list")
+def list_(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """What there is, and what it does."""
+    client, items, cursor = Client.find(data_dir(data)), [], ""
+    while True:
+        page = client.call("GET", f"/v1/populations?limit=500{cursor}")
+        items += page["items"]
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    if as_json:
+        print_json({"populations": items})
+        return
+    columns = ("name", "state", "wanted", ">frames", ">restarts", "message")
+    print_table(columns, [_cells(item) for item in items])
+
+
+@app.command(epilog="Example: arena population status first")
+def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """One population, closely."""
+    found = _get(data, name)
+    if as_json:
+        print_json(found)
+        return
+    print_table(("name", "state", "wanted", ">frames", ">restarts", "message"), [_cells(found)])
+    members = [(m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"]) for m in found["status"]["members"]]
+    if members:
+        print_table(("member", ">frames", ">lag", "state"), members)
+    if found["status"]["state"] == "failed":
+        for line in found["status"]["last_log_lines"]:
+            say(f"  | {line}")
+
+
+@app.command(epilog="Example: arena population logs first --lines 50")
+def logs(
+    name: NameArgument,
+    lines: Annotated[int, typer.Option(min=1, max=2000, help="So many of the newest.")] = 100,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What its trainer wrote."""
+    found = Client.find(data_dir(data)).call("GET", f"/v1/populations/{check_population_name(name)}/logs?lines={lines}")
+    if as_json:
+        print_json(found)
+    else:
+        print("\n".join(found["lines"]))
+
+
+@app.command(epilog="Example: arena population start first")
+def start(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Train it, from its newest checkpoint or the first frame."""
+    _ask(data, name, "start", as_json, wait=wait)
+
+
+@app.command(epilog="Example: arena population stop first")
+def stop(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Save, and end its processes."""
+    _ask(data, name, "stop", as_json, wait=wait)
+
+
+@app.command(epilog="Example: arena population pause first")
+def pause(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Save, and give the machine back until it is resumed."""
+    _ask(data, name, "pause", as_json, wait=wait)
+
+
+@app.command(epilog="Example: arena population resume first")
+def resume(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Go on after a pause."""
+    _ask(data, name, "resume", as_json, wait=wait)
+
+
+@app.command("set", epilog="Example: arena population set first stop_at_frames=2_000_000 evaluation.share=0.1")
+def set_(
+    name: NameArgument,
+    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Values that a started population can take.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Edit its config; one that trains saves, and goes on with the new values."""
+    body = {"set": dict(_assignment(word) for word in values)}
+    found = Client.find(data_dir(data)).call("PATCH", f"/v1/populations/{check_population_name(name)}", body)
+    if as_json:
+        print_json(found)
+    else:
+        say(f"population {name!r}: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
+
+
+@app.command(epilog="Example: arena population delete first --yes")
+def delete(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    wait: WaitOption = True,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop it, then remove its rows and files; games of matches stay."""
+    if not yes and not typer.confirm(f"Remove population {name!r} with all its games, snapshots and checkpoints?", err=True):
+        raise typer.Exit(1)
+    _ask(data, name, "delete", as_json, wait=wait)
+
+
+def _get(data: Path | None, name: str) -> Any:
+    return Client.find(data_dir(data)).call("GET", f"/v1/populations/{check_population_name(name)}")
+
+
+def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) -> None:
+    """Raises: PbtError when the operation fails."""
+    client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
+    operation = client.call("DELETE", path) if kind == "delete" else client.call("POST", f"{path}/{kind}")
+    deadline = time.monotonic() + WAIT_TIMEOUT_S
+    queued = False
+    while wait and operation["state"] not in ENDED and not queued and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        operation = client.call("GET", f"/v1/operations/{operation['id']}")
+        # A place in the queue may take days.
+        queued = kind in ("start", "resume") and client.call("GET", path)["status"]["state"] == "queued"
+    if as_json:
+        print_json(operation)
+    if operation["state"] == "FAILED":
+        raise PbtError(f"{kind} of population {name!r}: {operation['problem']}; `arena population logs {name}` has more")
+    if not as_json:
+        words = "queued until another one stops" if queued else operation["state"].lower()
+        say(f"population {name!r}: {kind} {words}")
+
+
+def _assignment(word: str) -> tuple[str, Any]:
+    """`learning.gamma=0.98` -> ("learning.gamma", 0.98), read as `--set` reads it."""
+    from pbt.config.load import options_from
+
+    key, equals, _ = word.partition("=")
+    if not equals:
+        raise ConfigError("arena population set", [f"{word}: no value; write section.key=value"])
+    table: Any = options_from([word])
+    for part in key.strip().split("."):
+        table = table[part]
+    return key.strip(), table
+
+
+def _cells(item: Any) -> tuple[str, ...]:
+    seen = item["status"]
+    return (item["id"], seen["state"], item["spec"]["desired"] or "-", f"{seen['frames']:,}", str(seen["restarts"]), seen["message"])

@@ -1,0 +1,59 @@
+"""Answers to requests that may be repeated: the same key gets the same answer, and its effect happened once."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.league.database import League
+from arena.league.schema import answers
+from pbt.errors import PbtError
+
+KEPT_S = 24 * 3600.0
+
+
+class ReusedKeyError(PbtError):
+    """An Idempotency-Key that came with another request before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """status: of HTTP;  body: JSON text"""
+
+    status: int
+    location: str | None
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A request that may be repeated. key: the caller's, with the route;  request: everything that decides its effect."""
+
+    key: str
+    request: bytes
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.request).hexdigest()
+
+
+def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection], Answer]) -> Answer:
+    """What `act` answers, or what it answered to the same key before. Raises: ReusedKeyError when that was another request; what `act` raises."""
+    now = time.time()
+    with league.write() as connection:
+        if keyed is not None:
+            stored = connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
+            if stored is not None and stored.created_at > now - KEPT_S:
+                if stored.request_sha256 != keyed.sha256:
+                    raise ReusedKeyError("this Idempotency-Key came with another request before; send a new key with a new request")
+                return Answer(stored.status, stored.location, stored.body)
+        answer = act(connection)
+        if keyed is not None:
+            values = {"request_sha256": keyed.sha256, "status": answer.status, "location": answer.location, "body": answer.body, "created_at": now}
+            added = insert(answers).values(key=keyed.key, **values)
+            connection.execute(added.on_conflict_do_update(index_elements=["key"], set_=values))
+            connection.execute(delete(answers).where(answers.c.created_at <= now - KEPT_S))
+        return answer

@@ -1,0 +1,101 @@
+"""What subscribers of the service are told, in one order that never changes: an event keeps its number for ever, and no number is used twice."""
+
+import json
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from arena.league.database import League
+from arena.league.rows import to_json
+from arena.league.schema import event_cursors, events, incarnations, populations, service_events
+
+EVENTS_KEPT = 100_000
+COPIED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEvent:
+    """topic: "population" (its state), "operation", or "training" (what a trainer noted);  created_at: seconds since 1970"""
+
+    id: int
+    topic: str
+    population: str
+    payload: Mapping[str, Any]
+    created_at: float
+
+
+def tell(connection: Connection, topic: str, population: str, payload: Mapping[str, Any], created_at: float | None = None) -> None:
+    """Inside the caller's transaction, so that an event stands exactly when what it tells of does."""
+    at = time.time() if created_at is None else created_at
+    connection.execute(insert(service_events).values(topic=topic, population=population, payload=to_json(payload), created_at=at))
+
+
+def events_after(
+    league: League, after: int, limit: int, topics: Collection[str] = (), population: str | None = None
+) -> tuple[list[ServiceEvent], int]:
+    """The next events behind number `after`, oldest first, and the number up to which all were looked at."""
+    with league.read() as connection:
+        newest = _newest(connection)
+        query = select(service_events).where(service_events.c.id > after).order_by(service_events.c.id).limit(limit)
+        if topics:
+            query = query.where(service_events.c.topic.in_(topics))
+        if population is not None:
+            query = query.where(service_events.c.population == population)
+        rows = connection.execute(query).all()
+    found = [ServiceEvent(row.id, row.topic, row.population, json.loads(row.payload), row.created_at) for row in rows]
+    return found, found[-1].id if len(found) == limit else max(newest, after)
+
+
+def event_bounds(league: League) -> tuple[int, int]:
+    """(number of the oldest event that is kept, number of the newest ever); (1, 0) before any."""
+    with league.read() as connection:
+        newest = _newest(connection)
+        oldest = connection.execute(select(func.min(service_events.c.id))).scalar()
+    return (newest + 1 if oldest is None else int(oldest)), newest
+
+
+def _newest(connection: Connection) -> int:
+    """Also of those that are gone."""
+    row = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'service_events'").scalar()
+    return int(row or 0)
+
+
+def copy_training_events(league: League) -> int:
+    """Append what trainers noted since the last call; returns how many. Each is copied once, whoever is killed when."""
+    with league.read() as connection:
+        if connection.execute(_uncopied().limit(1)).first() is None:
+            return 0
+    with league.write() as connection:
+        rows = connection.execute(_uncopied().limit(COPIED_AT_ONCE)).all()
+        cursors: dict[int, int] = {}
+        for row in rows:
+            tell(connection, "training", row.name, {"kind": row.kind, "member": row.member, "frames": row.frames, "text": row.text}, row.created_at)
+            cursors[row.incarnation_id] = row.position
+        for incarnation_id, position in cursors.items():
+            added = upsert(event_cursors).values(incarnation_id=incarnation_id, position=position)
+            connection.execute(added.on_conflict_do_update(index_elements=["incarnation_id"], set_={"position": position}))
+        return len(rows)
+
+
+def _uncopied() -> Any:
+    """By incarnation, then position: incarnations are numbered once, event rows are not."""
+    joined = (
+        events.join(incarnations, incarnations.c.id == events.c.incarnation_id)
+        .join(populations, populations.c.id == incarnations.c.population_id)
+        .outerjoin(event_cursors, event_cursors.c.incarnation_id == incarnations.c.id)
+    )
+    new = events.c.position > func.coalesce(event_cursors.c.position, -1)
+    return select(events, populations.c.name).select_from(joined).where(new).order_by(events.c.incarnation_id, events.c.position)
+
+
+def forget_old_events(league: League, keep: int = EVENTS_KEPT) -> int:
+    """Remove all but the newest; returns how many went."""
+    oldest, newest = event_bounds(league)
+    if newest - oldest < keep:
+        return 0
+    with league.write() as connection:
+        return int(connection.execute(delete(service_events).where(service_events.c.id <= newest - keep)).rowcount)
