@@ -41,12 +41,15 @@ class Command:
         return f"{self.summary} [dim]{self.example}[/dim]"
 
 
-TRAIN, COMPARE, LOOK, KEEP, SET_UP = "Train", "Compare", "Look", "Keep house", "Set up"
+TRAIN, SERVE, COMPARE, LOOK, KEEP, SET_UP = "Train", "Serve", "Compare", "Look", "Keep house", "Set up"
 
 COMMANDS = (
     Command("demo", "arena.cli.train:demo", TRAIN, "Train a small population in minutes and show what it learned.", "arena demo"),
     Command("train", "arena.cli.train:train", TRAIN, "Train a population, or resume one.", "arena train connect_four --name first"),
     Command("stop", "arena.cli.train:stop", TRAIN, "Ask a running training to save and stop.", "arena stop first"),
+    Command("serve", "arena.cli.serve:serve", SERVE, "Train and watch populations over REST.", "arena serve"),
+    Command("population", "arena.cli.population:app", SERVE, "What the service trains.", "arena population create connect_four --start"),
+    Command("open", "arena.cli.serve:open_page", SERVE, "Open the service's page, logged in.", "arena open"),
     Command("match", "arena.cli.match:match", COMPARE, "Play players against each other.", "arena match first@best random --games 400"),
     Command("evaluate", "arena.cli.evaluate:evaluate", COMPARE, "Returns of one player over episodes.", "arena evaluate first@best --episodes 100"),
     Command(
