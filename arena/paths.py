@@ -3,6 +3,7 @@
 arena-data/
     league.db                     results of all populations
     matches.lock                  which matches are being played
+    imported/                     snapshots from other leagues: NAME.json, weights/
     logs/                         crashes of the command line
     populations/NAME/
         config.json               the resolved config
@@ -20,6 +21,8 @@ from pbt.errors import ConfigError
 
 DATA_VARIABLE = "ARENA_DATA"
 DEFAULT_DATA = "arena-data"
+IMPORTED = "imported"
+RESERVED_NAMES = (IMPORTED, "match")
 POPULATION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -30,6 +33,8 @@ def data_dir(option: Path | str | None = None) -> Path:
 
 def check_population_name(name: str) -> str:
     """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError with a name that would do."""
+    if name in RESERVED_NAMES:
+        raise ConfigError("population name", [f'"{name}": reserved: imported/NAME and match:12:5 name snapshots and games; choose another'])
     if POPULATION_NAME.fullmatch(name):
         return name
     fitting = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:64] or "demo"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
+from arena.imported import card_path, read_card, weights_folder
 from arena.league.database import open_league
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
 from arena.league.snapshot_names import FORMS, find_snapshot
-from arena.league.standings import frames_text
-from arena.paths import data_dir, league_path, population_paths
+from arena.paths import IMPORTED, data_dir, league_path, population_paths
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
@@ -141,10 +141,12 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
         raise PlayerError(f"player {name!r}: there is no league in {data}; train a population first, or name the right directory with --data")
     with open_league(path, read_only=True) as league:
         found = find_snapshot(league, name)
-        config = config_from_table(stored_config(league, found.population), f"stored config of {found.population!r}")
-    record = found.record
-    folder = population_paths(data, found.population).snapshots
-    label = f"{found.population}/{record.member}@{frames_text(record.frames)}"
+        if found.population == IMPORTED:
+            config, folder = read_card(card_path(data, found.record.member)).config(), weights_folder(data)
+        else:
+            config = config_from_table(stored_config(league, found.population), f"stored config of {found.population!r}")
+            folder = population_paths(data, found.population).snapshots
+    record, label = found.record, found.label
     ref = PlayerRef("snapshot", record.snapshot_id)
     return ResolvedPlayer(
         ref, label, config.env.name, config.env.options, config, folder, found.population, record.member, record.role, record.frames

@@ -53,7 +53,10 @@ COMMANDS = (
     Command("match", "arena.cli.match:match", COMPARE, "Play players against each other.", "arena match first@best random --games 400"),
     Command("evaluate", "arena.cli.evaluate:evaluate", COMPARE, "Returns of one player over episodes.", "arena evaluate first@best --episodes 100"),
     Command(
-        "compare", "arena.cli.compare:command", COMPARE, "Which of two configs trains the stronger players, over seeds.",
+        "compare",
+        "arena.cli.compare:command",
+        COMPARE,
+        "Which of two configs trains the stronger players, over seeds.",
         "arena compare a.toml b.toml --seeds 3 --frames 1_000_000",
     ),
     Command("tournament", "arena.cli.tournament:tournament", COMPARE, "Everybody plays everybody.", "arena tournament first@best oneply random"),
@@ -67,6 +70,10 @@ COMMANDS = (
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
     Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),
     Command("anchor", "arena.cli.league:anchor", KEEP, "Keep a snapshot's weights for ever.", "arena anchor first/m2@1.2M"),
+    Command(
+        "export", "arena.cli.exchange:export", KEEP, "A snapshot as a file, for other leagues.", "arena export first@best --out b.safetensors"
+    ),
+    Command("import", "arena.cli.exchange:import_", KEEP, "A snapshot from another league, as a player.", "arena import b.safetensors"),
     Command("delete", "arena.cli.league:delete", KEEP, "Remove a population.", "arena delete first --dry-run"),
     Command("env", "arena.cli.env:app", SET_UP, "Games: list them, or check one of your own.", "arena env check ./my_game.py:make"),
     Command("config", "arena.cli.config:app", SET_UP, "Configs: resolved values, schema.", "arena config show connect_four"),

@@ -15,15 +15,16 @@ from arena.cli.rating_table import TOP_ROWS, print_league, rating_text
 from arena.cli.tables import tables_of
 from arena.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
 from arena.deletion import delete as delete_from
+from arena.frames import frames_text
 from arena.league.database import League, open_league
 from arena.league.populations import stored_config
 from arena.league.queries import PopulationSummary, list_populations
 from arena.league.retention import mark_anchor
 from arena.league.snapshot_names import find_snapshot
-from arena.league.standings import best_standing, frames_text, standings
+from arena.league.standings import best_standing, standings
 from arena.lock import holder
 from arena.metrics import MetricsRow, metrics_csv, read_metrics
-from arena.paths import data_dir, league_path, population_paths
+from arena.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.telemetry import telemetry_csv
 from pbt.errors import ConfigError
 from pbt.records import GameKind
@@ -235,8 +236,11 @@ def delete(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a population for ever: its rows, checkpoints, snapshots and curves. Games of matches stay with the match."""
+    """Remove a population for ever: its rows, checkpoints, snapshots and curves; or an imported snapshot. Games of matches stay with the match."""
     folder = data_dir(data)
+    if name.startswith(f"{IMPORTED}/"):
+        _delete_import(folder, name, dry_run=dry_run, yes=yes, as_json=as_json)
+        return
     plan = plan_deletion(folder, name)
     if not as_json:
         print("\n".join(_plan_lines(plan)))
@@ -248,6 +252,21 @@ def delete(
     if as_json:
         rows = asdict(plan.rows) if plan.rows else None
         print_json({"population": name, "deleted": not dry_run, "rows": rows, "files": plan.files, "file_bytes": plan.size_bytes})
+
+
+def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    from arena.imported import card_path, read_card, remove_import
+
+    alone = name.removeprefix(f"{IMPORTED}/")
+    card = read_card(card_path(folder, alone))
+    if not as_json:
+        print(f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of {card.population}/{card.member}")
+    if not dry_run:
+        _confirm(name, yes)
+        remove_import(folder, alone)
+        say(f"snapshot {name!r} is gone; its games stay")
+    if as_json:
+        print_json({"import": name, "deleted": not dry_run, "id": card.snapshot_id})
 
 
 def _confirm(name: str, yes: bool) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.frames import frames_text
 from arena.league.ancestry import STILL_LEARNING, find_weights, population_config, read_histories
 from arena.league.database import open_league
 from arena.league.queries import list_members
-from arena.league.standings import frames_text
 from arena.lineage import Lineage, LineageStep, Weights, trace
 from arena.paths import data_dir, league_path
 from arena.schedule_config import schedule_config

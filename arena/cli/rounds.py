@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.frames import frames_text
 from arena.league.database import League, open_league
 from arena.league.queries import StoredRound, list_rounds
 from arena.league.round_history import history_problems, missing_games
-from arena.league.standings import frames_text
 from arena.league.verify import RoundCheck, verify_rounds
 from arena.paths import data_dir, league_path
 

@@ -11,10 +11,9 @@ from sqlalchemy import func, select
 from arena.league.database import League
 from arena.league.game_rows import GameFilter, folded_through, population_games, read_seats
 from arena.league.populations import stored_config
-from arena.league.queries import snapshots_of
+from arena.league.queries import named_snapshots
 from arena.league.rows import to_game
 from arena.league.schema import games, match_game_key, matches
-from arena.league.standings import frames_text
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
 
@@ -72,8 +71,6 @@ def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
 def _labels(league: League, record: GameRecord, population: str | None) -> dict[PlayerRef, str]:
     """population: whose snapshots go first, of those of equal content."""
     players = dict.fromkeys(seat.player for seat in record.seats)
-    with league.read() as connection:
-        found = snapshots_of(connection, [player.name for player in players if player.kind == "snapshot"])
-    own = sorted(found, key=lambda stored: stored.population == population)
-    names = {stored.record.snapshot_id: f"{stored.population}/{stored.record.member}@{frames_text(stored.record.frames)}" for stored in own}
-    return {player: names.get(player.name, player.name[:8] if player.kind == "snapshot" else player.name) for player in players}
+    names = named_snapshots(league, [player.name for player in players if player.kind == "snapshot"], population)
+    found = {snapshot_id: stored.label for snapshot_id, stored in names.items()}
+    return {player: found.get(player.name, player.name[:8] if player.kind == "snapshot" else player.name) for player in players}

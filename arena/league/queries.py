@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population, game_bytes
 from arena.league.rows import to_round, to_snapshot
@@ -21,6 +22,7 @@ from arena.league.schema import (
     rounds,
     snapshots,
 )
+from arena.paths import IMPORTED
 from pbt.records import Event, RoundRecord, SnapshotRecord
 
 
@@ -76,6 +78,12 @@ class StoredSnapshot:
     superseded: bool
     after_game: int
     created_at: float
+
+    @property
+    def label(self) -> str:
+        """A name it can be called by: `demo/m2@1.21M`, `imported/best`."""
+        at = "" if self.population == IMPORTED else f"@{frames_text(self.record.frames)}"
+        return f"{self.population}/{self.record.member}{at}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,29 @@ def _snapshot_query() -> Select[Any]:
 def to_stored_snapshot(row: Any) -> StoredSnapshot:
     flags = bool(row.is_anchor), bool(row.weights_removed), bool(row.superseded)
     return StoredSnapshot(to_snapshot(row), row.population, *flags, row.after_game, row.created_at)
+
+
+def imported_snapshots(league: League) -> list[StoredSnapshot]:
+    """Those taken in from other leagues, by name, which stands for the member. Raises: SnapshotError for a damaged card."""
+    if not (league.path.parent / IMPORTED).is_dir():
+        return []
+    # Cards are read by pydantic, which takes a quarter of a second to load.
+    from arena.imported import imported_cards
+
+    stored = []
+    for name, card in imported_cards(league.path.parent):
+        record = SnapshotRecord(card.snapshot_id, name, card.role, 0, 0, card.frames, IMPORTED, None, card.size_bytes)
+        stored.append(StoredSnapshot(record, IMPORTED, False, False, False, -1, 0.0))
+    return stored
+
+
+def named_snapshots(league: League, snapshot_ids: Sequence[str], population: str | None = None) -> dict[str, StoredSnapshot]:
+    """By id; of equal content under several names, that of the population asked for, else one trained here before an imported one."""
+    imported = {stored.record.snapshot_id: stored for stored in imported_snapshots(league)}
+    with league.read() as connection:
+        found = sorted(snapshots_of(connection, snapshot_ids), key=lambda stored: stored.population == population)
+    wanted = {snapshot_id: imported[snapshot_id] for snapshot_id in snapshot_ids if snapshot_id in imported}
+    return {**wanted, **{stored.record.snapshot_id: stored for stored in found}}
 
 
 def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = None, id_prefix: str | None = None) -> list[StoredSnapshot]:

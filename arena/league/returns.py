@@ -11,7 +11,6 @@ from sqlalchemy import text
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.queries import StoredSnapshot, snapshots_of
-from arena.league.standings import frames_text
 from arena.ratings import BEST_MIN_GAMES
 from arena.statistics import mean_interval
 
@@ -36,7 +35,7 @@ class ReturnStanding:
     @property
     def label(self) -> str:
         """A name the player can be called by: `doom/m0@1.21M`."""
-        return f"{self.snapshot.population}/{self.snapshot.record.member}@{frames_text(self.snapshot.record.frames)}"
+        return self.snapshot.label
 
 
 def return_standings(league: League, population: str) -> list[ReturnStanding]:

@@ -4,11 +4,13 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.queries import StoredSnapshot, list_members, list_snapshots, snapshots_of
+from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, snapshots_of
 from arena.league.returns import best_by_return, return_standings
-from arena.league.standings import best_standing, frames_text, standings
+from arena.league.standings import best_standing, standings
+from arena.paths import IMPORTED
 from arena.ratings import BEST_MIN_GAMES
 from pbt.errors import PlayerError
 
@@ -23,6 +25,8 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     population, at, rest = text.partition("@")
     if "/" in population:
         population, _, member = population.partition("/")
+        if population == IMPORTED:
+            return _import(league, text, member + at + rest)
         return _of_member(league, text, population, member, rest if at else None, playable=playable)
     if at:
         return _best(league, text, population, rest)
@@ -31,6 +35,15 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     with league.read() as connection:
         find_population(connection, text)
     raise PlayerError(f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}")
+
+
+def _import(league: League, text: str, name: str) -> StoredSnapshot:
+    there = {stored.record.member: stored for stored in imported_snapshots(league)}
+    if name in there:
+        return there[name]
+    near = difflib.get_close_matches(name, there, n=1)
+    hint = f"did you mean imported/{near[0]}?" if near else f"imported are {', '.join(there) or 'none: arena import FILE'}"
+    raise PlayerError(f"player {text!r}: no snapshot was imported under this name; {hint}")
 
 
 def parse_frames(text: str, name: str) -> int:
@@ -91,6 +104,7 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
 def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
     with league.read() as connection:
         found = snapshots_of(connection, id_prefix=text)
+    found += [stored for stored in imported_snapshots(league) if stored.record.snapshot_id.startswith(text)]
     ids = sorted({snapshot.record.snapshot_id for snapshot in found})
     if not ids:
         raise PlayerError(f"no snapshot id begins with {text!r}; expected {FORMS}")

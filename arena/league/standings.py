@@ -1,12 +1,12 @@
 """The rating table, fitted anew from all evaluation games whenever asked for. Training, greedy, voided and superseded games never enter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from arena.league.database import League
 from arena.league.evaluations import Results, game_results, match_results, population_results
-from arena.league.queries import StoredSnapshot, snapshots_of
+from arena.league.queries import StoredSnapshot, named_snapshots
 from arena.plackett_luce import fit_rankings
 from arena.ratings import BEST_MIN_GAMES, Rating
 from arena.statistics import Tally
@@ -42,9 +42,7 @@ class Standing:
     @property
     def label(self) -> str:
         """A name the player can be called by: `random`, or `demo/m2@1.21M`."""
-        if self.snapshot is None:
-            return self.player.name
-        return f"{self.snapshot.population}/{self.snapshot.record.member}@{frames_text(self.snapshot.record.frames)}"
+        return self.player.name if self.snapshot is None else self.snapshot.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,8 @@ def rate(results: Results) -> list[Rating[PlayerRef]]:
 
 
 def _table(league: League, results: Results, population: str | None = None) -> Table:
-    kept = _snapshots(league, population, results.matrix.players)
+    ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
+    kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
     rows = [_standing(rank, rating, met[rating.player], kept) for rank, rating in enumerate(rate(results), start=1)]
     return Table(rows, results.matrix)
@@ -101,20 +100,3 @@ def _standing(rank: int, rating: Rating[PlayerRef], results: WinRow[PlayerRef], 
     player = rating.player
     snapshot = kept.get(player.name) if player.kind == "snapshot" else None
     return Standing(rank if rating.connected else None, player, rating.elo, rating.low, rating.high, results, results.total, snapshot)
-
-
-def frames_text(frames: int) -> str:
-    """Short, and never less than `frames` (three digits, rounded up), so that "the snapshot at or below" finds the same one again."""
-    for unit, letter in ((10**9, "B"), (10**6, "M"), (10**3, "k")):
-        if frames >= unit:
-            digits = 2 if frames < 10 * unit else 1 if frames < 100 * unit else 0
-            whole = -(-frames * 10**digits // unit)
-            return f"{whole / 10**digits:.{digits}f}".rstrip("0").rstrip(".") + letter if digits else f"{whole}{letter}"
-    return str(frames)
-
-
-def _snapshots(league: League, population: str | None, named: Iterable[PlayerRef]) -> dict[str, StoredSnapshot]:
-    """By id; of equal content in several populations, the one asked for."""
-    with league.read() as connection:
-        found = snapshots_of(connection, [player.name for player in named if player.kind == "snapshot"])
-    return {snapshot.record.snapshot_id: snapshot for snapshot in sorted(found, key=lambda snapshot: snapshot.population == population)}

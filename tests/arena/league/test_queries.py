@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
+from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.folding import Folding
 from arena.league.game_rows import GameFilter, folded_through, population_games, training_games, training_score
@@ -13,7 +14,7 @@ from arena.league.queries import list_members, list_snapshots
 from arena.league.retention import anchors, mark_anchor, mark_weights_removed
 from arena.league.schema import game_seats, games, rounds
 from arena.league.snapshot_names import find_snapshot, parse_frames
-from arena.league.standings import best_standing, frames_text, population_table, standings
+from arena.league.standings import best_standing, population_table, standings
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
 from pbt.config.schema import PbtConfig

@@ -1,0 +1,70 @@
+"""`arena export` and `arena import`: snapshots between leagues."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, print_json
+from arena.frames import frames_text
+from arena.imported import SnapshotCard
+from arena.league.ancestry import find_weights, read_histories
+from arena.league.database import open_league
+from arena.lineage import trace
+from arena.paths import IMPORTED, data_dir, league_path
+from arena.players import ResolvedPlayer, resolve_players
+from pbt.errors import EngineError, PlayerError
+
+_UNFIT = re.compile(r"[^a-z0-9_.-]+")
+
+
+def export(
+    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Such as demo@best, demo/m2@1.2M or an id.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Its weights go there, as safetensors; a card of it beside them, FILE.json.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere: arena import FILE."""
+    from arena.exchange import card_beside, export_snapshot
+
+    _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
+    card = export_snapshot(player, out, _hyperparams(player, data))
+    if as_json:
+        print_json({**card.model_dump(mode="json"), "weights": out, "card": card_beside(out)})
+    else:
+        print(f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: {card_beside(out)}")
+
+
+def import_(
+    weights: Annotated[Path, typer.Argument(metavar="FILE", help="Weights that `arena export` wrote; their card lies beside them, FILE.json.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="It plays as imported/NAME; else the file's own name.", show_default=False)] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in a snapshot from another league, after checking its size, header, shapes and content. It plays as imported/NAME."""
+    from arena.exchange import import_snapshot
+
+    chosen = name if name is not None else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
+    card = import_snapshot(weights, data_dir(data), chosen)
+    open_league(league_path(data_dir(data))).close()
+    if as_json:
+        print_json({"player": f"{IMPORTED}/{chosen}", **card.model_dump(mode="json")})
+    else:
+        print(f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random")
+
+
+def _words(card: SnapshotCard) -> str:
+    return f"{card.population}/{card.member}@{frames_text(card.frames)} of {card.env_name} ({card.snapshot_id[:8]})"
+
+
+def _hyperparams(player: ResolvedPlayer, data: Path | None) -> dict[str, float]:
+    """Those in force when it was taken; {} for one that was imported itself, or whose history is not whole."""
+    if player.population in (None, IMPORTED):
+        return {}
+    try:
+        with open_league(league_path(data_dir(data)), read_only=True) as league:
+            population, weights = find_weights(league, player.ref.name)
+            return dict(trace(read_histories(league, population), weights).steps[-1].hyperparams)
+    except (EngineError, PlayerError):
+        return {}
