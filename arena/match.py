@@ -178,8 +178,6 @@ def _play(
     on_progress: Progress | None,
 ) -> MatchResult:
     stored = stored_games(league, match) if league is not None and match is not None else []
-    # Programs have processes of their own.
-    concurrency = 1 if any(player.program is not None for player in plan.players) else concurrency
     started_s = time.monotonic()
     with _keeping(league, match) as keep:
         results = Results(plan, keep, stored, sprt)

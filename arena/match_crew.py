@@ -127,7 +127,8 @@ class Crew:
                 self._tables.close()
                 self._tables = None
         if self._own is None:
-            self._own = self._waiting.popleft() if self._waiting else min((h.batch for h in self._helpers if h.batch is not None), default=None)
+            lent = {helper.batch for helper in self._helpers if helper.batch is not None} - self._finished
+            self._own = self._waiting.popleft() if self._waiting else min(lent, default=None)
             if self._own is None:
                 return None
             self._tables = self._tables or BatchTables(self._env, self._plan)

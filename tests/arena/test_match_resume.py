@@ -237,8 +237,8 @@ def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monke
                 os.kill(helper.pid, hurt[helper.pid])
 
     alone = play_match(player, player, games=384, env=slow_env)
-    helped = play_match(player, player, games=384, env=slow_env, concurrency=3, on_progress=hurt_each)
-    assert sorted(hurt.values()) == [signal.SIGKILL, signal.SIGSTOP]
+    helped = play_match(player, player, games=384, env=slow_env, concurrency=4, on_progress=hurt_each)
+    assert sorted(hurt.values()) == [signal.SIGKILL, signal.SIGSTOP, signal.SIGSTOP]
     assert helped.records == alone.records
     assert any("a helping process ended" in note for note in helped.notes)
     assert not any(psutil.pid_exists(pid) for pid in hurt)
