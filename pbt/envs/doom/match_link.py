@@ -24,7 +24,9 @@ from pbt.envs.doom.match_process import COMMAND, DONE, FAILED
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
 
+_PROGRAM = ("-m", "pbt.envs.doom.match_process")
 _LARGEST_TEXT = 4096
+_YOUNG_S = 1.0
 # What is killed is gone in microseconds, unless the machine is on its knees.
 _GONE_S = 10.0
 
@@ -35,6 +37,8 @@ class MatchLink:
     def __init__(self, options: MatchOptions, measured: Sequence[str], seed: int) -> None:
         """measured: names of game variables, in the order of `memory.measured`."""
         self._options = options
+        # Of a match that was ended in its start there are names, too young to be told from those of one that starts now.
+        strays.remove_strays(_YOUNG_S)
         self._folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
         self._socket, theirs = socket.socketpair()
         descriptor = os.memfd_create("doom-match")
@@ -46,7 +50,7 @@ class MatchLink:
                 "parent": os.getpid(), "socket": theirs.fileno(), "memory": descriptor, "folder": str(self._folder), "preload": str(preload or ""),
                 "measured": list(measured), "seed": seed, "options": {**asdict(options), "terms": ()},
             }  # fmt: skip
-            command = [sys.executable, "-P", "-m", "pbt.envs.doom.match_process", json.dumps(plan)]
+            command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
             # The watcher waits for this one's end, too: its engines may be starting.
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
             with open(os.devnull, "rb") as nothing, (self._folder / "process.log").open("wb") as log:
@@ -114,7 +118,6 @@ class MatchLink:
         """End the match. Returns what to raise."""
         words = [last_words(folder, log) for folder, log in ((self._folder, "process.log"), (self._folder / "seat0", "engine.log"))]
         self.close()
-        strays.remove_strays(young_s=0.1)
         options = self._options
         return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pbt.envs.doom.options import Known, SceneOptions, choice_problems, least_problems, parsed, scene_problems, unlike
 from pbt.errors import EnvOptionsError
+from pbt.native import doom_preload
 
 # The engine's own limit, bots included.
 MOST_PLAYERS = 16
@@ -88,6 +89,8 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
         for name in ("deadline_s", "start_deadline_s")
         if not 0 < (value := getattr(options, name)) < float("inf")
     ]
+    if options.lock_step == "helper" and doom_preload() is None:
+        problems.append('lock_step = "helper": not compiled here; install a C compiler and then pbt-arena again, or say "auto", which is slower')
     if options.players + options.bots > MOST_PLAYERS:
         problems.append(f"players + bots = {options.players + options.bots}: Doom has room for {MOST_PLAYERS}")
     if options.players == 1 and not options.bots:

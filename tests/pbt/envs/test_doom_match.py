@@ -1,0 +1,249 @@
+"""Matches of Doom: in step, told from the same numbers on every side, with and without the library in the engines."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pbt.envs.check import check_game
+from pbt.envs.contract import SeatTurn
+from pbt.envs.doom.match import SPEC, DoomMatch, make
+from pbt.envs.doom.match_options import MatchOptions
+from pbt.envs.doom.match_rewards import MatchRewards
+from pbt.envs.doom.options import RewardTerm
+from pbt.errors import EnvOptionsError
+from pbt.native import doom_preload
+
+LOCK_STEPS = ("helper", "barrier")
+Matches = Callable[..., DoomMatch]
+
+
+@pytest.fixture
+def matches() -> Iterator[Matches]:
+    made: list[DoomMatch] = []
+
+    def match(**options: Any) -> DoomMatch:
+        made.append(make(**options))
+        return made[-1]
+
+    yield match
+    for one in made:
+        one.close()
+
+
+def random_actions(match: DoomMatch, rng: np.random.Generator) -> dict[int, tuple[int, ...]]:
+    sizes = match.roles[0].action_space.nvec  # type: ignore[attr-defined]
+    return {seat: tuple(rng.integers(0, sizes).tolist()) for seat in range(len(match.seat_names))}
+
+
+def play(match: DoomMatch, seed: int) -> list[list[SeatTurn]]:
+    """A game of random actions that depend on the seed."""
+    rng = np.random.default_rng(seed)
+    turns = [match.reset(seed)]
+    while not turns[-1][0].over:
+        turns.append(match.step(random_actions(match, rng)))
+    return turns
+
+
+def trace(turns: list[list[SeatTurn]]) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for turn in (turn for step in turns for turn in step):
+        digest.update(turn.observation["screen"].tobytes() + turn.observation["variables"].tobytes() + repr(turn.rewards).encode())
+    return digest.hexdigest()
+
+
+# --- engines in step -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_library_was_built() -> None:
+    assert doom_preload() is not None, "install again, or call `python hatch_build.py`"
+
+
+@pytest.mark.parametrize("skip", [1, 2, 4])
+@pytest.mark.parametrize("lock_step", LOCK_STEPS)
+def test_players_play_as_many_tics_as_were_asked_for(matches: Matches, lock_step: str, skip: int) -> None:
+    match = matches(lock_step=lock_step, frame_skip=skip, max_tics=99)
+    for seed in range(2):
+        turns = play(match, seed)
+        # That the engines agree is checked by the match itself, at every step.
+        assert [[turn.tics for turn in step] for step in turns[1:-1]] == [[skip, skip]] * (len(turns) - 2)
+        assert sum(step[0].tics for step in turns) == 99
+        assert all(turn.terminated and not turn.truncated for turn in turns[-1])
+        assert match.outcome().reason == "timeout"
+
+
+def test_the_same_seed_and_actions_are_the_same_games(matches: Matches) -> None:
+    first, second, other = (matches(max_tics=80, lock_step="helper") for _ in range(3))
+    games = [trace(play(first, seed)) for seed in (5, 6)]
+    assert [trace(play(second, seed)) for seed in (5, 6)] == games
+    assert trace(play(other, 4)) != games[0]
+
+
+def test_the_contract_is_kept() -> None:
+    report = check_game(replace(SPEC, make=partial(make, max_tics=20)), seeds=3)
+    assert report.problems == ()
+    assert (report.games, report.seats, report.seed_matters) == (3, ("player1", "player2"), True)
+
+
+def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
+    match = matches(max_tics=80)
+    match.reset(1)
+    link = match._link
+    assert link is not None
+    match.begin({0: (0,) * 7, 1: (0,) * 7})
+    link.finish()
+    link.memory.tics[1] += 1
+    with pytest.raises(Exception, match=r"not in step: their engines have come to tics"):
+        match._now()
+    assert match._link is None and link._process.poll() is not None
+
+
+# --- what is seen and counted ----------------------------------------------------------------------------------------------------------------
+
+
+def test_both_see_the_room_and_their_own_numbers(matches: Matches) -> None:
+    turns = matches(max_tics=20).reset(3)
+    screens = [turn.observation["screen"] for turn in turns]
+    assert screens[0].shape == (72, 128, 3) and not np.array_equal(*screens)
+    assert all(len(np.unique(screen)) > 20 for screen in screens)
+    for turn in turns:
+        health, armor, frags, players, weapon, rockets, *_ = turn.observation["variables"].tolist()
+        assert (health, armor, frags, players) == (1.0, 0.0, 0.0, 2.0)
+        # The room gives a rocket launcher, slot 5, with fifty rockets.
+        assert (weapon, rockets) == (5.0, 1.0)
+
+
+def test_frags_are_points_and_decide_the_ranking(matches: Matches) -> None:
+    match = matches(max_tics=700, frame_skip=7, variables=["FRAGCOUNT"], terms={"death": {"variable": "DEATHCOUNT", "gain": 1.0}})
+    for seed in range(2):
+        turns = play(match, seed)
+        returns = np.array([[turn.rewards for turn in step] for step in turns]).sum(axis=0)
+        outcome = match.outcome()
+        assert outcome.points == tuple(returns[:, 0].tolist())
+        assert outcome.ranking == tuple(sum(other > own for other in outcome.points) for own in outcome.points)
+        # Nobody is in the room but two who shoot about them with rockets: each death is a frag of the other's or a suicide.
+        assert returns[:, 1].sum() > 0
+        assert abs(returns[:, 0].sum()) <= returns[:, 1].sum()
+
+
+def test_the_lead_of_two_sums_to_zero(matches: Matches) -> None:
+    match = matches(max_tics=700, frame_skip=7, reward="lead")
+    rewards = np.array([[turn.rewards[0] for turn in step] for step in play(match, 1)])
+    assert np.array_equal(rewards[:, 0], -rewards[:, 1]) and rewards.any()
+
+
+@pytest.mark.parametrize("options", [{"players": 1, "bots": 2}, {"players": 2, "bots": 1, "bot_skill": 90}, {"players": 3, "lock_step": "barrier"}])
+def test_more_players_and_bots(matches: Matches, options: dict[str, Any]) -> None:
+    match = matches(scenario="cig", max_tics=40, variables=["PLAYER_COUNT"], **options)
+    for seed in range(2):
+        turns = play(match, seed)
+        everybody = options["players"] + options.get("bots", 0)
+        assert [turn.observation["variables"].tolist() for turn in turns[-1]] == [[min(everybody, 10)]] * options["players"]
+        points = match.outcome().points
+        assert points is not None and len(points) == options["players"]
+
+
+def test_a_map_of_freedoom(matches: Matches) -> None:
+    match = matches(scenario="freedoom2", map="map07", max_tics=30)
+    assert len(play(match, 1)) == 16
+
+
+# --- rewards, computed ------------------------------------------------------------------------------------------------------------------------
+
+TERMS = (
+    RewardTerm("health", "HEALTH", 0.5, -0.25),
+    RewardTerm("damage", "DAMAGECOUNT", 0.01, 0.0),
+    RewardTerm("death", "DEATHCOUNT", -1.0, 0.0),
+    RewardTerm("ammo", "AMMO5", 1.0, 0.0),
+)
+
+
+def worth(before: dict[str, float], now: dict[str, float], **options: Any) -> list[float]:
+    """Of seat 0, while nothing happens to seat 1."""
+    counted = MatchRewards(MatchOptions(terms=TERMS, **options))
+
+    def row(values: dict[str, float]) -> list[float]:
+        return [values.get(name, 0.0) for name in counted.names]
+
+    (own, _) = counted.rewards(np.array([row(now), row({})]), np.array([row(before), row({})]))
+    return [float(value) for value in own]
+
+
+def test_gains_and_losses_are_counted_as_changes() -> None:
+    assert worth({"HEALTH": 60.0, "FRAGCOUNT": 7.0, "DAMAGECOUNT": 900.0}, {"HEALTH": 80.0, "FRAGCOUNT": 8.0, "DAMAGECOUNT": 950.0}) == [
+        1,
+        10,
+        0.5,
+        0,
+        0,
+    ]
+    assert worth({"HEALTH": 80.0}, {"HEALTH": 60.0}) == [0, -5.0, 0, 0, 0]
+
+
+def test_dying_counts_and_a_new_life_is_no_gain() -> None:
+    assert worth({"HEALTH": 10.0, "AMMO5": 9.0}, {"HEALTH": 0.0, "AMMO5": 9.0, "DEAD": 1.0, "DEATHCOUNT": 1.0}) == [0, -2.5, 0, -1, 0]
+    assert worth({"DEAD": 1.0, "DEATHCOUNT": 1.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}) == [0, 0, 0, 0, 0]
+    assert worth({"HEALTH": 10.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}) == [0, 0, 0, -1, 0]
+
+
+def test_a_telefrag_is_not_worth_a_million() -> None:
+    assert worth({}, {"DAMAGECOUNT": 1_000_100.0})[2] == 2.0
+
+
+def test_the_lead_is_over_the_mean_of_all_others() -> None:
+    frags = {"FRAGCOUNT": 2.0, "PLAYER1_FRAGCOUNT": 2.0, "PLAYER2_FRAGCOUNT": 0.0, "PLAYER3_FRAGCOUNT": 1.0}
+    assert worth({}, frags, reward="lead", bots=1)[0] == 1.5
+
+
+# --- options ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_seven_heads_of_twelve_thousand_actions() -> None:
+    assert make().roles[0].action_space.nvec.tolist() == [3, 3, 2, 2, 2, 8, 21]  # type: ignore[attr-defined]
+    assert np.prod(make(buttons="battle").roles[0].action_space.nvec) == 756  # type: ignore[attr-defined]
+    assert np.prod(make(buttons="arena").roles[0].action_space.nvec) == 54  # type: ignore[attr-defined]
+    assert make(buttons=["attack", "turn_left"]).roles[0].action_space.nvec.tolist() == [2, 2]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"player": 2}, "player: no such option; did you mean players?"),
+        ({"players": "two"}, "players = 'two': must be a whole number"),
+        ({"players": 1}, "nobody to meet"),
+        ({"players": 12, "bots": 5}, "players + bots = 17: Doom has room for 16"),
+        ({"bot_skill": 101}, "must be at most 100"),
+        ({"bots": -1}, "bots = -1: must be at least 0"),
+        ({"buttons": "ful"}, "buttons = 'ful': no such set of buttons; did you mean full?"),
+        ({"buttons": []}, "expected at least one"),
+        ({"buttons": ["ATACK"]}, "did you mean ATTACK?"),
+        ({"reward": "wins"}, "must be one of 'frags', 'lead'"),
+        ({"lock_step": "none"}, "must be one of 'auto', 'helper', 'barrier'"),
+        ({"deadline_s": 0}, "deadline_s = 0: must be more than 0 seconds"),
+        ({"deadline_s": float("nan")}, "must be more than 0 seconds"),
+        ({"warmup_tics": 0}, "warmup_tics = 0: must be at least 1"),
+        ({"scenario": "multiduel"}, "did you mean multi_duel?"),
+        ({"wad": "nowhere.wad"}, "no such file"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(**options)
+    assert problem in str(raised.value)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(players=0, reward="wins", width=0, map="map01", scenario="cik")
+    assert len(raised.value.problems) == 4
+
+
+def test_without_the_library_helper_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbt.envs.doom.match_options.doom_preload", lambda: None)
+    with pytest.raises(EnvOptionsError, match=r'lock_step = .helper.: .*not compiled.*"auto"'):
+        make(lock_step="helper")
+    make(lock_step="auto")
