@@ -11,21 +11,23 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import FileResponse
 
 from api import problems
+from api.cache import RevisionCache
 from api.context import Context
 from api.guard import Guard
 from api.observability import Observed
 from api.openapi import describe
 from api.problems import Problem
-from api.routes import health, operations, populations, session
+from api.routes import events, games, health, league, members, operations, populations, session
 from api.settings import Settings
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
 from arena.league.database import open_league
+from arena.league.pages import league_revision
 from arena.paths import league_path
 from pbt import __version__
 
 STATIC = Path(__file__).parent / "static"
-ROUTERS = (health.router, session.router, populations.router, operations.router)
+ROUTERS = tuple(part.router for part in (health, session, populations, operations, members, games, league, events))
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -36,8 +38,9 @@ def create_app(settings: Settings) -> FastAPI:
     settings.folder.mkdir(parents=True, exist_ok=True)
     observed = Observed()
     tokens = Tokens(settings.folder)
-    league = open_league(league_path(settings.data))
-    context = Context(settings, league, tokens, observed, Supervisor(settings, league, observed))
+    opened = open_league(league_path(settings.data))
+    cache = RevisionCache(lambda: league_revision(opened))
+    context = Context(settings, opened, tokens, observed, Supervisor(settings, opened, observed), cache)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -46,7 +49,7 @@ def create_app(settings: Settings) -> FastAPI:
             yield
         finally:
             await asyncio.to_thread(context.supervisor.close)
-            league.close()
+            opened.close()
 
     app = FastAPI(
         title="pbt-arena",

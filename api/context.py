@@ -10,6 +10,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
 
+from api.cache import RevisionCache
 from api.observability import Observed
 from api.problems import Problem
 from api.settings import Settings
@@ -32,9 +33,13 @@ class Context:
     tokens: Tokens
     observed: Observed
     supervisor: Supervisor
+    cache: RevisionCache
     in_flight: set[str] = field(default_factory=set)
-    streams: int = 0
+    streams: threading.BoundedSemaphore = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.streams = threading.BoundedSemaphore(self.settings.max_streams)
 
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)

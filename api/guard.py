@@ -17,6 +17,7 @@ from api.settings import Settings
 from api.tokens import COOKIE, RANK, Level, Tokens
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz"})
 CODE_PATH = "/v1/session"
 """Where a one-time code is swapped for a cookie: the code itself says who may."""
@@ -62,6 +63,15 @@ def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) ->
     return None
 
 
+def has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def is_json(content_type: str) -> bool:
+    """No page of another site can send this without asking first."""
+    return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
 class Guard:
     """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and logs every request."""
 
@@ -86,8 +96,9 @@ class Guard:
         finally:
             route = getattr(scope.get("route"), "path", "unrouted")
             seconds = time.perf_counter() - started
-            self._observed.requests.labels(route, scope["method"], str(answer.status)).observe(seconds)
-            log.debug("request", request_id=answer.request_id, method=scope["method"], route=route, status=answer.status, seconds=round(seconds, 4))
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
+            log.debug("request", request_id=answer.request_id, method=method, route=route, status=answer.status, seconds=round(seconds, 4))
 
     def _admit(self, scope: Scope) -> Level:
         """The level of whoever sent this. Raises: Problem."""
@@ -101,6 +112,8 @@ class Guard:
             raise Problem("cross-site", f"{problem}; requests that change something must come from this service's own pages, or from a program")
         needed = required_level(method, scope["path"])
         if RANK[level] >= RANK[needed]:
+            if method not in SAFE_METHODS and has_body(headers) and not is_json(headers.get("content-type", "")):
+                raise Problem("unsupported-media-type", f"Content-Type is {headers.get('content-type', 'missing')!r}; expected application/json")
             return level
         if level == "none":
             raise Problem("unauthorized", "send `Authorization: Bearer TOKEN`, or log in with `arena open`", headers={"www-authenticate": "Bearer"})

@@ -103,7 +103,7 @@ class Keeper:
     def _start(self, row: Supervised) -> None:
         self._ensure_config()
         edits = [word for override in row.overrides for word in ("--set", override)]
-        where = ("--resume", self.name, "--data", str(self._settings.data), "--json")
+        where = ("--resume", self.name, "--data", str(self._settings.data))
         self.trainer = Trainer([*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME)
         self._launched, self._asked = row.overrides, None
 

@@ -25,7 +25,7 @@ SetOption = Annotated[
 
 def print_json(value: Any) -> None:
     """One line on stdout. Numbers that JSON cannot say (nan, inf) become null."""
-    print(json.dumps(_speakable(value), ensure_ascii=False, allow_nan=False), flush=True)
+    print(json.dumps(speakable(value), ensure_ascii=False, allow_nan=False), flush=True)
 
 
 def say(text: str) -> None:
@@ -48,13 +48,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
 
 
-def _speakable(value: Any) -> Any:
+def speakable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): _speakable(entry) for key, entry in value.items()}
+        return {str(key): speakable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_speakable(entry) for entry in value]
+        return [speakable(entry) for entry in value]
     if isinstance(value, Path):
         return str(value)
     return value

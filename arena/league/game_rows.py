@@ -61,7 +61,7 @@ def population_games(league: League, population: str, wanted: GameFilter = GameF
         starts = connection.execute(
             select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number)
         ).all()
-        where = _conditions(connection, population_id, wanted)
+        where = conditions(connection, population_id, wanted)
     if where is None:
         return
     for start in starts:
@@ -117,7 +117,7 @@ def folded_through(league: League, population: str) -> int:
     return number if restart is None else min(number, int(restart) - 1)
 
 
-def _conditions(connection: Connection, population_id: int, wanted: GameFilter) -> list[ColumnElement[bool]] | None:
+def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> list[ColumnElement[bool]] | None:
     """None: no game can match."""
     where: list[ColumnElement[bool]] = []
     if wanted.kind is not None:

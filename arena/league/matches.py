@@ -91,10 +91,10 @@ def find_match(league: League, match_id: int) -> Match:
         row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
     if row is None:
         raise MatchError(f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins")
-    return _to_match(row)
+    return to_match(row)
 
 
-def _to_match(row: Any) -> Match:
+def to_match(row: Any) -> Match:
     players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
     options, settings = json.loads(row.env_options), json.loads(row.settings)
     return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)
@@ -106,7 +106,7 @@ def matches_between(league: League, env_name: str, env_options: Mapping[str, Any
     same = (matches.c.env_name == env_name, matches.c.env_options == to_json(env_options), matches.c.players == named, matches.c.seed == seed)
     with league.read() as connection:
         rows = connection.execute(select(matches).where(*same).order_by(matches.c.finished_at.is_(None), matches.c.id)).all()
-    return [_to_match(row) for row in rows]
+    return [to_match(row) for row in rows]
 
 
 def settings_of_games(stored: str) -> str:

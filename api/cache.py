@@ -1,0 +1,51 @@
+"""Answers that cost something, computed once for each state of the league."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+FRESH_S = 1.0
+MAX_ENTRIES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """A body and the revision it was computed from."""
+
+    revision: str
+    body: bytes
+    looked_s: float
+
+
+class RevisionCache:
+    """Callers that ask for the same at the same time wait for one computation. An answer stays good for FRESH_S without a look at the league."""
+
+    def __init__(self, revision: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._revision, self._clock = revision, clock
+        self._entries: OrderedDict[str, Cached] = OrderedDict()
+        self._locks: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str, compute: Callable[[], bytes]) -> Cached:
+        """name: of what is asked for, with its parameters."""
+        with self._lock:
+            mine = self._locks.setdefault(name, threading.Lock())
+        with mine:
+            entry = self._entries.get(name)
+            now = self._clock()
+            if entry is not None and now - entry.looked_s < FRESH_S:
+                return entry
+            revision = self._revision()
+            body = entry.body if entry is not None and entry.revision == revision else compute()
+            return self._keep(name, Cached(revision, body, now))
+
+    def _keep(self, name: str, entry: Cached) -> Cached:
+        with self._lock:
+            self._entries[name] = entry
+            self._entries.move_to_end(name)
+            while len(self._entries) > MAX_ENTRIES:
+                oldest, _ = self._entries.popitem(last=False)
+                self._locks.pop(oldest, None)
+        return entry

@@ -1,0 +1,198 @@
+"""What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the league's revision."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from pydantic import BaseModel
+from starlette.responses import FileResponse, Response
+
+from api.context import Context, Here
+from api.problems import Problem
+from api.routes.games import GameList, Limit, game_list, key_cursor
+from arena.cli.matrix import matrix_report
+from arena.cli.output import speakable
+from arena.cli.rating_table import league_report
+from arena.league.matches import Match, MatchError, find_match
+from arena.league.pages import match_game_page, match_page
+from arena.league.queries import StoredSnapshot, snapshots_of
+from arena.league.standings import population_table
+from arena.paths import POPULATION_NAME
+from pbt.errors import PlayerError
+
+router = APIRouter(prefix="/v1", tags=["league"])
+
+SNAPSHOT_ID = r"^[0-9a-f]{64}$"
+Population = Annotated[str, Query(pattern=f"^{POPULATION_NAME.pattern}$", description="whose evaluation games count")]
+Everyone = Annotated[bool, Query(description="with all other populations of its game")]
+IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
+MatchId = Annotated[int, Path(ge=1, lt=2**26)]
+
+
+class SnapshotBody(BaseModel):
+    """id: SHA-256 of its weights;  has_weights: they can be fetched"""
+
+    id: str
+    population: str
+    member: str
+    role: str
+    generation: int
+    version: int
+    frames: int
+    reason: str
+    parent_id: str | None
+    size_bytes: int
+    is_anchor: bool
+    has_weights: bool
+    superseded: bool
+    created_at: float
+
+
+class MatchBody(BaseModel):
+    id: str
+    env: str
+    env_options: dict[str, Any]
+    players: list[dict[str, str]]
+    games: int
+    seed: int
+    settings: dict[str, Any]
+    created_at: float
+    finished_at: float | None
+
+
+class MatchList(BaseModel):
+    items: list[MatchBody]
+    next: str | None
+
+
+@router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any])
+def ratings(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+    """As `arena league --json`: the rating table, most surely strong first. In games of one seat the returns."""
+    return tagged(here, request, if_none_match, lambda: league_report(here.league, population, everyone=all))
+
+
+@router.get("/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any])
+def win_matrix(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+    """As `arena matrix --json`: every two players that met."""
+    return tagged(here, request, if_none_match, lambda: matrix_report(population, population_table(here.league, population, everyone=all)))
+
+
+@router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any])
+def cycles(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+    """Who beats whom in a circle, and how much of all results no rating explains."""
+
+    def report() -> dict[str, Any]:
+        found = league_report(here.league, population, everyone=all)
+        return {"population": population, "cycles": found.get("cycles", []), "cyclic_share": found.get("cyclic_share")}
+
+    return tagged(here, request, if_none_match, report)
+
+
+def tagged(here: Context, request: Request, if_none_match: str | None, report: Callable[[], dict[str, Any]]) -> Response:
+    """The report as JSON, or 304 when the caller has it."""
+    name = f"{request.url.path}?{sorted(request.query_params.items())}"
+    cached = here.cache.get(name, lambda: json.dumps(speakable(report()), ensure_ascii=False, allow_nan=False).encode())
+    tag = f'"{cached.revision}"'
+    known = re.findall(r'"[^"]*"', if_none_match or "")
+    if tag in known or (if_none_match or "").strip() == "*":
+        return Response(status_code=304, headers={"etag": tag})
+    return Response(cached.body, headers={"etag": tag}, media_type="application/json")
+
+
+@router.get("/matches", operation_id="listMatches", response_model=MatchList)
+def list_matches(
+    here: Here,
+    env: Annotated[str | None, Query(max_length=200)] = None,
+    finished: bool | None = None,
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
+) -> MatchList:
+    """Newest first."""
+    found, more = match_page(here.league, env, finished=finished, before=None if cursor is None else int(cursor), limit=limit)
+    return MatchList(items=[match_body(match) for match in found], next=None if more is None else str(more))
+
+
+@router.get("/matches/{match_id}", operation_id="getMatch", response_model=MatchBody)
+def get_match(here: Here, match_id: MatchId) -> MatchBody:
+    return match_body(_match(here, match_id))
+
+
+@router.get("/matches/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
+def list_match_games(
+    here: Here, match_id: MatchId, limit: Limit = 100, cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None
+) -> GameList:
+    """Newest first."""
+    _match(here, match_id)
+    return game_list(match_game_page(here.league, match_id, key_cursor(cursor), limit))
+
+
+def _match(here: Context, match_id: int) -> Match:
+    try:
+        return find_match(here.league, match_id)
+    except MatchError as error:
+        raise Problem("not-found", f"there is no match {match_id}") from error
+
+
+@router.get("/snapshots/{snapshot_id}", operation_id="getSnapshot", response_model=SnapshotBody)
+def get_snapshot(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> SnapshotBody:
+    return snapshot_body(_snapshot(here, snapshot_id))
+
+
+@router.get(
+    "/snapshots/{snapshot_id}/weights",
+    operation_id="getSnapshotWeights",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/octet-stream": {}}}, 206: {"description": "the range asked for"}, 410: {}, 416: {}},
+)
+def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> FileResponse:
+    """The safetensors file. Ranges are served, so a download that broke goes on."""
+    stored = _snapshot(here, snapshot_id)
+    path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
+    if stored.weights_removed or not path.resolve().is_relative_to(here.settings.data.resolve()) or not path.is_file():
+        raise Problem("gone", f"the weights of snapshot {snapshot_id[:12]} were removed; its games stay")
+    return FileResponse(path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors")
+
+
+def _snapshot(here: Context, snapshot_id: str) -> StoredSnapshot:
+    """Of equal content in several populations one that still has its weights."""
+    with here.league.read() as connection:
+        found = snapshots_of(connection, [snapshot_id])
+    if not found:
+        raise PlayerError(f"no snapshot {snapshot_id}")
+    return next((stored for stored in found if not stored.weights_removed), found[0])
+
+
+def snapshot_body(stored: StoredSnapshot) -> SnapshotBody:
+    record = stored.record
+    return SnapshotBody(
+        id=record.snapshot_id,
+        population=stored.population,
+        member=record.member,
+        role=record.role,
+        generation=record.generation,
+        version=record.version,
+        frames=record.frames,
+        reason=record.reason,
+        parent_id=record.parent_id,
+        size_bytes=record.size_bytes,
+        is_anchor=stored.is_anchor,
+        has_weights=not stored.weights_removed,
+        superseded=stored.superseded,
+        created_at=stored.created_at,
+    )
+
+
+def match_body(match: Match) -> MatchBody:
+    return MatchBody(
+        id=str(match.id),
+        env=match.env_name,
+        env_options=dict(match.env_options),
+        players=[{"kind": player.kind, "name": player.name} for player in match.players],
+        games=match.games,
+        seed=match.seed,
+        settings=dict(match.settings),
+        created_at=match.created_at,
+        finished_at=match.finished_at,
+    )

@@ -1,0 +1,90 @@
+"""Games and matches page by page, newest first, for callers that come back for more; and what they were read from, as one short mark."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from sqlalchemy import select, text
+
+from arena.league.database import League
+from arena.league.game_rows import GameFilter, StoredGame, conditions, read_seats
+from arena.league.matches import Match, to_match
+from arena.league.populations import find_population
+from arena.league.rows import to_game
+from arena.league.schema import MAX_NUMBER, game_key, games, incarnations, match_game_key, matches
+
+# Per start and match the newest rated game: appended games, new starts (which supersede), ended matches and deletions all show.
+_REVISION = text("""
+SELECT 'i', i.id, 0, (SELECT MAX(g.id) FROM games g WHERE kind = 1 AND g.id >= i.id << 36 AND g.id < (i.id + 1) << 36) FROM incarnations i
+UNION ALL
+SELECT 'm', m.id, m.finished_at,
+  (SELECT MAX(g.id) FROM games g WHERE g.id >= (1 << 62) + (m.id << 36) AND g.id < (1 << 62) + ((m.id + 1) << 36)) FROM matches m
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class GamePage:
+    """games: with their keys;  next: the key behind which the next page begins, None on the last"""
+
+    games: list[tuple[int, StoredGame]]
+    next: int | None
+
+
+def league_revision(league: League) -> str:
+    """Changes whenever a rating may: 16 hexadecimal digits."""
+    with league.read() as connection:
+        rows = [list(row) for row in connection.execute(_REVISION)]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+def population_game_page(league: League, population: str, wanted: GameFilter, before: int | None, limit: int) -> GamePage:
+    """before: only games with smaller keys. `wanted.first` and `wanted.last` are not looked at. Raises: PlayerError."""
+    found: list[tuple[int, StoredGame]] = []
+    with league.read() as connection:
+        population_id = int(find_population(connection, population).id)
+        where = conditions(connection, population_id, wanted)
+        starts = select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id)
+        newest_first = connection.execute(starts.order_by(incarnations.c.number.desc())).all()
+        for start in newest_first if where is not None else ():
+            first, behind = game_key(start.id, 0), game_key(start.id + 1, 0)
+            if before is not None:
+                behind = min(behind, before)
+            mine = select(games).where(games.c.id >= first, games.c.id < behind, *(where or ())).order_by(games.c.id.desc())
+            rows = connection.execute(mine.limit(limit + 1 - len(found))).all()
+            seats = read_seats(connection, sorted(row.id for row in rows))
+            found += [(row.id, StoredGame(to_game(row, seats[row.id]), start.number, None, bool(row.superseded), row.committed_at)) for row in rows]
+            if len(found) > limit:
+                break
+    return _page(found, limit)
+
+
+def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:
+    """As above, of a match; none where there is no such match."""
+    first, last = match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
+    with league.read() as connection:
+        mine = select(games).where(games.c.id >= first, games.c.id <= last)
+        if before is not None:
+            mine = mine.where(games.c.id < before)
+        rows = connection.execute(mine.order_by(games.c.id.desc()).limit(limit + 1)).all()
+        seats = read_seats(connection, sorted(row.id for row in rows))
+    found = [(row.id, StoredGame(to_game(row, seats[row.id]), None, match_id, bool(row.superseded), row.committed_at)) for row in rows]
+    return _page(found, limit)
+
+
+def _page(found: list[tuple[int, StoredGame]], limit: int) -> GamePage:
+    page = found[:limit]
+    return GamePage(page, page[-1][0] if len(found) > limit else None)
+
+
+def match_page(league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int) -> tuple[list[Match], int | None]:
+    """Newest first; and the number before which the next page begins, None on the last."""
+    query = select(matches).order_by(matches.c.id.desc()).limit(limit + 1)
+    if env_name is not None:
+        query = query.where(matches.c.env_name == env_name)
+    if finished is not None:
+        query = query.where(matches.c.finished_at.is_not(None) if finished else matches.c.finished_at.is_(None))
+    if before is not None:
+        query = query.where(matches.c.id < before)
+    with league.read() as connection:
+        rows = connection.execute(query).all()
+    return [to_match(row) for row in rows[:limit]], rows[limit - 1].id if len(rows) > limit else None
