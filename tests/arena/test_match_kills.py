@@ -1,6 +1,6 @@
 """SIGKILL in the middle of a match: `--resume` comes to the games, rows and report of a match that was left alone.
 
-ARENA_KILLS says how many kills (default 4).
+ARENA_KILLS says how many kills (default 3).
 """
 
 import json
@@ -24,7 +24,7 @@ from arena.league.schema import games, match_game_key
 from arena.paths import league_path
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
-KILLS = int(os.environ.get("ARENA_KILLS", "4"))
+KILLS = int(os.environ.get("ARENA_KILLS", "3"))
 GAMES = 400
 DEADLINE_S = 120.0
 

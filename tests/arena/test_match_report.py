@@ -69,6 +69,7 @@ def matches() -> Iterator[MatchResult]:
     yield play_match(ONEPLY, RANDOM, games=400, sprt=Sprt(0, 50))
     yield play_match(RANDOM, ONEPLY, games=4, sprt=Sprt(0, 5))
     yield play_match(scripted("random", "cartpole"), scripted("random", "cartpole"), games=30)
+    yield play_match(scripted("random", "cartpole"), scripted("random", "cartpole"), games=30, sprt=Sprt(0, 300))
     yield play_match(BOLD, MODEST, MIDDLING, games=30, env=bidding.SPEC)
     yield play_match(BOLD, MODEST, MIDDLING, games=3, env=bidding.UNREPEATABLE)
 

@@ -29,6 +29,8 @@ from pbt.records import PlayerRef
 from pbt.transport.channel import Channel, channel_pair
 from pbt.transport.messages import GameEnd
 from pbt.transport.wire import Wire
+from tests.arena import bidding
+from tests.arena.bidding import BOLD, MIDDLING, MODEST
 
 
 def scripted(name: str, env: str = "connect_four") -> ResolvedPlayer:
@@ -73,6 +75,18 @@ def test_an_interrupted_match_goes_on_to_the_same_games(league: League) -> None:
         went_on = resume_match(league, begun, (ONEPLY, RANDOM), ENV)
         assert same(went_on, whole)
         assert stored_games(league, find_match(league, begun.id)) == list(whole.records)
+
+
+def test_tables_of_three_and_games_of_one_seat_go_on_likewise(league: League) -> None:
+    alone = scripted("random", "cartpole")
+    for players, env in (((MODEST, BOLD, MIDDLING), bidding.SPEC), ((alone, alone), spec("cartpole"))):
+        whole = play_match(*players, games=30, tables=6, league=league, env=env)
+        cut = play_match(*players, games=30, tables=6, league=league, env=env, on_progress=stopping_at(10))
+        kept = stored_games(league, newest_unfinished(league))
+        assert cut.interim
+        assert 0 < len(kept) < 30
+        assert len(kept) % cut.plan.seating.block == 0
+        assert same(resume_match(league, newest_unfinished(league), players, env), whole)
 
 
 def test_a_finished_match_tells_its_result_again_and_plays_nothing(league: League) -> None:
