@@ -236,7 +236,8 @@ def rating_text(row: Standing) -> str:
         return "0"
     if row.elo is None or row.low is None or row.high is None:
         return "-"
-    return f"{row.elo:+.0f} [{row.low:+.0f}, {row.high:+.0f}]"
+    # Whole numbers, since a float may be rounded to "-0".
+    return f"{round(row.elo):+d} [{round(row.low):+d}, {round(row.high):+d}]"
 
 
 def _percent(tally: Tally | None) -> str:
