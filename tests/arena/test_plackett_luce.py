@@ -119,3 +119,16 @@ def test_the_interval_holds_the_truth_in_95_of_100() -> None:
     print(f"Plackett-Luce: {100 * inside / total:.1f} % of {total} intervals hold the truth")
     assert total == 1500
     assert 0.933 <= inside / total <= 0.97
+
+
+def test_games_that_ended_alike_may_be_counted_together() -> None:
+    games = simulated(np.random.default_rng(8), 200, 3, np.array([0.0, 100, 200, 0, 50, 150]))
+    counted = [Ranking(ending.players, ending.places, games.count(ending)) for ending in set(games)]
+    assert len(counted) < len(games)
+    assert_equal(fit_rankings(counted, "random"), fit_rankings(games, "random"))
+
+
+def test_without_an_anchor_the_mean_is_0_as_in_bradley_terry() -> None:
+    results = [PairResult("a", "b", 7, 0, 3), PairResult("b", "c", 6, 0, 5), PairResult("c", "a", 2, 0, 8)]
+    rankings = [Ranking((r.a, r.b), places, int(games)) for r in results for places, games in (((0, 1), r.wins), ((1, 0), r.losses))]
+    assert_equal(fit_rankings(rankings, None), fit(results, None))

@@ -176,3 +176,36 @@ def test_two_hundred_players_take_no_time() -> None:
     assert time.perf_counter() - start < 2.0
     error = [abs((rating.elo or 0.0) - strength[rating.player]) for rating in ratings]
     assert float(np.mean(error)) < 80
+
+
+@given(leagues())
+@settings(max_examples=60, deadline=None)
+def test_without_an_anchor_the_mean_is_0_and_the_distances_stay(league: list[Result]) -> None:
+    centred, anchored = by_player(fit(league, None)), by_player(fit(league, "random"))
+    assert math.fsum(elo for elo, _, _ in centred.values()) == pytest.approx(0, abs=1e-6)
+    shift = centred["random"][0]
+    for name, (elo, low, high) in centred.items():
+        assert elo - shift == pytest.approx(anchored[name][0], abs=1e-6)
+        assert low < elo < high
+
+
+def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
+    """Against the pseudo-inverse of the information matrix, which is that of ratings whose sum is held."""
+    results = [PairResult("a", "b", 30, 0, 10), PairResult("b", "c", 12, 4, 9), PairResult("c", "a", 3, 2, 40)]
+    found = by_player(fit(results, None, prior_draws=0))
+    information = np.zeros((3, 3))
+    for result in results:
+        i, j = "abc".index(result.a), "abc".index(result.b)
+        win = expected_score(found[result.a][0] - found[result.b][0])
+        weight = (result.wins + result.draws + result.losses) * win * (1 - win)
+        information += weight * np.outer(np.eye(3)[i] - np.eye(3)[j], np.eye(3)[i] - np.eye(3)[j])
+    errors = np.sqrt(np.diag(np.linalg.pinv(information))) * ELO_PER_NAT
+    for i, name in enumerate("abc"):
+        elo, low, high = found[name]
+        assert (high - elo, elo - low) == pytest.approx((1.959964 * errors[i],) * 2, rel=1e-5)
+
+
+def test_without_an_anchor_the_largest_group_is_rated() -> None:
+    ratings = fit([PairResult("x", "y", 5, 0, 1), PairResult("a", "b", 5, 0, 1), PairResult("b", "c", 5, 0, 1)], None)
+    assert {rating.player: rating.connected for rating in ratings} == {"a": True, "b": True, "c": True, "x": False, "y": False}
+    assert fit([], None) == []
