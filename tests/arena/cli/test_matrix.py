@@ -92,6 +92,14 @@ def test_free_for_all_is_rated_by_places(tmp_path: Path, capsys: Output) -> None
     assert report["cycles"] == []
 
 
+def test_a_guest_is_marked(tmp_path: Path, capsys: Output) -> None:
+    play(tmp_path, PlayerRef("guest", "bot.py:0123abcd"), ROCK, 40)
+    (player,) = (row for row in json.loads(answer(capsys, "league", "--data", str(tmp_path), "--json"))[0]["players"] if row["kind"] == "guest")
+    assert player["player"] == "bot.py:0123abcd"
+    text = answer(capsys, "league", "--data", str(tmp_path))
+    assert [line.split()[1:3] for line in text.splitlines() if "bot.py" in line] == [["bot.py:0123abcd", "guest"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
