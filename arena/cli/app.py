@@ -70,9 +70,7 @@ COMMANDS = (
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
     Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),
     Command("anchor", "arena.cli.league:anchor", KEEP, "Keep a snapshot's weights for ever.", "arena anchor first/m2@1.2M"),
-    Command(
-        "export", "arena.cli.exchange:export", KEEP, "A snapshot as a file, for other leagues.", "arena export first@best --out b.safetensors"
-    ),
+    Command("export", "arena.cli.exchange:export", KEEP, "A snapshot as a file, for other leagues.", "arena export first@best --out b.safetensors"),
     Command("import", "arena.cli.exchange:import_", KEEP, "A snapshot from another league, as a player.", "arena import b.safetensors"),
     Command("delete", "arena.cli.league:delete", KEEP, "Remove a population.", "arena delete first --dry-run"),
     Command("env", "arena.cli.env:app", SET_UP, "Games: list them, or check one of your own.", "arena env check ./my_game.py:make"),
