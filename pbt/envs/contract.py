@@ -99,6 +99,14 @@ ScriptedAct = Callable[[Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[n
 """A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N, heads]) -> actions [N, heads]. Pure."""
 
 
+@runtime_checkable
+class Overlapping(Protocol):
+    """A game that works in processes of its own: it can be told the actions of the next step and left alone until then, while others are."""
+
+    def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
+        """What `step` will be given next. Returns at once, and raises nothing: what goes wrong is raised by `step`."""
+
+
 @dataclass(frozen=True)
 class EnvSpec:
     """A registered game.

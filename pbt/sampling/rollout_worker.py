@@ -21,7 +21,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from pbt.envs.contract import Game, SeatTurn
+from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.slots import Share
@@ -124,6 +124,9 @@ class RolloutWorker:
         """Step every table whose actions are complete; returns what happened, in order."""
         while self._ready:
             ready, self._ready = self._ready, []
+            for table in ready:
+                if isinstance(table.game, Overlapping):
+                    table.game.begin(table.actions)
             for table in ready:
                 self._step(table)
         outbox, self._outbox = self._outbox, []

@@ -1,17 +1,17 @@
 """Several players in one match of Doom, or one among bots."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn, ranking_from_scores
 from pbt.envs.doom.buttons import heads_of
 from pbt.envs.doom.game import action_space, swept
 from pbt.envs.doom.match_link import MatchLink
+from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
 from pbt.envs.doom.match_rewards import MatchRewards
 from pbt.envs.doom.options import named_paths
@@ -39,7 +39,7 @@ class DoomMatch:
         heads = heads_of(options.button_names)
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(heads.pressed)
         self._counted = MatchRewards(options)
-        self._seen, self._scales = self._counted.columns(options.seen), scales(options.seen)
+        self._scales = scales(options.seen)
         screen = spaces.Box(0, 255, (options.height, options.width, 3), np.uint8)
         variables = spaces.Box(-LARGEST, LARGEST, (len(options.seen),), np.float32)
         space = spaces.Dict({"screen": screen, "variables": variables}) if options.seen else screen
@@ -53,28 +53,24 @@ class DoomMatch:
         if self._link is None:
             self._link = MatchLink(self._options, self._counted.names, seed)
         self._begun = False
-        self._ask(lambda link: link.ask(b"N", self._options.warmup_tics))
-        self._link.memory.pressed[:] = 0.0
+        self._ask(b"N", self._options.warmup_tics)
+        self._memory.pressed[:] = 0.0
         self._measured = self._measure()
         waited = self._options.warmup_tics
         while not self._all_there() and waited < _LONGEST_WARMUP_TICS:
-            self._ask(lambda link: link.ask(b"P", _WARMUP_TICS))
+            self._ask(b"P", _WARMUP_TICS)
             self._measured = self._measure()
             waited += _WARMUP_TICS
         self._first_tic, self._tics = self._now(), 0
         self._frags_before = self._column("FRAGCOUNT")
-        return self._turns(np.zeros((self._options.players, len(self.reward_terms))), 0, over=False)
+        return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
-        """Have the engines play, without waiting: the next `step` with the same actions brings what came of it. Other tables can play meanwhile."""
+        """Have the engines play, without waiting: the next `step` with the same actions brings what came of it."""
         pressed = [self._pressed(actions[seat]) for seat in range(self._options.players)]
         self._asked_tics = min(self._options.frame_skip, self._options.max_tics - self._tics)
-
-        def play(link: MatchLink) -> None:
-            link.memory.pressed[:] = pressed
-            link.begin(b"P", self._asked_tics)
-
-        self._ask(play)
+        self._memory.pressed[:] = pressed
+        self._running.begin(b"P", self._asked_tics)
         self._begun = True
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
@@ -82,7 +78,7 @@ class DoomMatch:
         if not self._begun:
             self.begin(actions)
         self._begun = False
-        self._ask(lambda link: link.finish())
+        self._finish()
         before, self._measured = self._measured, self._measure()
         tics = self._now() - self._first_tic - self._tics
         ended = bool(self._memory.over.any())
@@ -97,7 +93,7 @@ class DoomMatch:
 
     def outcome(self) -> Outcome:
         """points: frags, less one for each suicide, which also decide the ranking."""
-        frags = tuple((self._column("FRAGCOUNT") - self._frags_before).tolist())
+        frags = tuple(after - before for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True))
         return Outcome(ranking_from_scores(frags), frags, self._reason)
 
     def close(self) -> None:
@@ -106,55 +102,65 @@ class DoomMatch:
             link.close()
 
     @property
-    def _memory(self) -> Any:
-        assert self._link is not None
-        return self._link.memory
+    def _running(self) -> MatchLink:
+        assert self._link is not None, "reset comes first, also after an EnvCrash"
+        return self._link
 
-    def _ask(self, question: Callable[[MatchLink], None]) -> None:
-        """Raises: EnvCrash, after which there is no match."""
-        assert self._link is not None
+    @property
+    def _memory(self) -> MatchMemory:
+        return self._running.memory
+
+    def _finish(self) -> None:
+        """Wait for what was begun. Raises: EnvCrash, after which there is no match."""
         try:
-            question(self._link)
+            self._running.finish()
         except BaseException:
             self.close()
             raise
 
-    def _lost(self, found: str) -> None:
-        def complain(link: MatchLink) -> None:
-            raise link.crash(f"the players are not in step: {found}")
+    def _ask(self, letter: bytes, tics: int) -> None:
+        self._running.begin(letter, tics)
+        self._finish()
 
-        self._ask(complain)
+    def _lost(self, found: str) -> NoReturn:
+        link, self._link = self._running, None
+        raise link.crash(f"the players are not in step: {found}")
 
-    def _measure(self) -> NDArray[np.float64]:
-        """[seats, variables]; health is far below zero after some deaths."""
-        measured: NDArray[np.float64] = self._memory.measured.copy()
-        health = self._counted.column["HEALTH"]
-        measured[:, health] = np.maximum(measured[:, health], 0.0)
-        return measured
+    def _measure(self) -> list[list[float]]:
+        """By seat. Health is far below zero after some deaths."""
+        health, measured = self._counted.column["HEALTH"], self._memory.measured
+        if (measured[:, health] < 0).any():
+            np.maximum(measured[:, health], 0.0, out=measured[:, health])
+        rows: list[list[float]] = measured.tolist()
+        return rows
 
-    def _column(self, name: str) -> NDArray[np.float64]:
-        return self._measured[:, self._counted.column[name]]
+    def _column(self, name: str) -> list[float]:
+        column = self._counted.column[name]
+        return [row[column] for row in self._measured]
 
     def _now(self) -> int:
         """The tic that all engines have come to."""
-        tics: NDArray[np.int64] = self._memory.tics
-        if (tics != tics[0]).any():
-            self._lost(f"their engines have come to tics {tics.tolist()}")
-        return int(tics[0])
+        tics: list[int] = self._memory.tics.tolist()
+        if min(tics) != max(tics):
+            self._lost(f"their engines have come to tics {tics}")
+        return tics[0]
 
     def _all_there(self) -> bool:
         everybody = self._options.players + self._options.bots
-        return not self._column("DEAD").any() and bool((self._column("PLAYER_COUNT") == everybody).all())
+        return not any(self._column("DEAD")) and all(count == everybody for count in self._column("PLAYER_COUNT"))
 
     def _check_scores(self) -> None:
-        scores = self._measured[:, self._counted.scores]
-        if (scores != scores[0]).any():
-            self._lost(f"their engines count different frags, {scores.astype(int).tolist()}")
+        scores = [[int(row[column]) for column in self._counted.scores] for row in self._measured]
+        if any(row != scores[0] for row in scores):
+            self._lost(f"their engines count different frags, {scores}")
 
-    def _turns(self, rewards: NDArray[np.float64], tics: int, over: bool) -> list[SeatTurn]:
-        variables, screens = scaled(self._measured[:, self._seen], self._scales), self._memory.screens.copy()
-        seen = [{"screen": screen, "variables": row} for screen, row in zip(screens, variables, strict=True)] if self._seen else screens
-        return [SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics) for seat, row in enumerate(rewards.tolist())]
+    def _turns(self, rewards: list[list[float]], tics: int, over: bool) -> list[SeatTurn]:
+        screens = self._memory.screens.copy()
+        seen: Sequence[Any] = screens
+        if count := len(self._scales):
+            variables = scaled(self._memory.measured[:, :count], self._scales)
+            seen = [{"screen": screen, "variables": row} for screen, row in zip(screens, variables, strict=True)]
+        return [SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics) for seat, row in enumerate(rewards)]
 
 
 def make(**options: Any) -> DoomMatch:

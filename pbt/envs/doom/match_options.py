@@ -70,8 +70,8 @@ class MatchOptions(SceneOptions):
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """Names of the variables beside the screen."""
-        return MEASUREMENTS if self.variables is None else tuple(name.upper() for name in self.variables)
+        """Names of the variables beside the screen, each once."""
+        return MEASUREMENTS if self.variables is None else tuple(dict.fromkeys(name.upper() for name in self.variables))
 
     @property
     def score_names(self) -> tuple[str, ...]:

@@ -126,8 +126,10 @@ class Engines:
         state = game.get_state()
         memory.over[seat] = state is None
         memory.tics[seat] = game.get_episode_time()
-        memory.measured[seat] = [game.get_game_variable(variable) for variable in self._variables]
-        if state is not None:
+        if state is None:
+            memory.measured[seat] = [game.get_game_variable(variable) for variable in self._variables]
+        else:
+            memory.measured[seat] = state.game_variables
             memory.screens[seat] = self._sampler.sample(state.screen_buffer)
 
     def _described(self, seat: int, seed: int) -> Any:
@@ -138,7 +140,7 @@ class Engines:
         game.set_episode_timeout(0)
         game.set_episode_start_time(1)
         game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
-        game.set_available_game_variables([])
+        game.set_available_game_variables(self._variables)
         game.set_render_hud(False)
         game.set_seed(seed)
         return game

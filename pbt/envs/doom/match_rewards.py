@@ -1,9 +1,7 @@
 """What a step of a match was worth to each seat: a function of the variables before and after it."""
 
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from math import inf
 
 from pbt.envs.doom.match_options import MatchOptions
 
@@ -24,29 +22,28 @@ class MatchRewards:
         self.names = tuple(dict.fromkeys((*options.seen, *_OWN, *options.score_names, *variables)))
         self.column = {name: column for column, name in enumerate(self.names)}
         self.scores = self.columns(options.score_names)
-        self._shaping = self.columns(variables)
-        self._gains = np.array([term.gain for term in options.terms])
-        self._losses = np.array([term.loss for term in options.terms])
-        self._most = np.array([_MOST.get(name, np.inf) for name in variables])
-        self._belongings = np.array([name.rstrip("0123456789") in _BELONGINGS for name in variables], np.bool_)
+        self._terms = [
+            (self.column[term.variable], term.gain, term.loss, _MOST.get(term.variable, inf), term.variable.rstrip("0123456789") in _BELONGINGS)
+            for term in options.terms
+        ]
+        self._frags, self._dead, self._deaths = self.columns(("FRAGCOUNT", "DEAD", "DEATHCOUNT"))
         self._lead, self._others = options.reward == "lead", options.players + options.bots - 1
 
     def columns(self, names: Sequence[str]) -> list[int]:
         return [self.column[name] for name in names]
 
-    def rewards(self, now: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
-        """now, before: [seats, variables] -> [seats, 1 + terms]: the game's own reward, then the terms, unweighted."""
-        changes = now - before
-        own = changes[:, self.column["FRAGCOUNT"]]
-        if self._lead:
-            own = own - (changes[0, self.scores].sum() - own) / self._others
-        shaping = np.clip(changes[:, self._shaping], -self._most, self._most)
-        shaping[np.ix_(self._reborn(now, before), self._belongings)] = 0.0
-        worth = np.where(shaping > 0, shaping * self._gains, -shaping * self._losses)
-        return np.concatenate([own[:, None], worth], axis=1)
+    def rewards(self, now: Sequence[Sequence[float]], before: Sequence[Sequence[float]]) -> list[list[float]]:
+        """now, before: by seat, the variables in order -> by seat, the game's own reward and the terms, unweighted. Plain numbers: they are few."""
+        everybody = sum(now[0][column] - before[0][column] for column in self.scores) if self._lead else 0.0
+        return [self._of_seat(after, earlier, everybody) for after, earlier in zip(now, before, strict=True)]
 
-    def _reborn(self, now: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """[seats], who lives again, perhaps after dying within the step."""
-        dead, deaths = self.column["DEAD"], self.column["DEATHCOUNT"]
-        reborn: NDArray[np.bool_] = ((before[:, dead] > 0) | (now[:, deaths] > before[:, deaths])) & (now[:, dead] == 0)
-        return reborn
+    def _of_seat(self, now: Sequence[float], before: Sequence[float], everybody: float) -> list[float]:
+        own = now[self._frags] - before[self._frags]
+        # Perhaps within the step.
+        died = before[self._dead] or now[self._deaths] > before[self._deaths]
+        reborn = died and not now[self._dead]
+        worth = [own - (everybody - own) / self._others if self._lead else own]
+        for column, gain, loss, most, belonging in self._terms:
+            change = 0.0 if reborn and belonging else max(-most, min(most, now[column] - before[column]))
+            worth.append(change * gain if change > 0 else -change * loss)
+        return worth

@@ -169,8 +169,8 @@ def worth(before: dict[str, float], now: dict[str, float], **options: Any) -> li
     def row(values: dict[str, float]) -> list[float]:
         return [values.get(name, 0.0) for name in counted.names]
 
-    (own, _) = counted.rewards(np.array([row(now), row({})]), np.array([row(before), row({})]))
-    return [float(value) for value in own]
+    (own, _) = counted.rewards([row(now), row({})], [row(before), row({})])
+    return own
 
 
 def test_gains_and_losses_are_counted_as_changes() -> None:
