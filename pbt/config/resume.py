@@ -30,7 +30,7 @@ EDITABLE = (
 
 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
-    """Dotted key -> (old, new) of every value that differs; None where one side has no such key."""
+    """Dotted key -> (old, new) of every value that differs; None where one side has no such key, or an empty list."""
     before, after = _flat(old.model_dump()), _flat(new.model_dump())
     return {key: (before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)}
 
@@ -49,7 +49,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for name, value in table.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
-        else:
+        elif value != ():
             flat[f"{prefix}{name}"] = value
     return flat
 

@@ -213,9 +213,8 @@ class TrainingPlanner:
         players = tuple(seat.player for seat in plan.seats)
         acquired = self._frozen.acquire(self._frozen_seats(players))
         if acquired is None:
-            raise EngineError(
-                "the checkpoint's open games seat more frozen players than one worker has places for; resume with more workers, or a larger matchmaking.resident"
-            )
+            found = "the checkpoint's open games seat more frozen players than one worker has places for"
+            raise EngineError(f"{found}; resume with more workers, or a larger matchmaking.resident")
         frozen = iter(acquired)
         seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
         return plan._replace(seats=seats)
