@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import FileResponse
 
 from api import problems
@@ -66,8 +65,6 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     _add_page(app)
     problems.install(app)
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)
-    # Added last, so it stands in front.
     app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
     describe(app)
     return app

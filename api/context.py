@@ -46,7 +46,12 @@ class Context:
 
     @contextmanager
     def keyed(self, request: Request, key: str | None, said: object) -> Iterator[Keyed | None]:
-        """The request as one that may be repeated. said: its body. Raises: Problem while the first one with this key is still worked on."""
+        """The request as one that may be repeated. said: its body.
+
+        Raises: Problem while the first one with this key is still worked on, or while there is no room for what it would write.
+        """
+        if self.supervisor.disk == "hard":
+            raise Problem("disk-full", "too little free space; nothing is changed until there is more", headers={"retry-after": "30"})
         if key is None:
             yield None
             return

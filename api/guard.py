@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.observability import Observed
@@ -87,7 +88,7 @@ class Guard:
         state["request_id"], started = answer.request_id, time.perf_counter()
         try:
             state["level"] = self._admit(scope)
-            await self.app(scope, receive, answer)
+            await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
         except Problem as problem:
             await answer.refuse(problem, scope["path"])
         except Exception:  # the last line of defence: the caller gets a problem, the log gets everything
@@ -129,6 +130,21 @@ class Guard:
             if (value := _cookie(header)) is not None and (level := self._tokens.cookie_level(value)) != "none":
                 return level, True
         return "none", False
+
+
+def _limited(receive: Receive, most_bytes: int) -> Receive:
+    """A `receive` that refuses a body longer than it may be, also where no length was announced. Raises: HTTPException, as routes expect it."""
+    total = 0
+
+    async def limited() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > most_bytes:
+            raise HTTPException(413, f"the body has more than {most_bytes} bytes")
+        return message
+
+    return limited
 
 
 class _Answer:

@@ -37,6 +37,7 @@ class Settings(BaseModel):
     log_format: str = Field("console", pattern="^(console|json)$")
     soft_disk_bytes: Annotated[int, Field(ge=0)] = 5 * 10**9
     hard_disk_bytes: Annotated[int, Field(ge=0)] = 2 * 10**9
+    look_every_s: Positive = 0.25
     stop_grace_s: Positive = 60.0
     backoff_s: Positive = 1.0
     max_backoff_s: Positive = 60.0

@@ -1,12 +1,13 @@
 """One population: its trainer, what is known of it, and the acts of a decision."""
 
 import json
+import os
 import random
 import time
 from dataclasses import dataclass
 
 from api.settings import Settings
-from api.supervision.rules import Decision, Disk, Facts, backoff_s, why_it_ended
+from api.supervision.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
 from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
 from arena.league.database import League
 from arena.league.populations import stored_config
@@ -53,6 +54,8 @@ class Keeper:
         now = time.monotonic()
         seen = self._look_for_end(row, now)
         outside = None if self.running else holder(self._paths.lock)
+        if outside == os.getpid():  # this service is removing it
+            outside = None
         if outside is not None:
             self._end_stray(row, now)
         facts = Facts(
@@ -135,10 +138,9 @@ class Keeper:
         if code in (0, INTERRUPTED):
             settled: Desired | None = "stopped" if row.desired == "running" else None
             return Seen("stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled)
-        return self._count_end(code, trainer.output(REASON_LINES), now)
+        return self._count_end(why_it_ended(code, trainer.output(REASON_LINES), out_of_memory=trainer.ran_out_of_memory()), now)
 
-    def _count_end(self, code: int, output: list[str], now: float) -> Seen:
-        end = why_it_ended(code, output)
+    def _count_end(self, end: End, now: float) -> Seen:
         newest = self._newest_checkpoint()
         self._ends = 1 if newest > self._checkpoint else self._ends + 1
         self._checkpoint = newest

@@ -114,14 +114,14 @@ class End:
     lasting: bool = False
 
 
-def why_it_ended(code: int, output: Sequence[str]) -> End:
+def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = False) -> End:
     """From the exit code (negative: a signal) and the last lines it wrote."""
     text = "\n".join(output)
     last = next((line.strip() for line in reversed(output) if line.startswith("error")), output[-1].strip() if output else "it wrote nothing")
     if "CUDA out of memory" in text:
         return End("cuda_oom", f"{last}; lower learning.batch_steps, sampling.environments or the number of members")
-    if code == -signal.SIGKILL:
-        return End("oom_killed", "killed by SIGKILL: by a person, or because memory ran out")
+    if code == -signal.SIGKILL and out_of_memory:
+        return End("oom_killed", "killed, because memory ran out; lower sampling.environments, the number of members or of workers")
     if code < 0:
         return End("killed", f"killed by {signal.Signals(-code).name}")
     if code == USAGE:

@@ -21,7 +21,6 @@ from arena.league.service_events import copy_training_events, forget_old_events
 from arena.league.supervision import Kind, Operation, OperationState, Seen, Supervised, finish_operations, list_supervised, open_operations, record
 from pbt.errors import PbtError, PlayerError
 
-LOOK_EVERY_S = 0.25
 MEASURE_EVERY_S = 1.0
 FORGET_EVERY_S = 600.0
 LATE_S = 10.0
@@ -82,7 +81,7 @@ class Supervisor:
             except Exception:  # a supervisor that ended would leave every training alone
                 log.exception("fault in the supervisor; looking again")
             self._beat = time.monotonic()
-            self._wake.wait(LOOK_EVERY_S)
+            self._wake.wait(self._settings.look_every_s)
             self._wake.clear()
 
     def _look(self) -> None:
@@ -94,8 +93,9 @@ class Supervisor:
         if now - self._forgot >= FORGET_EVERY_S:
             self._forgot = now
             forget_old_events(self._league)
-        rows = list_supervised(self._league)
+        # In this order: what is asked for between the two looks changes the row at once, and its operation is seen at the next look.
         operations = open_operations(self._league)
+        rows = list_supervised(self._league)
         # Who was asked for first is started first.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.desired is not None:

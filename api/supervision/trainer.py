@@ -10,6 +10,7 @@ from pathlib import Path
 LOG_NAME = "service.log"
 LOG_KEEP_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
+CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
 class Trainer:
@@ -27,6 +28,7 @@ class Trainer:
                 list(command), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=log.parent
             )
         self.log = log
+        self._oom_kills = oom_kills()
         self.identity = identity(self.process.pid)
 
     @property
@@ -49,6 +51,10 @@ class Trainer:
         if self.process.poll() is None:
             kill_session(self.pid)
 
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel killed something of this control group for memory since it was started."""
+        return oom_kills() > self._oom_kills
+
     def output(self, lines: int) -> list[str]:
         """The newest lines of this start."""
         return tail(self.log, lines, self._offset)
@@ -63,6 +69,15 @@ def identity(pid: int) -> str | None:
         return None
     state, *rest = stat.rpartition(")")[2].split()
     return None if state in "ZX" else f"{pid} {boot} {rest[18]}"
+
+
+def oom_kills(events: Path = CGROUP_EVENTS) -> int:
+    """So far in this control group; 0 where the kernel does not count."""
+    try:
+        lines = events.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def alive(known: str) -> int | None:

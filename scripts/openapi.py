@@ -1,0 +1,20 @@
+"""Write docs/schemas/openapi.json: `python scripts/openapi.py`. A test holds the file against the program."""
+
+import json
+import tempfile
+from pathlib import Path
+
+from api.app import create_app
+from api.settings import Settings
+
+PATH = Path(__file__).resolve().parent.parent / "docs" / "schemas" / "openapi.json"
+
+
+def document() -> str:
+    """As the service gives it, in one spelling."""
+    with tempfile.TemporaryDirectory() as folder:
+        return json.dumps(create_app(Settings(data=Path(folder))).openapi(), indent=1, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(document(), encoding="utf-8")

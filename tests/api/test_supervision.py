@@ -1,0 +1,190 @@
+"""Trainings as processes: what is wanted comes about, whatever happens to the trainers. The double keeps the real trainer's contract."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from api.supervision.trainer import identity
+from arena.lock import holder
+from tests.api.service import HERE, Service, serving
+
+
+def lock_holder(service: Service, name: str) -> int | None:
+    return holder(service.data / "populations" / name / "lock")
+
+
+def test_start_stop_start_again(service: Service) -> None:
+    service.create("one")
+    assert service.state("one") == "created"
+    started = service.call("POST", "/v1/populations/one/start")
+    assert started["state"] == "PENDING"
+    assert service.done(started)["state"] == "SUCCEEDED"
+    assert service.state("one") == "running"
+    assert lock_holder(service, "one") is not None
+    stopped = service.done(service.call("POST", "/v1/populations/one/stop"))
+    assert (stopped["state"], service.state("one"), lock_holder(service, "one")) == ("SUCCEEDED", "stopped", None)
+    assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
+    assert len(service.starts("one")) == 2
+
+
+def test_asking_again_is_the_same_operation_and_one_trainer(service: Service) -> None:
+    service.create("one", {"start_s": 0.3})
+    first = service.call("POST", "/v1/populations/one/start")
+    again = service.call("POST", "/v1/populations/one/start")
+    assert first["id"] == again["id"]
+    service.done(first)
+    assert service.call("POST", "/v1/populations/one/start")["id"] == first["id"]
+    assert len(service.starts("one")) == 1
+
+
+def test_a_stop_during_the_start_wins(service: Service) -> None:
+    service.create("one", {"start_s": 0.5})
+    started = service.call("POST", "/v1/populations/one/start")
+    service.wait(lambda: service.starts("one"))
+    stopped = service.call("POST", "/v1/populations/one/stop")
+    assert service.done(started)["state"] == "STOPPED"
+    assert service.done(stopped)["state"] == "SUCCEEDED"
+    assert lock_holder(service, "one") is None
+
+
+def test_pause_and_resume(service: Service) -> None:
+    service.create("one")
+    service.call("POST", "/v1/populations/one/pause", status=409)
+    service.done(service.call("POST", "/v1/populations/one/start"))
+    assert service.done(service.call("POST", "/v1/populations/one/pause"))["state"] == "SUCCEEDED"
+    assert (service.state("one"), lock_holder(service, "one")) == ("paused", None)
+    assert service.done(service.call("POST", "/v1/populations/one/resume"))["state"] == "SUCCEEDED"
+    assert service.state("one") == "running"
+    service.done(service.call("POST", "/v1/populations/one/stop"))
+    service.call("POST", "/v1/populations/one/resume", status=409)
+
+
+def test_a_killed_trainer_comes_back(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    folder = service.data / "populations" / "one" / "checkpoints"
+    for number in range(2, 5):
+        before = len(list(folder.glob("*")))
+        service.wait(lambda before=before: len(list(folder.glob("*"))) > before)
+        pid = lock_holder(service, "one")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        service.wait(lambda number=number: len(service.starts("one")) == number)
+        service.wait_state("one", "running")
+    # Checkpoints came in between, so the ends do not add up.
+    assert service.call("GET", "/v1/populations/one")["status"]["restarts"] == 1
+
+
+def test_one_that_keeps_breaking_fails_with_its_reason_and_last_words(tmp_path: Path) -> None:
+    with serving(tmp_path, max_restarts=2) as service:
+        service.create("one", {"exit": 1, "say": "error: the tower fell"})
+        operation = service.done(service.call("POST", "/v1/populations/one/start"))
+        assert (operation["state"], "the tower fell" in operation["problem"]) == ("FAILED", True)
+        seen = service.call("GET", "/v1/populations/one")["status"]
+        assert (seen["state"], seen["reason"], seen["last_log_lines"][-1]) == ("failed", "crashed", "error: the tower fell")
+        assert len(service.starts("one")) == 3
+        # A new request is a new beginning.
+        service.plan("one", {})
+        assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
+
+
+def test_a_config_that_cannot_be_trained_is_not_tried_again(service: Service) -> None:
+    service.create("one", {"exit": 2, "say": "error: config has 1 problem"})
+    assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "FAILED"
+    assert service.call("GET", "/v1/populations/one")["status"]["reason"] == "config"
+    assert len(service.starts("one")) == 1
+
+
+def test_one_that_is_done_is_finished(service: Service) -> None:
+    service.create("one", {"finish_s": 0.1}, start=True)
+    assert service.wait_state("one", "finished")["status"]["message"] == "every member reached its stop"
+    assert len(service.starts("one")) == 1
+    again = service.call("POST", "/v1/populations/one/start")
+    assert service.done(again)["state"] == "SUCCEEDED"
+
+
+def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
+    service.create("one", {"deaf": True}, start=True)
+    service.wait_state("one", "running")
+    assert service.done(service.call("POST", "/v1/populations/one/stop?grace_s=0.3"))["state"] == "SUCCEEDED"
+    assert lock_holder(service, "one") is None
+
+
+def test_more_than_may_run_wait_for_their_turn(tmp_path: Path) -> None:
+    with serving(tmp_path, max_running=1) as service:
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+        service.create("two", start=True)
+        assert service.wait_state("two", "queued")["status"]["reason"] == "queue"
+        service.call("POST", "/v1/populations/one/stop")
+        service.wait_state("two", "running")
+        assert service.starts("two")
+
+
+def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    edited = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "pbt.period_frames": 1000}})
+    assert edited["spec"]["pending_edits"] == ["evaluation.share=0.25", "pbt.period_frames=1000"]
+    service.wait(lambda: len(service.starts("one")) == 2)
+    assert service.starts("one")[1].endswith("--set evaluation.share=0.25 --set pbt.period_frames=1000")
+    service.wait(lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [])
+
+
+def test_deleting_stops_first_and_leaves_nothing(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    operation = service.call("DELETE", "/v1/populations/one")
+    assert service.done(operation)["state"] == "SUCCEEDED"
+    service.call("GET", "/v1/populations/one", status=404)
+    assert list((service.data / "populations").iterdir()) == []
+    service.create("one")
+
+
+def test_a_training_by_hand_is_seen_stopped_and_then_let_be(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    service.done(service.call("POST", "/v1/populations/one/stop"))
+    words = [sys.executable, str(HERE / "trainer_double.py"), "train", "--resume", "one", "--data", str(service.data)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as by_hand:
+        service.wait(lambda: lock_holder(service, "one") == by_hand.pid)
+        started = service.call("POST", "/v1/populations/one/start")
+        assert service.wait_state("one", "starting")["status"]["reason"] == "held"
+        assert service.done(service.call("POST", "/v1/populations/one/stop"))["state"] == "SUCCEEDED"
+        assert by_hand.wait(10) == 0
+    assert service.call("GET", f"/v1/operations/{started['id']}")["state"] == "STOPPED"
+
+
+def test_what_was_to_run_runs_again_after_a_restart_of_the_service(tmp_path: Path) -> None:
+    with serving(tmp_path) as service:
+        for name in ("one", "two", "three"):
+            service.create(name, start=name != "three")
+        service.wait_state("one", "running")
+        service.wait_state("two", "running")
+        service.done(service.call("POST", "/v1/populations/two/pause"))
+        pid = lock_holder(service, "one")
+    assert pid is not None and identity(pid) is None
+    with serving(tmp_path) as service:
+        service.wait_state("one", "running")
+        assert [service.state(name) for name in ("two", "three")] == ["paused", "created"]
+        assert [len(service.starts(name)) for name in ("one", "two", "three")] == [2, 1, 0]
+
+
+def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path, hard_disk_bytes=1 << 30, soft_disk_bytes=2 << 30) as service:
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+        free = 1 << 20
+        usage = shutil.disk_usage
+        monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=free))
+        assert service.wait_state("one", "queued")["status"]["reason"] == "disk"
+        service.call("GET", "/readyz", status=503)
+        service.call("POST", "/v1/populations/one/start", status=507)
+        free = 1 << 40
+        service.wait_state("one", "running")
+        service.wait(lambda: service.client.get("/readyz").status_code == 200)

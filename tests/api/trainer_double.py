@@ -1,0 +1,88 @@
+"""A trainer without an engine that keeps the contract of the real one: lock, status file, numbered checkpoints, leash, signals, exit codes.
+
+What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S, "say": TEXT, "finish_s": S, "deaf": true,
+"start_s": S}. Each start appends its arguments to `starts`.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from arena.leashed import watch
+from arena.lock import PopulationLock
+from arena.paths import population_paths
+from arena.status import MemberRow, RowCounts, RunStatus, write_status
+from pbt.errors import HeldError
+
+CHECKPOINT_EVERY_S = 0.2
+
+
+class Double:
+    """One start of one population."""
+
+    def __init__(self, name: str, data: Path) -> None:
+        self.name, self.paths = name, population_paths(data, name)
+        path = self.paths.root / "double.json"
+        self.plan = json.loads(path.read_text()) if path.exists() else {}
+        self.asked = False
+        self.began = time.monotonic()
+        with (self.paths.root / "starts").open("a") as file:
+            file.write(" ".join(sys.argv[1:]) + "\n")
+        signal.signal(signal.SIGTERM, self._stop)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.asked = not self.plan.get("deaf", False)
+
+    def say(self, ended: str) -> None:
+        rows = RowCounts(0, 0, 0, {})
+        members = (MemberRow("m0", int(1000 * (time.monotonic() - self.began)), None, "learning"),)
+        write_status(self.paths.status, RunStatus(self.name, os.getpid(), "serial", time.time(), time.time(), ended, (), members, rows))
+
+    def checkpoint(self) -> None:
+        self.paths.checkpoints.mkdir(exist_ok=True)
+        numbers = [int(path.name) for path in self.paths.checkpoints.iterdir()]
+        (self.paths.checkpoints / f"{max(numbers, default=0) + 1:08d}").mkdir()
+
+    def run(self) -> int:
+        time.sleep(self.plan.get("start_s", 0.0))
+        saved = time.monotonic()
+        while not self.asked:
+            now = time.monotonic()
+            if "exit" not in self.plan or "after_s" in self.plan:
+                self.say("")
+            if now - saved > CHECKPOINT_EVERY_S and not self.plan.get("exit"):
+                saved = now
+                self.checkpoint()
+            if "exit" in self.plan and now - self.began > self.plan.get("after_s", 0.0):
+                print(self.plan.get("say", "error: broken"), flush=True)
+                return int(self.plan["exit"])
+            if "finish_s" in self.plan and now - self.began > self.plan["finish_s"]:
+                self.checkpoint()
+                self.say("finished")
+                return 0
+            time.sleep(0.02)
+        self.checkpoint()
+        self.say("stopped and saved")
+        return 0
+
+
+def main() -> int:
+    words = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))
+    name, data = words["--resume"], Path(words["--data"])
+    import threading
+
+    threading.Thread(target=watch, args=(0, 5.0), daemon=True).start()
+    try:
+        with PopulationLock(population_paths(data, name).lock, name):
+            return Double(name, data).run()
+    except HeldError as error:
+        print(f"error: {error}", flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
