@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import sys
 import time
@@ -41,6 +42,9 @@ def serve(settings: Settings) -> None:
         stack.callback(remove_state, settings.data)
         code = app.state.context.tokens.new_code("admin")
         print(f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs a browser in, once, within 10 minutes)", flush=True)
+        # uvicorn raises a signal again once it has shut down; what is to be done about it is done by then.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, frame: None)
         server.run(sockets=[listening])
 
 

@@ -86,7 +86,7 @@ class Keeper:
 
     def seen(self, row: Supervised, decision: Decision) -> Seen:
         in_force = len(self._launched) if decision.state == "running" else 0
-        who = self.trainer.identity if self.trainer is not None else None
+        who = self.trainer.identity if self.trainer is not None else self._stray(row)
         return Seen(decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force)
 
     def recorded(self, seen: Seen) -> None:
@@ -155,7 +155,10 @@ class Keeper:
         names = [path.name for path in self._paths.checkpoints.glob("*")] if self._paths.checkpoints.is_dir() else []
         return max((int(name) for name in names if name.isdigit()), default=0)
 
+    def _stray(self, row: Supervised) -> str | None:
+        """A trainer of an earlier service that still lives: it stays known until it is gone."""
+        return row.trainer if row.trainer is not None and alive(row.trainer) is not None else None
+
     def _end_stray(self, row: Supervised, now: float) -> None:
-        pid = None if row.trainer is None else alive(row.trainer)
-        if pid is not None and now - self._began > STRAY_TIMEOUT_S:
-            kill_session(pid)
+        if (stray := self._stray(row)) is not None and now - self._began > STRAY_TIMEOUT_S:
+            kill_session(int(stray.partition(" ")[0]))

@@ -81,7 +81,7 @@ def oom_kills(events: Path = CGROUP_EVENTS) -> int:
 
 
 def alive(known: str) -> int | None:
-    """The pid of the process with this identity, None when it is gone."""
+    """The pid of the process with this identity, None when it is gone (or waits to be reaped)."""
     pid = int(known.partition(" ")[0])
     return pid if identity(pid) == known else None
 

@@ -1,0 +1,224 @@
+"""`arena serve` with real trainings, called as a person calls it, and killed."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+
+from arena.lock import holder
+from arena.service_state import read_state, service_lock
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+CONFIG: dict[str, Any] = {
+    "stop_at_frames": 50_000_000,
+    "env": {"name": "connect_four"},
+    "population": {"members": 2},
+    "model": {"hidden": [16]},
+    "sampling": {"environments": 8, "rollout_steps": 8},
+    "learning": {"batch_steps": 256},
+    "pbt": {"period_frames": 5000, "warmup_frames": 5000},
+    "snapshots": {"every_frames": 5000},
+    "evaluation": {"share": 0.2, "final_games": 4},
+    "checkpoints": {"every_s": 1.0},
+    "runtime": {"placement": "inline", "workers": 1},
+}
+READY_S, RESUMED_S, GONE_S = 60.0, 90.0, 20.0
+"""Generous: the machine may be busy. Figures of an idle one stand in docs/service.md."""
+
+
+class Served:
+    """`arena serve` as a process of its own."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.log = data.parent / "serve.log"
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            words = [sys.executable, "-P", "-m", "arena", "serve", "--port", "0", "--data", str(self.data), "--log-format", "json"]
+            self.process = subprocess.Popen(words, stdout=log, stderr=log)
+        wait(self._answers, READY_S, self.log)
+
+    def _answers(self) -> bool:
+        state = read_state(self.data)
+        if state is None or state.pid != self.process.pid:
+            return False
+        self.url = state.url
+        try:
+            return httpx2.get(f"{self.url}/readyz").status_code == 200
+        except httpx2.HTTPError:
+            return False
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(GONE_S + 20)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        token = (self.data / "service/admin.token").read_text().strip()
+        answer = httpx2.request(method, self.url + path, json=body, headers={"authorization": f"Bearer {token}"}, timeout=60)
+        assert answer.status_code < 400, answer.text
+        return answer.json()
+
+    def state(self) -> str:
+        return str(self.call("GET", "/v1/populations/first")["status"]["state"])
+
+    def trainer(self) -> int:
+        pid = holder(self.data / "populations/first/lock")
+        assert pid is not None
+        return pid
+
+    def games(self) -> int:
+        with closing(sqlite3.connect(self.data / "league.db")) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM games").fetchone()[0])
+
+    def arena(self, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == expect, done.stderr
+        return done
+
+
+def wait(look: Callable[[], Any], timeout_s: float, log: Path) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (found := look()):
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.1)
+    return found
+
+
+def processes_of(data: Path) -> list[psutil.Process]:
+    """Everything that was started for this data directory, by its arguments; and the children of that."""
+    named = [process for process in psutil.process_iter(["cmdline"]) if str(data) in " ".join(process.info["cmdline"] or ())]
+    return [*named, *(child for process in named for child in children(process))]
+
+
+def children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return list(process.children(recursive=True))
+    except psutil.NoSuchProcess:
+        return []
+
+
+def stored_games(data: Path) -> list[tuple[int, int]]:
+    """(incarnation, number) of every game."""
+    with closing(sqlite3.connect(data / "league.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return [tuple(row) for row in connection.execute("SELECT incarnation_id, number FROM games WHERE superseded = 0")]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    running = Served(tmp_path / "data")
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+        running.process.wait()
+    for process in processes_of(running.data):
+        process.wait(GONE_S)
+
+
+def test_from_create_to_the_win_matrix(served: Served, tmp_path: Path) -> None:
+    assert served.call("POST", "/v1/populations", {"name": "first", "config": {**CONFIG, "stop_at_frames": 20_000}})["id"] == "first"
+    operation = served.call("POST", "/v1/populations/first/start")
+    wait(lambda: served.call("GET", f"/v1/operations/{operation['id']}")["state"] == "SUCCEEDED", RESUMED_S, served.log)
+    wait(lambda: served.state() == "finished", 240, served.log)
+    ratings = served.call("GET", "/v1/ratings?population=first")["players"]
+    assert "random" in {row["player"] for row in ratings}
+    assert served.call("GET", "/v1/win-matrix?population=first")["pairs"]
+    assert served.call("GET", "/v1/populations/first/metrics?points=10")["members"]["m0"]["entropy"]
+    assert served.call("GET", "/v1/populations/first/hyperparameters")["members"]["m0"]
+    assert served.call("GET", "/v1/populations/first/lineage?player=m0")["steps"][0]["kind"] == "start"
+    games = served.call("GET", "/v1/populations/first/games?kind=evaluation&limit=5")
+    assert len(games["items"]) == 5 and games["next"]
+    snapshot = served.call("GET", "/v1/populations/first/snapshots")["items"][-1]
+    headers = {"authorization": f"Bearer {(served.data / 'service/viewer.token').read_text().strip()}"}
+    weights = httpx2.get(f"{served.url}/v1/snapshots/{snapshot['id']}/weights", headers=headers)
+    assert (weights.status_code, len(weights.content)) == (200, snapshot["size_bytes"])
+    part = httpx2.get(f"{served.url}/v1/snapshots/{snapshot['id']}/weights", headers={**headers, "range": "bytes=8-15"})
+    assert (part.status_code, part.content) == (206, weights.content[8:16])
+
+
+def test_the_command_line_as_its_client(served: Served, tmp_path: Path) -> None:
+    config = tmp_path / "first.toml"
+    config.write_text('stop_at_frames = 50_000_000\n[env]\nname = "connect_four"\n[population]\nmembers = 1\n[sampling]\nenvironments = 8\n')
+    served.arena("population", "create", str(config))
+    assert "exists already" in served.arena("population", "create", str(config), expect=1).stderr
+    assert "gamma" in served.arena("population", "create", str(config), "--set", "learning.gama=1", expect=2).stderr
+    served.arena("population", "start", "first")
+    listed = json.loads(served.arena("population", "list", "--json").stdout)["populations"]
+    assert [(item["id"], item["status"]["state"]) for item in listed] == [("first", "running")]
+    assert "first" in served.arena("population", "status", "first").stdout
+    served.arena("population", "pause", "first")
+    served.arena("population", "set", "first", "evaluation.share=0.3")
+    served.arena("population", "resume", "first")
+    shown = json.loads(served.arena("population", "status", "first", "--json").stdout)
+    assert (shown["spec"]["pending_edits"], shown["spec"]["config"]["evaluation"]["share"]) == ([], 0.3)
+    assert "edited evaluation.share" in served.arena("population", "logs", "first").stdout
+    assert re.search(r"#code=\S+", served.arena("open", "--no-browser").stdout)
+    assert "no population 'second'" in served.arena("population", "start", "second", expect=2).stderr
+    second = subprocess.run([sys.executable, "-P", "-m", "arena", "serve", "--data", str(served.data)], capture_output=True, text=True, timeout=60)
+    assert (second.returncode, f"served by process {served.process.pid} already" in second.stderr) == (1, True)
+    served.arena("population", "delete", "first", "--yes")
+    assert served.call("GET", "/v1/populations")["items"] == []
+    assert served.stop() == 0
+    assert served.arena("population", "list", expect=5).stderr.startswith("error: no service has")
+
+
+def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Served) -> None:
+    """The trainer saves at the end of its leash; what was committed before each kill is there after it; everything resumes."""
+    served.call("POST", "/v1/populations", {"name": "first", "config": CONFIG, "start": True})
+    wait(lambda: served.state() == "running" and served.games() > 50, RESUMED_S, served.log)
+    for turn in range(4):
+        before, played, trainer = set(all_games(served.data)), served.games(), served.trainer()
+        tree = [psutil.Process(trainer), *children(psutil.Process(trainer))]
+        if turn % 2 == 0:
+            served.kill()
+            _, alive = psutil.wait_procs(tree, GONE_S)
+            assert not alive
+            assert json.loads((served.data / "populations/first/status.json").read_text())["ended"] == "stopped and saved"
+            served.start()
+        else:
+            os.kill(trainer, signal.SIGKILL)
+            _, alive = psutil.wait_procs(tree, GONE_S)
+            assert not alive
+        wait(lambda played=played: served.state() == "running" and served.games() > played + 20, RESUMED_S, served.log)
+        assert before <= set(all_games(served.data))
+    assert served.stop() == 0
+    assert processes_of(served.data) == []
+    assert holder(service_lock(served.data)) is None
+    numbers = [number for _, number in stored_games(served.data)]
+    assert sorted(numbers) == list(range(len(numbers)))
+
+
+def all_games(data: Path) -> list[tuple[int, int]]:
+    with closing(sqlite3.connect(data / "league.db")) as connection:
+        return [tuple(row) for row in connection.execute("SELECT incarnation_id, number FROM games")]
+
+
+def test_a_stopped_trainer_of_a_killed_service_is_ended(served: Served) -> None:
+    """It cannot see the end of its leash; the next service ends it, by pid and start time."""
+    served.call("POST", "/v1/populations", {"name": "first", "config": CONFIG, "start": True})
+    wait(lambda: served.state() == "running", RESUMED_S, served.log)
+    trainer = served.trainer()
+    os.kill(trainer, signal.SIGSTOP)
+    served.kill()
+    served.start()
+    wait(lambda: holder(served.data / "populations/first/lock") not in (None, trainer), 120, served.log)
+    wait(lambda: served.state() == "running", RESUMED_S, served.log)
