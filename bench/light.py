@@ -16,6 +16,7 @@ Connect four: without anybody who learns or acts by a network, then in training.
                games are played, too, but are no frames, since nobody learns from them
 
 simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
+  simulation as above: what nobody who steps these games through this adapter can exceed
   one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
   roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
   sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without wrappers; ours has its own converter (pbt/envs/mpe.py)
@@ -64,7 +65,7 @@ PUSH = Path("configs/mpe_simple_push.toml")
 ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
 ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
 CHECKED = f"{PEER}_parallel_env"
-SIMPLE_PUSH = (*ROLES, PEER, CHECKED)
+SIMPLE_PUSH = (SIMULATION, *ROLES, PEER, CHECKED)
 PLAIN = ("2x32-plain", "2x32-plain-batched", "2x128-plain-batched", "2x256-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
 SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
@@ -77,16 +78,16 @@ _IMPORTS_S, _WARMUP_S = 120.0, 1.0
 
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
     if system == SIMULATION:
-        return {"frames_per_s": simulation_speed(options.seconds)}
+        return {"frames_per_s": simulation_speed(options.seconds, "connect_four")}
     return trained(folder, DEMO, "inline", [*BOARDS[system], *options.settings], 1, options)
 
 
-def simulation_speed(seconds: float) -> float:
+def simulation_speed(seconds: float, name: str, **game_options: object) -> float:
     """Frames per second of as many processes as `inline` has workers, each on a core of its own, all at the same time."""
     context = get_context("spawn")
     cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
     ready, found = context.Barrier(len(cores)), context.Queue()
-    stepping = [context.Process(target=_step, args=(core, ready, seconds, found), daemon=True) for core in cores]
+    stepping = [context.Process(target=_step, args=(core, ready, seconds, found, name, game_options), daemon=True) for core in cores]
     try:
         for process in stepping:
             process.start()
@@ -97,11 +98,11 @@ def simulation_speed(seconds: float) -> float:
             process.join()
 
 
-def _step(core: int, ready: Any, seconds: float, found: Any) -> None:
+def _step(core: int, ready: Any, seconds: float, found: Any, name: str, game_options: dict[str, object]) -> None:
     os.sched_setaffinity(0, {core})
-    adapter_speed(_WARMUP_S)
+    adapter_speed(_WARMUP_S, name, **game_options)
     ready.wait(_IMPORTS_S)
-    found.put(adapter_speed(seconds))
+    found.put(adapter_speed(seconds, name, **game_options))
 
 
 # --- simple_push -----------------------------------------------------------------------------------------------------------------------------
@@ -110,6 +111,8 @@ def _step(core: int, ready: Any, seconds: float, found: Any) -> None:
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
     if system in (PEER, CHECKED):
         return peer(folder, setting, options, system.removeprefix(PEER))
+    if system == SIMULATION:
+        return {"frames_per_s": simulation_speed(options.seconds, "mpe", **load_config(str(PUSH), []).env.options)}
     return trained(folder, PUSH, "inline", [*ALONE, *ROLES[system], *options.settings], 1, options)
 
 

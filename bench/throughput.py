@@ -30,6 +30,7 @@ from pbt.config.load import load_config
 from pbt.envs import registry
 from pbt.envs.contract import SeatTurn
 from pbt.envs.scripted import random_act
+from pbt.envs.spaces import ActionCodec
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
@@ -61,11 +62,14 @@ def pettingzoo_speed(make: Callable[[], object]) -> Timed:
     return run
 
 
-def adapter_speed(seconds: float) -> float:
-    game, rng, frames, started = registry.spec("connect_four").make(), np.random.default_rng(0), 0, time.perf_counter()
+def adapter_speed(seconds: float, name: str = "connect_four", **options: object) -> float:
+    """Of a registered game with random legal actions."""
+    game, rng, frames, started = registry.spec(name).make(**options), np.random.default_rng(0), 0, time.perf_counter()
+    heads = [ActionCodec(game.roles[role].action_space).head_sizes for role in game.seat_roles]
 
     def choose(turn: SeatTurn) -> tuple[int, ...]:
-        assert turn.mask is not None
+        if turn.mask is None:
+            return tuple(int(rng.integers(size)) for size in heads[turn.seat])
         return (int(rng.choice(np.flatnonzero(turn.mask))),)
 
     while time.perf_counter() - started < seconds:
