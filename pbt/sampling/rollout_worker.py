@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -86,6 +86,7 @@ class RolloutWorker:
         self.share = share
         self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
         self.table = {table.index: table for table in self.tables}
+        self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
         self.fillers = [SlotFiller(slab, slots, self._send) for slab, slots in zip(slabs, share.slots, strict=True)]
         roles = self.tables[0].game.seat_roles if self.tables else ()
         self._seats = [len(self.tables) * roles.count(role) for role in range(len(self.fillers))]
@@ -124,9 +125,9 @@ class RolloutWorker:
         """Step every table whose actions are complete; returns what happened, in order."""
         while self._ready:
             ready, self._ready = self._ready, []
-            for table in ready:
-                if isinstance(table.game, Overlapping):
-                    table.game.begin(table.actions)
+            if self._overlapping:
+                for table in ready:
+                    cast(Overlapping, table.game).begin(table.actions)
             for table in ready:
                 self._step(table)
         outbox, self._outbox = self._outbox, []

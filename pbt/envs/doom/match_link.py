@@ -55,7 +55,8 @@ class MatchLink:
             # The watcher waits for this one's end, too: its engines may be starting.
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
             with open(os.devnull, "rb") as nothing, (self._folder / "process.log").open("wb") as log:
-                started = _starter().submit(subprocess.Popen, command, pass_fds=passed, stdin=nothing, stdout=log, stderr=log)
+                # A session of its own: what a terminal sends to this one's group is not for it.
+                started = _starter().submit(subprocess.Popen, command, pass_fds=passed, stdin=nothing, stdout=log, stderr=log, start_new_session=True)
                 self._process = started.result()
         except BaseException:
             self._socket.close()

@@ -45,7 +45,7 @@ class MatchOptions(SceneOptions):
     respawn_delay_s  the dead wait for so long
     warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
     lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
-                     two games of the same actions may differ by a tic; "auto": the helper where it was built
+                     now and then equal seeds and actions make different games; "auto": the helper where it was built
     deadline_s       for one step or the start of a game; a match that takes longer is ended, and its game voided
     start_deadline_s for starting the engines of a match
     """
@@ -59,7 +59,7 @@ class MatchOptions(SceneOptions):
     buttons: str | tuple[str, ...] = "full"
     reward: str = "frags"
     respawn_delay_s: int = 0
-    warmup_tics: int = 4
+    warmup_tics: int = 10
     lock_step: str = "auto"
     deadline_s: float = 3.0
     start_deadline_s: float = 20.0

@@ -3,7 +3,7 @@
 A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its process with it where one ends while it starts.
 Commands come as (letter, number), answers are one byte:
 
-    N      new game, then `number` tics without action
+    N      new game, without action up to tic `number`
     P      `number` tics with the buttons that stand in the shared memory
 
 Whatever goes wrong is answered by "!" and a text, and ends the process; engines end with it.
@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 from pbt.envs.doom.engine import launch, load_vizdoom
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
-from pbt.envs.doom.ports import Port, take_port
+from pbt.envs.doom.ports import Port, take_port, waiting_bytes
 from pbt.envs.doom.scene import configure_scene
 from pbt.envs.doom.screen import ScreenSampler
 
@@ -40,12 +40,16 @@ _HOST = (
 )
 # Players are numbered in the order in which they join.
 _JOIN_S, _LOOK_S = 5.0, 0.002
+# A guest that has sent nothing for so long is late: the game goes on.
+_GUEST_S, _GLANCE_S = 0.1, 0.00005
+
+Fail = Callable[[BaseException], NoReturn]
 
 
 class Crew:
     """Does the same with every seat at once: the calling thread sees to the first, one more thread to each other one."""
 
-    def __init__(self, seats: int, fail: Callable[[BaseException], NoReturn]) -> None:
+    def __init__(self, seats: int, fail: Fail) -> None:
         """fail: told of an error in any thread, since the others may wait for that seat for ever."""
         self._fail = fail
         self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [queue.SimpleQueue() for _ in range(1, seats)]
@@ -53,10 +57,11 @@ class Crew:
         for seat, tasks in enumerate(self._tasks, start=1):
             threading.Thread(target=self._work, args=(seat, tasks), daemon=True).start()
 
-    def together(self, task: Callable[[int], None]) -> None:
-        """task(seat) for all seats; returns when every one is done."""
+    def together(self, task: Callable[[int], None], begun: Callable[[], None] = lambda: None) -> None:
+        """task(seat) for all seats, the first one last; returns when every one is done. begun: called after each of the others was told to begin."""
         for tasks in self._tasks:
             tasks.put(task)
+            begun()
         self._do(task, 0)
         for _ in self._tasks:
             self._done.get()
@@ -76,27 +81,37 @@ class Crew:
 class Engines:
     """The engines of a match, in step with each other."""
 
-    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], seed: int, preload: Path | None, folder: Path) -> None:
-        """Raises nothing: what goes wrong is answered and ends the process."""
+    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], seed: int, fail: Fail) -> None:
         vizdoom = load_vizdoom()
-        self._options, self._memory, self._free = options, memory, preload is not None or options.players == 1
+        self._options, self._memory = options, memory
         self._variables = [getattr(vizdoom.GameVariable, name) for name in measured]
         self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), channels=3)
         self._none = [0.0] * len(options.button_names)
-        self._games = [self._described(seat, seed) for seat in range(options.players)]
+        self._games = [self._described(seed) for _ in range(options.players)]
         self._crew = Crew(options.players, fail)
-        self._port = take_port()
-        self._bots = _bots_file(options)
+        self._port, self._bots = take_port(), _bots_file(options)
         for seat, game in enumerate(self._games):
             game.add_game_args(_arguments(options, seat, self._port, self._bots))
-        self._crew.together(lambda seat: self._start(seat, folder, preload))
+
+    def start(self, folder: Path, preload: Path | None) -> None:
+        """preload: the library that keeps them in step; without, this side does."""
+        self._free = preload is not None or self._options.players == 1
+
+        def start(seat: int) -> None:
+            if seat > 1:
+                _wait_for_words(folder / "seat0" / "engine.log", f"Got connect from node {seat - 1}")
+            own = folder / f"seat{seat}"
+            own.mkdir()
+            launch(self._games[seat], own, preload)
+
+        self._crew.together(start)
 
     def new_game(self, warmup_tics: int) -> None:
         self._crew.together(lambda seat: self._games[seat].new_episode())
         for command in ("removebots", *["addbot"] * self._options.bots):
             if self._options.bots:
                 self._games[0].send_game_command(command)
-        self._play(warmup_tics, [self._none] * self._options.players)
+        self._play(max(1, warmup_tics - self._games[0].get_episode_time()), [self._none] * self._options.players)
 
     def play(self, tics: int) -> None:
         self._play(tics, self._memory.pressed.tolist())
@@ -106,12 +121,22 @@ class Engines:
             self._crew.together(lambda seat: self._act(seat, pressed[seat], tics))
             return
         self._crew.together(lambda seat: self._games[seat].set_action(pressed[seat]))
-        for tic in range(1, tics):
-            self._crew.together(lambda seat: self._games[seat].advance_action(1, False))
+        for _ in range(1, tics):
+            self._waiting_bytes = 0
+            self._crew.together(lambda seat: self._games[seat].advance_action(1, False), self._wait_for_guest)
             if self._games[0].is_episode_finished():
-                tics = tic
                 break
-        self._crew.together(self._last_tic)
+        self._waiting_bytes = 0
+        self._crew.together(self._last_tic, self._wait_for_guest)
+
+    def _wait_for_guest(self) -> None:
+        """Until a guest's packet of this tic has come to the host, which has not begun it. A guest that finds the host's packet there first adapts
+        its clock, and acts a tic later from then on.
+        """
+        before, deadline = self._waiting_bytes, time.monotonic() + _GUEST_S
+        while self._waiting_bytes == before and time.monotonic() < deadline:
+            time.sleep(_GLANCE_S)
+            self._waiting_bytes = waiting_bytes(self._port.number)
 
     def _act(self, seat: int, pressed: list[float], tics: int) -> None:
         self._games[seat].make_action(pressed, tics)
@@ -132,7 +157,7 @@ class Engines:
             memory.measured[seat] = state.game_variables
             memory.screens[seat] = self._sampler.sample(state.screen_buffer)
 
-    def _described(self, seat: int, seed: int) -> Any:
+    def _described(self, seed: int) -> Any:
         vizdoom, options = load_vizdoom(), self._options
         game = vizdoom.DoomGame()
         configure_scene(game, options)
@@ -144,13 +169,6 @@ class Engines:
         game.set_render_hud(False)
         game.set_seed(seed)
         return game
-
-    def _start(self, seat: int, folder: Path, preload: Path | None) -> None:
-        own = folder / f"seat{seat}"
-        if seat > 1:
-            _wait_for_words(folder / "seat0" / "engine.log", f"Got connect from node {seat - 1}")
-        own.mkdir()
-        launch(self._games[seat], own, preload)
 
 
 def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -> str:
@@ -179,13 +197,19 @@ def _wait_for_words(log: Path, words: str) -> None:
         time.sleep(_LOOK_S)
 
 
-def fail(error: BaseException) -> NoReturn:
-    """Tell why, and end, whatever the other threads do."""
-    _SOCKETS[0].sendall(FAILED + f"{type(error).__name__}: {error}".encode())
-    os._exit(1)
+class Reply:
+    """What the table is told."""
 
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
 
-_SOCKETS: list[socket.socket] = []
+    def done(self) -> None:
+        self._link.sendall(DONE)
+
+    def failed(self, error: BaseException) -> NoReturn:
+        """Tell why, and end the process, whatever its other threads do."""
+        self._link.sendall(FAILED + f"{type(error).__name__}: {error}".encode())
+        os._exit(1)
 
 
 def main(plan: dict[str, Any]) -> None:
@@ -196,20 +220,21 @@ def main(plan: dict[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _SOCKETS.append(link := socket.socket(fileno=plan["socket"]))
+    link = socket.socket(fileno=plan["socket"])
+    reply = Reply(link)
     options = MatchOptions(**plan["options"])
     seen = (options.height, options.width)
     memory = MatchMemory(plan["memory"], options.players, len(options.button_names), len(plan["measured"]), seen)
-    preload = Path(plan["preload"]) if plan["preload"] else None
     try:
-        engines = Engines(options, memory, plan["measured"], plan["seed"], preload, Path(plan["folder"]))
-        link.sendall(DONE)
+        engines = Engines(options, memory, plan["measured"], plan["seed"], reply.failed)
+        engines.start(Path(plan["folder"]), Path(plan["preload"]) if plan["preload"] else None)
+        reply.done()
         while command := link.recv(COMMAND.size):
             letter, number = COMMAND.unpack(command)
             (engines.new_game if letter == b"N" else engines.play)(number)
-            link.sendall(DONE)
+            reply.done()
     except Exception as error:  # noqa: BLE001  it is told to the table
-        fail(error)
+        reply.failed(error)
     os._exit(0)
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from pbt.envs.doom.options import RewardTerm
 from pbt.errors import EnvOptionsError
 from pbt.native import doom_preload
 
-LOCK_STEPS = ("helper", "barrier")
+QUICK = (("helper", 4), ("barrier", 2))
+SLOW = pytest.mark.slow
 Matches = Callable[..., DoomMatch]
 
 
@@ -63,8 +65,10 @@ def test_the_library_was_built() -> None:
     assert doom_preload() is not None, "install again, or call `python hatch_build.py`"
 
 
-@pytest.mark.parametrize("skip", [1, 2, 4])
-@pytest.mark.parametrize("lock_step", LOCK_STEPS)
+@pytest.mark.parametrize(
+    ("lock_step", "skip"),
+    [pytest.param(*case, marks=[] if case in QUICK else SLOW) for case in product(("helper", "barrier"), (1, 2, 4))],
+)
 def test_players_play_as_many_tics_as_were_asked_for(matches: Matches, lock_step: str, skip: int) -> None:
     match = matches(lock_step=lock_step, frame_skip=skip, max_tics=99)
     for seed in range(2):
@@ -81,6 +85,32 @@ def test_the_same_seed_and_actions_are_the_same_games(matches: Matches) -> None:
     games = [trace(play(first, seed)) for seed in (5, 6)]
     assert [trace(play(second, seed)) for seed in (5, 6)] == games
     assert trace(play(other, 4)) != games[0]
+
+
+@SLOW
+def test_equal_games_in_twenty_runs_with_the_library_and_mostly_without(matches: Matches) -> None:
+    def games(lock_step: str) -> str:
+        match = matches(max_tics=120, lock_step=lock_step)
+        found = trace(play(match, 5)) + trace(play(match, 6))
+        match.close()
+        return found
+
+    with_library = {games("helper") for _ in range(20)}
+    assert len(with_library) == 1
+    # Engines start without a barrier: without the library a few starts differ.
+    assert sum(games("barrier") in with_library for _ in range(20)) >= 15
+
+
+@SLOW
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("skip", [1, 2, 4])
+def test_players_are_in_step_for_ten_thousand_steps(matches: Matches, skip: int) -> None:
+    match, rng, steps = matches(frame_skip=skip, max_tics=900), np.random.default_rng(0), 0
+    while steps < 10_000:
+        turns = match.reset(steps)
+        while not turns[0].over:
+            turns = match.step(random_actions(match, rng))
+            steps += 1
 
 
 def test_the_contract_is_kept() -> None:
@@ -125,18 +155,30 @@ def test_frags_are_points_and_decide_the_ranking(matches: Matches) -> None:
         outcome = match.outcome()
         assert outcome.points == tuple(returns[:, 0].tolist())
         assert outcome.ranking == tuple(sum(other > own for other in outcome.points) for own in outcome.points)
+        # By the engine's numbers of the players, everybody has the same table.
+        number, table = match._counted.column["PLAYER_NUMBER"], match._counted.scores
+        assert [row[table[int(row[number])]] for row in match._measured] == match._column("FRAGCOUNT")
         # Nobody is in the room but two who shoot about them with rockets: each death is a frag of the other's or a suicide.
         assert returns[:, 1].sum() > 0
         assert abs(returns[:, 0].sum()) <= returns[:, 1].sum()
 
 
+@SLOW
 def test_the_lead_of_two_sums_to_zero(matches: Matches) -> None:
     match = matches(max_tics=700, frame_skip=7, reward="lead")
     rewards = np.array([[turn.rewards[0] for turn in step] for step in play(match, 1)])
     assert np.array_equal(rewards[:, 0], -rewards[:, 1]) and rewards.any()
 
 
-@pytest.mark.parametrize("options", [{"players": 1, "bots": 2}, {"players": 2, "bots": 1, "bot_skill": 90}, {"players": 3, "lock_step": "barrier"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"players": 1, "bots": 2},
+        pytest.param({"players": 2, "bots": 1, "bot_skill": 90}, marks=SLOW),
+        pytest.param({"players": 3, "lock_step": "barrier"}, marks=SLOW),
+        pytest.param({"players": 8, "bots": 2}, marks=SLOW),
+    ],
+)
 def test_more_players_and_bots(matches: Matches, options: dict[str, Any]) -> None:
     match = matches(scenario="cig", max_tics=40, variables=["PLAYER_COUNT"], **options)
     for seed in range(2):
@@ -147,6 +189,7 @@ def test_more_players_and_bots(matches: Matches, options: dict[str, Any]) -> Non
         assert points is not None and len(points) == options["players"]
 
 
+@SLOW
 def test_a_map_of_freedoom(matches: Matches) -> None:
     match = matches(scenario="freedoom2", map="map07", max_tics=30)
     assert len(play(match, 1)) == 16

@@ -18,21 +18,26 @@ from pbt.envs.doom import match_link
 from pbt.envs.doom.match import DoomMatch, make
 from pbt.envs.doom.ports import PORTS, take_port
 from pbt.errors import EnvCrash
+from pbt.native import doom_preload
 from tests.pbt.envs.doom_scene import engines, until
 
 SHARED = Path("/dev/shm")
 NOTHING = (0,) * 7
 DEADLINE_S = 1.0
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture
 def match(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[DoomMatch]:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # Of such a name the system's loader would make several.
+    folder = tmp_path / "a place: mine"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
     made = make(max_tics=2000, deadline_s=DEADLINE_S, start_deadline_s=10.0)
     yield made
     made.close()
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
 def stopped(process: psutil.Process) -> bool:
@@ -44,6 +49,8 @@ def crash(match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int) -
     match.reset(1)
     running = engines(os.getpid())
     assert len(running) == 2
+    library = str(doom_preload())
+    assert all(library in Path(f"/proc/{engine.pid}/maps").read_text(encoding="utf-8") for engine in running)
     # Engines are told apart by what they were started with.
     (victim,) = [engine for engine in running if ("-host" in engine.cmdline()) == (seat == 0)]
     match.step({0: NOTHING, 1: NOTHING})
@@ -56,7 +63,7 @@ def crash(match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int) -
     return raised.value, took_s
 
 
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("seat", [pytest.param(0, marks=SLOW), 1])
 def test_an_engine_that_is_killed_ends_the_match_at_once_and_the_table_goes_on(match: DoomMatch, seat: int) -> None:
     error, took_s = crash(match, lambda engine: engine.kill(), seat)
     assert "Doom match of 2 in 'multi_duel' ended: " in str(error) and str(error).endswith("the table starts another one")
@@ -65,13 +72,14 @@ def test_an_engine_that_is_killed_ends_the_match_at_once_and_the_table_goes_on(m
     match.step({0: NOTHING, 1: NOTHING})
 
 
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("seat", [0, pytest.param(1, marks=SLOW)])
 def test_an_engine_that_is_stopped_ends_the_match_within_the_deadline(match: DoomMatch, seat: int) -> None:
     error, took_s = crash(match, lambda engine: engine.suspend(), seat)
     assert "no answer to a step within 1 s" in str(error)
     assert DEADLINE_S <= took_s < DEADLINE_S + 1.0
 
 
+@SLOW
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_match_whose_process_is_killed_or_stopped_is_over(match: DoomMatch, number: signal.Signals) -> None:
     def hurt(engine: psutil.Process) -> None:
@@ -95,8 +103,6 @@ def test_a_port_that_somebody_takes_in_the_last_moment_is_told(match: DoomMatch,
         with_process(monkeypatch, f"port = m.take_port()\nport.number = {other.getsockname()[1]}\nm.take_port = lambda: port")
         with pytest.raises(EnvCrash, match=r"ended: its process ended by SIGSEGV.*Address already in use"):
             match.reset(1)
-    monkeypatch.undo()
-    assert len(match.reset(1)) == 2
 
 
 def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +115,7 @@ def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkey
     until(lambda: not engines(os.getpid()), 2.0)
 
 
+@SLOW
 def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch) -> None:
     before = {path.name for path in SHARED.glob("ViZDoom*")}
 
@@ -141,7 +148,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("started", [1, 2])
+@pytest.mark.parametrize("started", [pytest.param(1, marks=SLOW), 2])
 def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_path: Path) -> None:
     """Of one that plays, and of one that plays while another one starts."""
     before = {path.name for path in SHARED.glob("ViZDoom*")}
