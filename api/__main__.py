@@ -40,6 +40,8 @@ def serve(settings: Settings) -> None:
         server = uvicorn.Server(config)
         write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
         stack.callback(remove_state, settings.data)
+        # uvicorn leaves it out when it is told to hurry.
+        stack.callback(app.state.context.supervisor.close)
         code = app.state.context.tokens.new_code("admin")
         print(f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs a browser in, once, within 10 minutes)", flush=True)
         # uvicorn raises a signal again once it has shut down; what is to be done about it is done by then.
@@ -55,6 +57,8 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        # Who calls before everything is opened waits, instead of being refused.
+        listening.listen()
     except OSError as error:
         listening.close()
         raise PbtError(f"{host}:{port} cannot be listened on: {error.strerror}; choose another with --port, or --port 0 for any free one") from error

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from api.plain import plain
 from arena.league.supervision import Operation, Supervised
 from arena.paths import POPULATION_NAME
 from arena.status import RunStatus
@@ -12,6 +13,9 @@ NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 State = Literal[
     "created", "queued", "starting", "running", "recovering", "stopping", "stopped", "paused", "finished", "failed", "deleting", "interrupted"
 ]
+
+
+Table = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Body(BaseModel):
@@ -24,14 +28,14 @@ class NewPopulationBody(Body):
     """config: as in a config file, a table of tables; `arena config schema` prints its schema."""
 
     name: Annotated[str, Field(pattern=NAME_PATTERN, description="letters, digits, '-' and '_'")]
-    config: dict[str, Any]
+    config: Table
     start: bool = False
 
 
 class PatchBody(Body):
     """set: dotted key of the config -> new value; only what a started population can take."""
 
-    set: Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any], Field(min_length=1, max_length=64)]
+    set: Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any], Field(min_length=1, max_length=64), AfterValidator(plain)]
 
 
 class MemberStatus(BaseModel):

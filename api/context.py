@@ -45,7 +45,7 @@ class Context:
         return population_paths(self.settings.data, name)
 
     @contextmanager
-    def keyed(self, request: Request, key: str | None, said: object) -> Iterator[Keyed | None]:
+    def change(self, request: Request, key: str | None, said: object) -> Iterator[Keyed | None]:
         """The request as one that may be repeated. said: its body.
 
         Raises: Problem while the first one with this key is still worked on, or while there is no room for what it would write.

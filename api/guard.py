@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable
+from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -13,15 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.observability import Observed
-from api.problems import MEDIA_TYPE, Problem, problem_bytes
+from api.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
 from api.settings import Settings
 from api.tokens import COOKIE, RANK, Level, Tokens
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz"})
-CODE_PATH = "/v1/session"
-"""Where a one-time code is swapped for a cookie: the code itself says who may."""
+SESSION_PATH = "/v1/session"
+"""Where a one-time code is swapped for a cookie (the code itself says who may), and the cookie is forgotten."""
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -39,7 +40,9 @@ def required_level(method: str, path: str) -> Level:
     """What a request must show. Whatever changes something is an admin's, also where no such route exists."""
     if method in SAFE_METHODS:
         return "none" if path in PUBLIC_PATHS else "viewer"
-    return "none" if path == CODE_PATH and method == "POST" else "admin"
+    if path == SESSION_PATH:
+        return "none" if method == "POST" else "viewer"
+    return "admin"
 
 
 def host_name(host: str) -> str | None:
@@ -83,17 +86,17 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = _Answer(send, request_id=uuid.uuid4().hex[:16])
+        answer = _Answer(send, scope["path"], request_id=uuid.uuid4().hex[:16])
         state = scope.setdefault("state", {})
         state["request_id"], started = answer.request_id, time.perf_counter()
         try:
             state["level"] = self._admit(scope)
             await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
         except Problem as problem:
-            await answer.refuse(problem, scope["path"])
+            await answer.refuse(problem)
         except Exception:  # the last line of defence: the caller gets a problem, the log gets everything
             log.exception("fault", request_id=answer.request_id, method=scope["method"], path=scope["path"])
-            await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"), scope["path"])
+            await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"))
         finally:
             route = getattr(scope.get("route"), "path", "unrouted")
             seconds = time.perf_counter() - started
@@ -148,13 +151,20 @@ def _limited(receive: Receive, most_bytes: int) -> Receive:
 
 
 class _Answer:
-    """A `send` that knows the status and adds what every answer carries."""
+    """A `send` that knows the status, adds what every answer carries, and makes a problem of every refusal that is none."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
-        self._send, self.request_id, self.status = send, request_id, 0
+    def __init__(self, send: Send, path: str, request_id: str) -> None:
+        self._send, self._path, self.request_id, self.status = send, path, request_id, 0
+        self._replaced = False
 
     async def __call__(self, message: Message) -> None:
+        if self._replaced:
+            return
         if message["type"] == "http.response.start":
+            if message["status"] >= HTTPStatus.BAD_REQUEST and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE:
+                await self.refuse(Problem(kind_of(message["status"]), HTTPStatus(message["status"]).phrase))
+                self._replaced = True
+                return
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
@@ -162,11 +172,11 @@ class _Answer:
             headers["x-request-id"] = self.request_id
         await self._send(message)
 
-    async def refuse(self, problem: Problem, path: str) -> None:
+    async def refuse(self, problem: Problem) -> None:
         """Nothing more can be said once an answer has begun: the connection then ends early, which the client sees."""
         if self.status:
             return
-        status, body = problem_bytes(problem, path, self.request_id)
+        status, body = problem_bytes(problem, self._path, self.request_id)
         headers = _raw({"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}.items())
         await self({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})

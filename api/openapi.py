@@ -66,5 +66,11 @@ def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
             found |= {409, 412, 507}
     if path == "/readyz":
         found.add(503)
+    if path.endswith("/weights"):
+        found |= {410, 416}
+    if path == "/v1/events":
+        found.add(429)
+    if path.endswith("/lineage"):
+        found.add(409)
     declared = {int(status) for status in operation["responses"] if status.isdigit()}
     return found | {status for status in declared if status >= HTTPStatus.BAD_REQUEST}

@@ -30,6 +30,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "precondition-failed": (412, "It was changed since you looked"),
     "too-large": (413, "The body is too large"),
     "unsupported-media-type": (415, "The body must be application/json"),
+    "range": (416, "The file has no such range"),
     "invalid": (422, "The request contradicts the schema"),
     "reused-key": (422, "The Idempotency-Key was used for another request"),
     "too-many-requests": (429, "Too many at the same time"),
@@ -70,6 +71,12 @@ def problem_bytes(problem: Problem, path: str, request_id: str) -> tuple[int, by
     return status, body.model_dump_json().encode()
 
 
+def kind_of(status: int) -> str:
+    """The general kind of a status."""
+    found = next((kind for kind, (known, _) in KINDS.items() if known == status), None)
+    return found or ("bad-request" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal")
+
+
 def respond(request: Request, problem: Problem) -> Response:
     status, body = problem_bytes(problem, request.url.path, getattr(request.state, "request_id", ""))
     return Response(body, status, headers=problem.headers, media_type=MEDIA_TYPE)
@@ -102,8 +109,6 @@ def place(line: str) -> str:
 
 def install(app: FastAPI) -> None:
     """Turn every error into a problem."""
-    # Of kinds that share a status the first is the general one.
-    kinds = {status: kind for kind, (status, _) in reversed(list(KINDS.items()))}
 
     async def own(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
@@ -115,8 +120,7 @@ def install(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        kind = kinds.get(error.status_code, "bad-request" if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else "internal")
-        return respond(request, Problem(kind, str(error.detail), headers=error.headers))
+        return respond(request, Problem(kind_of(error.status_code), str(error.detail), headers=error.headers))
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

@@ -31,6 +31,9 @@ IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=100
 MatchId = Annotated[int, Path(ge=1, lt=2**26)]
 
 
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
+
+
 class SnapshotBody(BaseModel):
     """id: SHA-256 of its weights;  has_weights: they can be fetched"""
 
@@ -67,19 +70,19 @@ class MatchList(BaseModel):
     next: str | None
 
 
-@router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any])
+@router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)
 def ratings(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
     """As `arena league --json`: the rating table, most surely strong first. In games of one seat the returns."""
     return tagged(here, request, if_none_match, lambda: league_report(here.league, population, everyone=all))
 
 
-@router.get("/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any])
+@router.get("/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN)
 def win_matrix(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
     """As `arena matrix --json`: every two players that met."""
     return tagged(here, request, if_none_match, lambda: matrix_report(population, population_table(here.league, population, everyone=all)))
 
 
-@router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any])
+@router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
 def cycles(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
     """Who beats whom in a circle, and how much of all results no rating explains."""
 
@@ -144,7 +147,7 @@ def get_snapshot(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_I
     "/snapshots/{snapshot_id}/weights",
     operation_id="getSnapshotWeights",
     response_class=FileResponse,
-    responses={200: {"content": {"application/octet-stream": {}}}, 206: {"description": "the range asked for"}, 410: {}, 416: {}},
+    responses={200: {"content": {"application/octet-stream": {}}}, 206: {"description": "the range asked for"}},
 )
 def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> FileResponse:
     """The safetensors file. Ranges are served, so a download that broke goes on."""

@@ -16,6 +16,7 @@ from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.queries import list_events, list_members, list_rounds, list_snapshots
 from arena.lineage import trace
 from arena.metrics import read_metrics
+from pbt.errors import EngineError
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
 
@@ -118,7 +119,10 @@ def lineage(
     """The chain of copies and mutations behind a policy, as `arena lineage --json`; frames are counted along the chain."""
     wanted = f"{name}@best" if player == "best" else f"{name}/{player}"
     _, weights = find_weights(here.league, wanted)
-    found = trace(read_histories(here.league, name), weights)
+    try:
+        found = trace(read_histories(here.league, name), weights)
+    except EngineError as error:  # a copy whose snapshot is not committed yet
+        raise Problem("conflict", f"the league is not whole: {error}") from error
     created_at = None if weights.created_at == STILL_LEARNING else weights.created_at
     return {"player": wanted, **asdict(weights), "created_at": created_at, "lineage_frames": found.frames, "steps": _steps(found.steps)}
 

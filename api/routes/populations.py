@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, operation_body, population_body
 from api.context import Context, Here, IfMatch, KeyHeader, revision_of, send
@@ -38,6 +38,13 @@ class PopulationList(BaseModel):
     next: str | None
 
 
+class Checked(BaseModel):
+    """What a dry run found: the config with all its values."""
+
+    id: str
+    config: dict[str, Any]
+
+
 class LogLines(BaseModel):
     lines: list[str]
 
@@ -58,7 +65,7 @@ def list_populations(
     return PopulationList(items=[brief(here, row) for row in page], next=more)
 
 
-@router.post("", operation_id="createPopulation", status_code=201, response_model=PopulationBody)
+@router.post("", operation_id="createPopulation", status_code=201, response_model=PopulationBody, responses={200: {"model": Checked}})
 def create_population(
     request: Request,
     here: Here,
@@ -70,7 +77,7 @@ def create_population(
     config, roles = checked(here, body.config)
     new = NewPopulation(body.name, config.env.name, config.model_dump(mode="json"), versions(), roles)
     if dry_run:
-        return Response(json.dumps({"id": body.name, "config": new.config}), 200, media_type="application/json")
+        return JSONResponse({"id": body.name, "config": new.config})
     if here.paths(body.name).root.exists():
         taken = any(row.name == body.name for row in list_supervised(here.league))
         if not taken:
@@ -80,7 +87,7 @@ def create_population(
         shown = population_body(row, None, config=dict(new.config))
         return Answer(201, f"/v1/populations/{body.name}", shown.model_dump_json())
 
-    with here.keyed(request, key, body.model_dump(mode="json")) as keyed:
+    with here.change(request, key, body.model_dump(mode="json")) as keyed:
         answer = create_supervised(here.league, new, keyed, render, start=body.start)
     here.supervisor.wake()
     return send(answer)
@@ -103,7 +110,7 @@ def edit_population(request: Request, here: Here, name: Name, body: PatchBody, k
     after = config_from_table(before.model_dump(mode="json"), "edits", words)
     if refused := diff_shapes(before, after):
         raise ConfigError("edits", refused)
-    with here.keyed(request, key, [body.model_dump(mode="json"), if_match]) as keyed:
+    with here.change(request, key, [body.model_dump(mode="json"), if_match]) as keyed:
 
         def render(changed: Supervised) -> Answer:
             shown = population_body(changed, None, config=after.model_dump(mode="json"))
@@ -158,7 +165,7 @@ def ask_for(request: Request, here: Context, name: str, kind: Kind, key: str | N
     def render(operation: Operation) -> Answer:
         return Answer(202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json())
 
-    with here.keyed(request, key, [kind, grace_s, if_match]) as keyed:
+    with here.change(request, key, [kind, grace_s, if_match]) as keyed:
         answer = ask(here.league, name, kind, render, grace_s=grace_s, keyed=keyed, if_revision=revision_of(if_match))
     here.supervisor.wake()
     return send(answer)

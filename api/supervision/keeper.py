@@ -6,6 +6,8 @@ import random
 import time
 from dataclasses import dataclass
 
+import structlog
+
 from api.settings import Settings
 from api.supervision.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
 from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
@@ -22,6 +24,8 @@ STRAY_TIMEOUT_S = 20.0
 """A trainer of an earlier service saves and ends by itself before this; one that is stopped or stuck does not."""
 INTERRUPTED = 130
 
+log = structlog.stdlib.get_logger("api.keeper")
+
 
 @dataclass(frozen=True, slots=True)
 class Around:
@@ -29,6 +33,7 @@ class Around:
 
     place: bool
     disk: Disk
+    leaving: bool
 
 
 class Keeper:
@@ -53,6 +58,8 @@ class Keeper:
         """Facts for `decide`; and, when its trainer has ended by itself, what that means."""
         now = time.monotonic()
         seen = self._look_for_end(row, now)
+        if self._ends and self.running and self._newest_checkpoint() > self._checkpoint:
+            self._ends = 0
         outside = None if self.running else holder(self._paths.lock)
         if outside == os.getpid():  # this service is removing it
             outside = None
@@ -62,6 +69,7 @@ class Keeper:
             running=self.running,
             ready=self._is_ready(),
             outside=outside,
+            leaving=around.leaving,
             asked_s=None if self._asked is None else now - self._asked,
             grace_s=grace_s,
             edited=self.running and row.overrides != self._launched,
@@ -72,10 +80,14 @@ class Keeper:
         )
         return facts, seen
 
-    def act(self, row: Supervised, decision: Decision) -> None:
+    def act(self, row: Supervised, decision: Decision) -> Seen | None:
+        """What came of it, when its trainer could not even be started."""
         match decision.action:
             case "start":
-                self._start(row)
+                try:
+                    self._start(row)
+                except (OSError, PbtError) as error:
+                    return self._count_end(End("crashed", f"its trainer could not be started: {error}"), time.monotonic())
             case "stop" if self.trainer is not None:
                 self._asked = time.monotonic()
                 self.trainer.stop()
@@ -83,6 +95,7 @@ class Keeper:
                 self.trainer.kill()
             case _:
                 pass
+        return None
 
     def seen(self, row: Supervised, decision: Decision) -> Seen:
         in_force = len(self._launched) if decision.state == "running" else 0
@@ -134,6 +147,8 @@ class Keeper:
         if finished and code == 0:
             return Seen("finished", None, "every member reached its stop", 0, None)
         if asked:
+            if code not in (0, INTERRUPTED):
+                log.warning("trainer broke while it was stopping", population=self.name, code=code, output=trainer.output(5))
             return None
         if code in (0, INTERRUPTED):
             settled: Desired | None = "stopped" if row.desired == "running" else None

@@ -17,7 +17,7 @@ class Facts:
     """What is seen of one population.
 
     running     this service's own trainer is alive;  ready: and it has said that it trains
-    outside     pid of another process that trains it, None when none does
+    outside     pid of another process that trains it, None when none does;  leaving: a stop of it was asked for and is not done yet
     asked_s     seconds since its trainer was asked to stop, None when it was not
     grace_s     how long that may take
     edited      there are edits that the running trainer does not know
@@ -28,6 +28,7 @@ class Facts:
     running: bool
     ready: bool
     outside: int | None
+    leaving: bool
     asked_s: float | None
     grace_s: float
     edited: bool
@@ -54,8 +55,9 @@ def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None
     if desired == "running":
         return _to_start(facts)
     if facts.outside is not None:
-        # Stopped once, when it was asked for; a person may train it by hand again after that.
-        return Decision("none", "stopping", "held", f"process {facts.outside} still trains it")
+        # Asked to stop once, when that was asked for; after that a person may train it by hand again.
+        state = "stopping" if facts.leaving or desired == "deleted" else "running"
+        return Decision("none", state, "held", f"process {facts.outside} trains it, which this service did not start")
     if desired == "deleted":
         return Decision("delete", "deleting", "delete", "its rows and files are being removed")
     if desired == "stopped" and state in ("created", "stopped"):

@@ -25,6 +25,7 @@ MEASURE_EVERY_S = 1.0
 FORGET_EVERY_S = 600.0
 LATE_S = 10.0
 END_TIMEOUT_S = 15.0
+LEAVING: tuple[Kind, ...] = ("stop", "pause", "delete")
 
 log = structlog.stdlib.get_logger("api.supervisor")
 
@@ -44,6 +45,7 @@ class Supervisor:
         self._beat = time.monotonic()
         self._measured = self._forgot = 0.0
         self.disk: Disk = "ok"
+        self.writable = True
         self._thread = threading.Thread(target=self._run, name="supervisor")
 
     def start(self) -> None:
@@ -58,10 +60,11 @@ class Supervisor:
         return time.monotonic() - self._beat
 
     def close(self) -> None:
-        """Every trainer saves and stops; what was wanted stays wanted, for the next service."""
+        """Every trainer saves and stops; what was wanted stays wanted, for the next service. May be called again."""
         self._closing = True
         self.wake()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
         trainers = [keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None]
         for trainer in trainers:
@@ -77,6 +80,7 @@ class Supervisor:
             try:
                 self._look()
             except PbtError as error:
+                self.writable = False
                 log.warning("league refuses; looking again", error=str(error))
             except Exception:  # a supervisor that ended would leave every training alone
                 log.exception("fault in the supervisor; looking again")
@@ -86,9 +90,12 @@ class Supervisor:
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._measured >= MEASURE_EVERY_S:
+        measured = now - self._measured >= MEASURE_EVERY_S
+        if measured:
             self._measured = now
             self._measure()
+            with self._league.write():
+                self.writable = True
         copy_training_events(self._league)
         if now - self._forgot >= FORGET_EVERY_S:
             self._forgot = now
@@ -96,18 +103,28 @@ class Supervisor:
         # In this order: what is asked for between the two looks changes the row at once, and its operation is seen at the next look.
         operations = open_operations(self._league)
         rows = list_supervised(self._league)
+        if measured:
+            self._observed.populations.clear()
+            for row in rows:
+                self._observed.populations.labels(row.state).inc()
         # Who was asked for first is started first.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.desired is not None:
-                self._step(row, [operation for operation in operations if operation.population == row.name])
-        self._observed.populations.clear()
-        for row in rows:
-            self._observed.populations.labels(row.state).inc()
+                self._try_step(row, [operation for operation in operations if operation.population == row.name])
         names = {row.name for row in rows}
         for name in self._keepers.keys() - names:
             del self._keepers[name]
         for name in {operation.population for operation in operations if operation.kind == "delete"} - names:
             self._finish_deletion(name)
+
+    def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
+        """What is wrong with one population keeps nobody from the others."""
+        try:
+            self._step(row, operations)
+        except PbtError:
+            raise
+        except Exception:
+            log.exception("fault; looking again", population=row.name)
 
     def _step(self, row: Supervised, operations: Sequence[Operation]) -> None:
         keeper = self._keepers.setdefault(row.name, Keeper(row.name, self._settings, self._league))
@@ -116,12 +133,11 @@ class Supervisor:
             keeper.forgive()
         grace_s = next((operation.grace_s for operation in operations if operation.grace_s is not None), self._settings.stop_grace_s)
         place = sum(other.running for other in self._keepers.values()) < self._settings.max_running
-        facts, ended = keeper.look(row, Around(place, self.disk), grace_s)
+        leaving = any(operation.kind in LEAVING for operation in operations)
+        facts, ended = keeper.look(row, Around(place, self.disk, leaving), grace_s)
         self._stop_outside(facts, operations)
         if ended is not None:
-            log.info("trainer ended", population=row.name, state=ended.state, reason=ended.reason, message=ended.message)
-            self._observed.trainer_ends.labels(ended.reason or ended.state).inc()
-            self._keep(row, ended, facts, operations)
+            self._tell_end(row, ended, facts, operations)
             return
         decision = decide(row.desired, row.state, facts)
         if decision is None:
@@ -129,10 +145,19 @@ class Supervisor:
         elif decision.action == "delete":
             self._delete(row)
         else:
-            keeper.act(row, decision)
+            if (refused := keeper.act(row, decision)) is not None:
+                self._tell_end(row, refused, facts, operations)
+                return
             if decision.action != "none":
                 log.info(decision.action, population=row.name, state=decision.state, reason=decision.reason)
             self._keep(row, keeper.seen(row, decision), facts, operations)
+
+    def _tell_end(self, row: Supervised, ended: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
+        log.info("trainer ended", population=row.name, state=ended.state, reason=ended.reason, message=ended.message)
+        self._observed.trainer_ends.labels(ended.reason or ended.state).inc()
+        self._keep(row, ended, facts, operations)
+        if ended.settle is not None:
+            finish_operations(self._league, row.name, "STOPPED", ended.message, ("start", "resume"))
 
     def _keep(self, row: Supervised, seen: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
         """Write what changed, then answer the operations."""
@@ -153,7 +178,7 @@ class Supervisor:
     def _stop_outside(self, facts: Facts, operations: Sequence[Operation]) -> None:
         """A training that a person started by hand is asked to stop once, when that was asked of the service."""
         for operation in operations:
-            if facts.outside is not None and operation.kind in ("stop", "pause", "delete") and operation.id not in self._signalled:
+            if facts.outside is not None and operation.kind in LEAVING and operation.id not in self._signalled:
                 self._signalled.add(operation.id)
                 with suppress(ProcessLookupError):
                     os.kill(facts.outside, signal.SIGTERM)

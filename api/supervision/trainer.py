@@ -100,7 +100,7 @@ def tail(path: Path, lines: int, offset: int = 0) -> list[str]:
             start = max(0, min(offset, size), size - TAIL_BYTES)
             file.seek(start)
             text = file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [line for line in text.replace("\r", "\n").split("\n") if line.strip()][-lines:]
 

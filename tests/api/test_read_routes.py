@@ -27,10 +27,8 @@ GAMES = 60
 CONTENT = b"these are the weights"
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A league with games, rounds, snapshots, a match and curves, written as a training writes them; and a service of it."""
-    data = tmp_path_factory.mktemp("told")
+def write_league(data: Path) -> None:
+    """A league with games, rounds, snapshots, a match and curves, as trainings write them, and the files that go with it."""
     config = config_from_table({"env": {"name": "connect_four"}}, "test").model_dump(mode="json")
     with open_league(data / "league.db") as league:
         population_id = create_population(league, "demo", "connect_four", config, {}, [("m0", "player"), ("m1", "player")])
@@ -58,6 +56,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         for frames in range(0, 10_000, 100):
             metrics.series("m0", frames, {"entropy": frames / 2, "loss": 1.0})
             metrics.series("m1", frames, {"entropy": 1.0})
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of such a league."""
+    data = tmp_path_factory.mktemp("told")
+    write_league(data)
     with serving(data) as running:
         yield running
 
@@ -174,6 +179,8 @@ def test_snapshots_and_their_weights(told: Service) -> None:
     assert told.client.get(path, headers=headers).content == CONTENT
     part = told.client.get(path, headers={**headers, "range": "bytes=6-8"})
     assert (part.status_code, part.content) == (206, b"are")
+    beyond = told.client.get(path, headers={**headers, "range": "bytes=900-"})
+    assert (beyond.status_code, beyond.headers["content-type"], beyond.json()["status"]) == (416, "application/problem+json", 416)
     get(told, f"/v1/snapshots/{'b' * 64}/weights", 410)  # its file is gone
     with told.league.write() as connection:
         connection.execute(update(snapshots).where(snapshots.c.snapshot_id == "a" * 64).values(weights_removed=1))
