@@ -1,6 +1,6 @@
 """Several players in one match of Doom, or one among bots."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -156,7 +156,7 @@ class DoomMatch:
 
     def _turns(self, rewards: list[list[float]], tics: int, over: bool) -> list[SeatTurn]:
         screens = self._memory.screens.copy()
-        seen: Sequence[Any] = screens
+        seen: list[Any] = list(screens)
         if count := len(self._scales):
             variables = scaled(self._memory.measured[:, :count], self._scales)
             seen = [{"screen": screen, "variables": row} for screen, row in zip(screens, variables, strict=True)]

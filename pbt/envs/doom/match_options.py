@@ -45,7 +45,7 @@ class MatchOptions(SceneOptions):
     respawn_delay_s  the dead wait for so long
     warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
     lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
-                     now and then equal seeds and actions make different games; "auto": the helper where it was built
+                     equal seeds and actions may make different games; "auto": the helper where it was built
     deadline_s       for one step or the start of a game; a match that takes longer is ended, and its game voided
     start_deadline_s for starting the engines of a match
     """

@@ -96,6 +96,8 @@ class Engines:
     def start(self, folder: Path, preload: Path | None) -> None:
         """preload: the library that keeps them in step; without, this side does."""
         self._free = preload is not None or self._options.players == 1
+        # Of more players the order would cost more than it is worth: each guest has to be let in among engines that do not wait asleep.
+        self._begun = self._wait_for_guest if self._options.players == 2 else lambda: None
 
         def start(seat: int) -> None:
             if seat > 1:
@@ -122,21 +124,18 @@ class Engines:
             return
         self._crew.together(lambda seat: self._games[seat].set_action(pressed[seat]))
         for _ in range(1, tics):
-            self._waiting_bytes = 0
-            self._crew.together(lambda seat: self._games[seat].advance_action(1, False), self._wait_for_guest)
+            self._crew.together(lambda seat: self._games[seat].advance_action(1, False), self._begun)
             if self._games[0].is_episode_finished():
                 break
-        self._waiting_bytes = 0
-        self._crew.together(self._last_tic, self._wait_for_guest)
+        self._crew.together(self._last_tic, self._begun)
 
     def _wait_for_guest(self) -> None:
-        """Until a guest's packet of this tic has come to the host, which has not begun it. A guest that finds the host's packet there first adapts
+        """Until the guest's packet of this tic has come to the host, which has not begun it. A guest that finds the host's packet there first adapts
         its clock, and acts a tic later from then on.
         """
-        before, deadline = self._waiting_bytes, time.monotonic() + _GUEST_S
-        while self._waiting_bytes == before and time.monotonic() < deadline:
+        deadline = time.monotonic() + _GUEST_S
+        while not waiting_bytes(self._port.number) and time.monotonic() < deadline:
             time.sleep(_GLANCE_S)
-            self._waiting_bytes = waiting_bytes(self._port.number)
 
     def _act(self, seat: int, pressed: list[float], tics: int) -> None:
         self._games[seat].make_action(pressed, tics)
