@@ -61,10 +61,17 @@ class HyperparamsHistory(BaseModel):
     members: dict[str, list[HyperparamsPoint]]
 
 
-class Curves(BaseModel):
-    """member -> name -> [frames, value] pairs; a value that was not finite is null"""
+class Curve(BaseModel):
+    """values: one for each of `frames`; one that was not finite is null"""
 
-    members: dict[str, dict[str, list[tuple[int, float | None]]]]
+    frames: list[int]
+    values: list[float | None]
+
+
+class Curves(BaseModel):
+    """member -> name of the curve"""
+
+    members: dict[str, dict[str, Curve]]
 
 
 class SnapshotList(BaseModel):
@@ -156,7 +163,11 @@ def curves(
             for key, value in row.values.items():
                 if wanted is None or key in wanted:
                     found[row.member][key].append((row.frames, value))
-    return Curves(members={each: {key: decimate(curve, points) for key, curve in named.items()} for each, named in found.items()})
+    return Curves(members={each: {key: to_curve(decimate(curve, points)) for key, curve in named.items()} for each, named in found.items()})
+
+
+def to_curve(points: list[Point]) -> Curve:
+    return Curve(frames=[frames for frames, _ in points], values=[value for _, value in points])
 
 
 @router.get("/snapshots", operation_id="listSnapshots", response_model=SnapshotList)

@@ -39,9 +39,8 @@ def bother(url: str, token: str, seed: int, requests: int, names: list[str], del
             time.sleep(rng.random() * 0.1)
 
 
-@pytest.mark.parametrize(
-    ("requests", "deletes"), [(8, False), pytest.param(60, False, marks=pytest.mark.slow), pytest.param(60, True, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("requests", "deletes"), [(40, False), (40, True)])
 def test_clients_at_war(tmp_path: Path, requests: int, deletes: bool) -> None:
     names = ["one", "two"]
     with live(tmp_path) as (url, service):

@@ -93,6 +93,7 @@ def test_one_that_keeps_breaking_fails_with_its_reason_and_last_words(tmp_path: 
         assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
 
 
+@pytest.mark.slow
 def test_a_config_that_cannot_be_trained_is_not_tried_again(service: Service) -> None:
     service.create("one", {"exit": 2, "say": "error: config has 1 problem"})
     assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "FAILED"
@@ -108,6 +109,7 @@ def test_one_that_is_done_is_finished(service: Service) -> None:
     assert service.done(again)["state"] == "SUCCEEDED"
 
 
+@pytest.mark.slow
 def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
     service.create("one", {"deaf": True}, start=True)
     service.wait_state("one", "running")
@@ -146,6 +148,7 @@ def test_deleting_stops_first_and_leaves_nothing(service: Service) -> None:
     service.create("one")
 
 
+@pytest.mark.slow
 def test_a_training_by_hand_is_seen_stopped_and_then_let_be(service: Service) -> None:
     service.create("one", start=True)
     service.wait_state("one", "running")
@@ -176,6 +179,7 @@ def test_what_was_to_run_runs_again_after_a_restart_of_the_service(tmp_path: Pat
         assert [len(service.starts(name)) for name in ("one", "two", "three")] == [2, 1, 0]
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(tmp_path, hard_disk_bytes=1 << 30, soft_disk_bytes=2 << 30) as service:
         service.create("one", start=True)
@@ -191,6 +195,7 @@ def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp
         service.wait(lambda: service.client.get("/readyz").status_code == 200)
 
 
+@pytest.mark.slow
 def test_somebody_elses_stop_is_heeded(service: Service) -> None:
     service.create("one", {"start_s": 0.3})
     started = service.call("POST", "/v1/populations/one/start")
@@ -204,6 +209,7 @@ def test_somebody_elses_stop_is_heeded(service: Service) -> None:
     assert len(service.starts("one")) == 1
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_started_fails_and_the_others_go_on(tmp_path: Path) -> None:
     with serving(tmp_path, max_restarts=1) as service:
         service.create("one")
