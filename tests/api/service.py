@@ -88,6 +88,19 @@ class Service:
         path = f"/v1/operations/{operation['id']}"
         return self.wait(lambda: found if (found := self.call("GET", path))["state"] not in ("PENDING", "RUNNING") else None)
 
+    def wait_starts(self, name: str, count: int) -> None:
+        """Until its trainer was started so often."""
+        self.wait(lambda: len(self.starts(name)) == count)
+
+    def wait_gone(self, name: str) -> None:
+        self.wait(lambda: name not in {item["id"] for item in self.call("GET", "/v1/populations")["items"]})
+
+    def wait_checkpoint(self, name: str) -> None:
+        """Until there is one more."""
+        folder = self.data / "populations" / name / "checkpoints"
+        before = len(list(folder.glob("*")))
+        self.wait(lambda: len(list(folder.glob("*"))) > before)
+
     def wait(self, look: Callable[[], Any]) -> Any:
         deadline = time.monotonic() + WAIT_S
         while not (found := look()):

@@ -40,7 +40,7 @@ def bearer(service: Service, level: str) -> dict[str, str]:
 
 
 def refused(answer: Any, status: int) -> bool:
-    return answer.status_code == status and answer.headers["content-type"] == "application/problem+json" and answer.json()["status"] == status
+    return bool(answer.status_code == status and answer.headers["content-type"] == "application/problem+json" and answer.json()["status"] == status)
 
 
 def test_every_route_needs_its_token(shared: Service) -> None:

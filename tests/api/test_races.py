@@ -63,7 +63,7 @@ def test_clients_at_war(tmp_path: Path, requests: int, deletes: bool) -> None:
         for name, item in listed.items():
             wanted = item["spec"]["desired"]
             if wanted == "deleted":
-                service.wait(lambda name=name: name not in {item["id"] for item in service.call("GET", "/v1/populations")["items"]})
+                service.wait_gone(name)
                 continue
             service.wait_state(name, AT_REST[wanted], "created")
             assert (holder(tmp_path / "populations" / name / "lock") is not None) == (wanted == "running")

@@ -67,14 +67,12 @@ def test_pause_and_resume(service: Service) -> None:
 def test_a_killed_trainer_comes_back(service: Service) -> None:
     service.create("one", start=True)
     service.wait_state("one", "running")
-    folder = service.data / "populations" / "one" / "checkpoints"
     for number in range(2, 5):
-        before = len(list(folder.glob("*")))
-        service.wait(lambda before=before: len(list(folder.glob("*"))) > before)
+        service.wait_checkpoint("one")
         pid = lock_holder(service, "one")
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        service.wait(lambda number=number: len(service.starts("one")) == number)
+        service.wait_starts("one", number)
         service.wait_state("one", "running")
     # Checkpoints came in between, so the ends do not add up.
     assert service.call("GET", "/v1/populations/one")["status"]["restarts"] <= 1
@@ -133,7 +131,7 @@ def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(serv
     service.wait_state("one", "running")
     edited = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "pbt.period_frames": 1000}})
     assert edited["spec"]["pending_edits"] == ["evaluation.share=0.25", "pbt.period_frames=1000"]
-    service.wait(lambda: len(service.starts("one")) == 2)
+    service.wait_starts("one", 2)
     assert service.starts("one")[1].endswith("--set evaluation.share=0.25 --set pbt.period_frames=1000")
     service.wait(lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [])
 

@@ -89,6 +89,10 @@ class Served:
         with closing(sqlite3.connect(self.data / "league.db")) as connection:
             return int(connection.execute("SELECT COUNT(*) FROM games").fetchone()[0])
 
+    def wait_trains(self, games: int) -> None:
+        """Until it runs and has committed more than so many games."""
+        wait(lambda: self.state() == "running" and self.games() > games, RESUMED_S, self.log)
+
     def arena(self, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run([sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)], capture_output=True, text=True, timeout=300)
         assert done.returncode == expect, done.stderr
@@ -184,7 +188,7 @@ def test_the_command_line_as_its_client(served: Served, tmp_path: Path) -> None:
 def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Served) -> None:
     """The trainer saves at the end of its leash; what was committed before each kill is there after it; everything resumes."""
     served.call("POST", "/v1/populations", {"name": "first", "config": CONFIG, "start": True})
-    wait(lambda: served.state() == "running" and served.games() > 50, RESUMED_S, served.log)
+    served.wait_trains(50)
     for turn in range(4):
         before, played, trainer = set(all_games(served.data)), served.games(), served.trainer()
         tree = [psutil.Process(trainer), *children(psutil.Process(trainer))]
@@ -198,7 +202,7 @@ def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Serv
             os.kill(trainer, signal.SIGKILL)
             _, alive = psutil.wait_procs(tree, GONE_S)
             assert not alive
-        wait(lambda played=played: served.state() == "running" and served.games() > played + 20, RESUMED_S, served.log)
+        served.wait_trains(played + 20)
         assert before <= set(all_games(served.data))
     assert served.stop() == 0
     assert processes_of(served.data) == []

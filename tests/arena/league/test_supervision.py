@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, Table, func, insert, select
 
 from arena.league import answers
 from arena.league.answers import Answer, Keyed, ReusedKeyError, answer_once
@@ -46,9 +46,9 @@ def asked(league: League, kind: Kind, name: str = "demo", **more: object) -> int
     return int(json.loads(ask(league, name, kind, rendered, **more).body)["id"])  # type: ignore[arg-type]  # names as `ask` has them
 
 
-def count(league: League, table: object) -> int:
+def count(league: League, table: Table) -> int:
     with league.read() as connection:
-        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())  # type: ignore[call-overload]
+        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def new(name: str) -> NewPopulation:
