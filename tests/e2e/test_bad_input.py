@@ -117,7 +117,7 @@ NAMES = {
     "match random oneply": "none of them says which game is played; add --env NAME",
     "match random random --env conect_four": "did you mean 'connect_four'",
     "match random onepyl --env connect_four": "did you mean oneply?",
-    "match random random --env cartpole": "has one seat, so nobody meets there",
+    "match random random random --env connect_four": "connect_four has 2 seats, and 3 players were named",
     "match first@best random": "there is no league",
     "evaluate ../../etc/m0": "there is no league",
     "env check conect_four": "did you mean 'connect_four'",

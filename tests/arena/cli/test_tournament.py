@@ -2,6 +2,7 @@
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def test_against_random_each_is_even_and_random_is_zero(tmp_path: Path, capsys: 
     assert all(player["low"] <= 0 <= player["high"] for player in players.values())
 
 
+@pytest.fixture
+def _heeded() -> Iterator[None]:
+    """A shell that starts the tests in its background has them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heeded")
 def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["tournament", *CIRCLE, "--games", "40", "--data", str(tmp_path)]
     begun: list[MatchResult] = []
