@@ -44,7 +44,8 @@ PARTS = {
 TORCH_FREE = (
     "pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
     "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.cli.status", "arena.ratings", "arena.statistics", "arena.sprt",
-    "arena.leashed", "arena.service_state", "arena.versions", "arena.cli.serve", "arena.cli.population", "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all", "arena.status", "arena.telemetry",
+    "arena.leashed", "arena.service_state", "arena.versions", "arena.cli.serve", "arena.cli.population", "arena.status", "arena.telemetry",
+    "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all",
 )  # fmt: skip
 HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
 

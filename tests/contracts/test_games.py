@@ -10,7 +10,6 @@ from pbt.envs.registry import BUILTIN, spec
 from pbt.envs.spaces import ActionCodec, ObservationCodec
 from tests.contracts.broken_games import BROKEN, Sound, broken_spec
 
-
 # With its default options one game of these takes a second; tests of their own play short ones.
 LONG = ("doom_match",)
 
