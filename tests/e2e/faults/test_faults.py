@@ -63,6 +63,7 @@ def test_inline_survives_deaths_silence_and_games_that_misbehave(run: Run) -> No
     assert_ended_well(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["central"], indirect=True)
 def test_central_survives_the_death_of_each_process_and_ends_when_it_is_done(run: Run) -> None:
     rng = random.Random(0)
