@@ -18,7 +18,8 @@ from pbt.errors import SnapshotError
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 MAX_CARD_BYTES = 1 << 16
 MAX_SIZES, MAX_WIDTH = 128, 1 << 16
-Text = Annotated[str, Field(max_length=256)]
+# Shown on terminals: no control characters.
+Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
 
 class SnapshotCard(BaseModel):
@@ -42,7 +43,7 @@ class SnapshotCard(BaseModel):
     opening_plies: Annotated[int, Field(ge=0, le=1000)]
     population: Text
     member: Text
-    frames: Annotated[int, Field(ge=0)]
+    frames: Annotated[int, Field(ge=0, le=10**15)]
     hyperparams: dict[Text, float] = {}
     made_by: Text = ""
 
@@ -70,12 +71,12 @@ def read_card(path: Path) -> SnapshotCard:
         card = SnapshotCard.model_validate_json(content)
     except ValidationError as error:
         found = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}" for problem in error.errors()[:5])
-        raise SnapshotError(f"{path}: no card of a snapshot: {found}; nothing was imported") from None
+        raise SnapshotError(f"{path}: no card of a snapshot: {found}") from None
     sizes = [*card.model.hidden, card.model.gru_size]
     sizes += [size for layer in card.model.conv for size in (layer.channels, layer.kernel, layer.stride, layer.padding)]
     if len(sizes) > MAX_SIZES or max(sizes) > MAX_WIDTH:
         found = f"{len(sizes)} sizes up to {str(max(sizes))[:20]}"
-        raise SnapshotError(f"{path}: model: found {found}; expected at most {MAX_SIZES} up to {MAX_WIDTH}; nothing was imported")
+        raise SnapshotError(f"{path}: model: found {found}; expected at most {MAX_SIZES} up to {MAX_WIDTH}")
     return card
 
 
@@ -94,16 +95,38 @@ def card_path(data: Path, name: str) -> Path:
     return imported_folder(data) / f"{name}.json"
 
 
+def existing_card(data: Path, name: str) -> Path:
+    """Where it is, damaged or not. Raises: SnapshotError when there is none of this name."""
+    path = card_path(data, name)
+    if not path.exists():
+        known = ", ".join(other.stem for other in sorted(imported_folder(data).glob("*.json")))
+        raise SnapshotError(f"no snapshot {IMPORTED}/{name}; there are: {known or 'none yet'}")
+    return path
+
+
 def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
-    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card."""
+    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card, saying how to be rid of it."""
     for path in sorted(imported_folder(data).glob("*.json")):
-        yield path.stem, read_card(path)
+        try:
+            yield path.stem, read_card(path)
+        except SnapshotError as error:
+            raise SnapshotError(f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes") from None
 
 
-def remove_import(data: Path, name: str) -> SnapshotCard:
-    """Its card goes, and its weights unless another name has the same. Raises: SnapshotError when there is none of this name."""
-    card = read_card(card_path(data, name))
-    card_path(data, name).unlink()
-    if all(other.snapshot_id != card.snapshot_id for _, other in imported_cards(data)):
-        (weights_folder(data) / f"{card.snapshot_id}.safetensors").unlink(missing_ok=True)
-    return card
+def remove_import(data: Path, name: str) -> None:
+    """Its card goes, damaged or not, and its weights unless another card names them, or is damaged and might.
+
+    Raises: SnapshotError when there is none of this name.
+    """
+    path = existing_card(data, name)
+    try:
+        own: str | None = read_card(path).snapshot_id
+    except SnapshotError:
+        own = None
+    path.unlink()
+    try:
+        others = {card.snapshot_id for _, card in imported_cards(data)}
+    except SnapshotError:
+        return
+    if own is not None and own not in others:
+        (weights_folder(data) / f"{own}.safetensors").unlink(missing_ok=True)

@@ -97,7 +97,7 @@ class _Replayer:
             if set(chosen) != set(due):
                 raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
             self._check_legal(step + 1, due, chosen)
-            opening = at < self._record.opening_plies
+            opening = step < self._record.opening_plies
             at, step = at + len(due), step + 1
             turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
             self._note(step, chosen, turns, opening)

@@ -26,7 +26,7 @@ from arena.lock import holder
 from arena.metrics import MetricsRow, metrics_csv, read_metrics
 from arena.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.telemetry import telemetry_csv
-from pbt.errors import ConfigError
+from pbt.errors import ConfigError, SnapshotError
 from pbt.records import GameKind
 
 __all__ = ["anchor", "delete", "games", "league", "metrics", "populations", "print_league"]
@@ -255,18 +255,22 @@ def delete(
 
 
 def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    from arena.imported import card_path, read_card, remove_import
+    from arena.imported import existing_card, read_card, remove_import
 
     alone = name.removeprefix(f"{IMPORTED}/")
-    card = read_card(card_path(folder, alone))
-    if not as_json:
+    path, card = existing_card(folder, alone), None
+    try:
+        card = read_card(path)
+    except SnapshotError as error:
+        say(f"warning: {error}; it can be removed all the same")
+    if card is not None and not as_json:
         print(f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of {card.population}/{card.member}")
     if not dry_run:
         _confirm(name, yes)
         remove_import(folder, alone)
         say(f"snapshot {name!r} is gone; its games stay")
     if as_json:
-        print_json({"import": name, "deleted": not dry_run, "id": card.snapshot_id})
+        print_json({"import": name, "deleted": not dry_run, "id": None if card is None else card.snapshot_id})
 
 
 def _confirm(name: str, yes: bool) -> None:

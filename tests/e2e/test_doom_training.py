@@ -81,6 +81,7 @@ def test_a_training_ends_and_leaves_nothing_behind(make_run: MakeRun) -> None:
     assert_ended_well(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"])
 def test_both_precisions_train(make_run: MakeRun, word: str) -> None:
     run = make_run("run")

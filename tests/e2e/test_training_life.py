@@ -144,6 +144,7 @@ def test_ctrl_c_saves_and_resume_goes_on(placement: str, tmp_path: Path) -> None
     assert answer(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=2000")["finished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement), "--set", "checkpoints.every_s=0.05")
@@ -169,6 +170,7 @@ def test_a_game_that_raises_ends_the_run_with_its_reason(placement: str, tmp_pat
     assert not seen["running"] and seen["state"].startswith("failed: EnvError")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement))
@@ -205,6 +207,7 @@ def test_a_population_changes_its_placement_between_starts(tmp_path: Path) -> No
     assert finished(arena(tmp_path, "rounds", "verify", "a"))[0] == 0
 
 
+@pytest.mark.slow
 def test_the_number_of_tables_is_decided_once_and_processes_at_every_start(tmp_path: Path) -> None:
     edits = ("--set", "sampling.environments=auto", "--set", "runtime.workers=auto")
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600), *edits))[0] == 0
@@ -224,6 +227,7 @@ def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_firs
     assert finished(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_two_trainings_at_once_share_one_league(tmp_path: Path) -> None:
     processes = [arena(tmp_path, "train", config(tmp_path, name, frames=1500), "--json") for name in ("a", "b")]
     for process in processes:
@@ -269,6 +273,7 @@ def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None
     assert code == 0, errors
 
 
+@pytest.mark.slow
 def test_checkpoints_that_are_gone_are_not_taken_for_a_fresh_start(tmp_path: Path) -> None:
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
     checkpoints = population_paths(tmp_path, "a").checkpoints

@@ -155,6 +155,8 @@ def test_weights_that_are_no_numbers(away: Path, capsys: Output) -> None:
         ({"import": "os"}, "import"),
         ({"version": 2}, "version"),
         ({"frames": "many"}, "frames"),
+        ({"frames": 10**30}, "frames"),
+        ({"member": "\x1b[31m evil"}, "member"),
     ],
 )
 def test_cards_that_lie(away: Path, capsys: Output, changes: dict[str, Any], said: str) -> None:
@@ -192,3 +194,20 @@ def test_names_and_files_that_are_taken(exported: tuple[Path, Path], tmp_path: P
     assert run(["import", str(other), "--name", "x", "--data", there]) == 1
     assert "another snapshot already" in capsys.readouterr().err
     assert run(["train", "connect_four", "--name", "imported", "--data", there]) == 2
+
+
+def test_a_damaged_card_is_named_and_can_be_removed(away: Path, tmp_path: Path, capsys: Output) -> None:
+    there = tmp_path / "there"
+    for name in ("good", "twin"):
+        report(capsys, "import", str(away), "--name", name, "--data", str(there))
+    report(capsys, "match", "imported/good", "random", "--games", "2", "--data", str(there))
+    (there / "imported" / "bad.json").write_text("{")
+    assert run(["league", "--env", "connect_four", "--data", str(there)]) == 1
+    assert "arena delete imported/bad --yes" in capsys.readouterr().err
+    report(capsys, "delete", "imported/twin", "--yes", "--data", str(there))
+    assert len(list((there / "imported" / "weights").iterdir())) == 1, "the damaged card might name them"
+    assert report(capsys, "delete", "imported/bad", "--yes", "--data", str(there))["id"] is None
+    assert run(["delete", "imported/bad", "--yes", "--data", str(there)]) == 1
+    assert "there are: good" in capsys.readouterr().err
+    report(capsys, "delete", "imported/good", "--yes", "--data", str(there))
+    assert list((there / "imported" / "weights").iterdir()) == []

@@ -75,6 +75,9 @@ def test_other_games_are_lines(data: Path, capsys: Output) -> None:
     assert len([line for line in lines if ": " in line and line.startswith("  ")]) == len(found["moves"]) == 6
     assert all(move["board"] is None for move in found["moves"])
     assert [move["step"] for move in found["moves"]] == [1, 1, 2, 2, 3, 3]
+    assert [move["opening"] for move in found["moves"]] == [move["step"] <= found["opening_plies"] for move in found["moves"]], (
+        "both throws of a step"
+    )
 
 
 def altered(data: Path, tmp_path: Path, change: str) -> Path:

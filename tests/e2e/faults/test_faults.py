@@ -47,6 +47,7 @@ def test_a_killed_training_in_one_process_is_resumed(run: Run) -> None:
     assert_ended_well(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["inline"], indirect=True)
 def test_inline_survives_deaths_silence_and_games_that_misbehave(run: Run) -> None:
     rng = random.Random(0)

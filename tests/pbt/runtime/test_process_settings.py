@@ -85,6 +85,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 def test_large_tensors_use_pages_again() -> None:
     counts = [int(subprocess.run([sys.executable, "-c", FAULTS, word], capture_output=True, check=True).stdout) for word in ("keep", "as it is")]
     assert counts[0] < counts[1] / 2

@@ -3,12 +3,14 @@
 Also where several workers share the slabs and answers come one by one.
 """
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pbt.sampling.made_up import Bench
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_arrive_where_they_belong() -> None:
     rows = 0
 
