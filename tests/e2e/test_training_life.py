@@ -235,6 +235,7 @@ def test_two_trainings_at_once_share_one_league(tmp_path: Path) -> None:
         assert code == 0 and json.loads(out)["finished"], errors
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path: Path) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a"))
     wait_for_checkpoints(tmp_path, "a", 3)
@@ -252,6 +253,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path: Path) -> No
     assert any(newest.name in text and "learner-m0.safetensors is damaged" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Path) -> None:
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
     code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "model.hidden=[8]", "--set", "sampling.rollout_steps=2"))
@@ -263,7 +265,9 @@ def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Pa
     assert "edited stop_at_frames: 600 -> 1200" in texts and any("learning_rate" in text for text in texts)
 
 
-@pytest.mark.parametrize("env", ["hide_and_seek", "rock_paper_scissors", "memory", "cartpole", pytest.param("leduc_holdem", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "env", ["hide_and_seek", *(pytest.param(env, marks=pytest.mark.slow) for env in ("rock_paper_scissors", "memory", "cartpole", "leduc_holdem"))]
+)
 def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None:
     code, out, errors = finished(arena(tmp_path, "train", config(tmp_path, "a", frames=1000, env=env), "--json"))
     assert code == 0, errors
