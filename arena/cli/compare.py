@@ -63,15 +63,19 @@ def command(
     except Interrupted:
         say("stopped; everything is kept, and the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
-        print_json(outcome_json(outcome))
-    else:
-        print("\n".join(outcome_lines(outcome)))
+    _tell(outcome, as_json=as_json)
     planned = outcome.games * len(outcome.scores) ** 2
     if is_spoiled(outcome.errors, planned):
         say_spoiled(outcome.errors, f"{planned} games")
         raise typer.Exit(SPOILED)
     raise typer.Exit(EXIT_CODES[outcome.total.verdict])
+
+
+def _tell(outcome: Outcome, *, as_json: bool) -> None:
+    if as_json:
+        print_json(outcome_json(outcome))
+    else:
+        print("\n".join(outcome_lines(outcome)))
 
 
 def _contestant(label: str, source: str, overrides: list[str]) -> Contestant:

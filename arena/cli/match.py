@@ -87,18 +87,14 @@ def match(
     """
     names, processes = players or [], concurrency or usable_cores()
     if resume is not None:
-        given = [option for name, option in _PLANNED.items() if ctx.get_parameter_source(name).name != "DEFAULT"]  # type: ignore[union-attr]
-        if given:
-            raise MatchError(f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away")
+        _refuse_planned(ctx, resume)
         result, assertions = _resume(resume, names, asserted or (), processes, move_timeout_s, data)
     else:
         if len(names) < 2:
             raise MatchError(f"{len(names)} players were named; expected two or more, such as `arena match demo@best random`")
         test = None if sprt is None else read_sprt(sprt)
         assertions = read_assertions(asserted or (), tested=test is not None)
-        spec, found = resolve_players(
-            names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s
-        )  # fmt: skip
+        spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
         check_meeting(spec, found)
         check_test(found, test is not None or bool(assertions))
         with open_league(league_path(data_dir(data))) if record else nullcontext() as league, progress_bar(_title(found)) as on_progress:
@@ -106,11 +102,22 @@ def match(
                 *found, games=games, seed=seed, greedy=greedy, sprt=test, league=league, concurrency=processes,
                 on_start=lambda begun: _say_begun(begun, data), on_progress=on_progress, env=spec,
             )  # fmt: skip
+    _tell(result, assertions, as_json=as_json)
+    _exit(result, assertions)
+
+
+def _refuse_planned(ctx: typer.Context, resume: str) -> None:
+    """Raises: MatchError for options that a match which goes on has decided already."""
+    given = [option for name, option in _PLANNED.items() if ctx.get_parameter_source(name).name != "DEFAULT"]  # type: ignore[union-attr]
+    if given:
+        raise MatchError(f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away")
+
+
+def _tell(result: MatchResult, assertions: Sequence[Assertion], *, as_json: bool) -> None:
     if as_json:
         print_json(match_json(result, assertions))
     else:
         print("\n".join(match_lines(result, assertions)))
-    _exit(result, assertions)
 
 
 def _resume(

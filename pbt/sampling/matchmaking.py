@@ -74,12 +74,7 @@ def seat_training_game(
             players.append(PlayerRef("member", _draw(rng, learners[role])))
             continue
         live = [PlayerRef("member", entry.name) for entry in members if entry.role == role]
-        frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in candidates[role]]
-        wants_past = rng.random() < past.share
-        choices = frozen if frozen and (wants_past or not live) else live
-        if not choices:
-            raise EngineError(f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots')
-        players.append(_draw(rng, choices))
+        players.append(_draw_opponent(rng, seat, role, live, candidates[role], past.share))
     if past.mode not in WEIGHTS:
         return tuple(players)
     # Whom the past sends depends on who learns, which is known only now.
@@ -88,6 +83,16 @@ def seat_training_game(
         player if player.kind == "member" else _draw_past(rng, candidates[role], learner, past, win_rates)
         for player, role in zip(players, seat_roles, strict=True)
     )
+
+
+def _draw_opponent(rng: np.random.Generator, seat: int, role: str, live: Sequence[PlayerRef], past: Sequence[str], past_share: float) -> PlayerRef:
+    """past: ids of the snapshots that may sit there. Raises: EngineError when nobody may."""
+    frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in past]
+    wants_past = rng.random() < past_share
+    choices = frozen if frozen and (wants_past or not live) else live
+    if not choices:
+        raise EngineError(f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots')
+    return _draw(rng, choices)
 
 
 def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
