@@ -37,9 +37,25 @@ class RevisionCache:
             now = self._clock()
             if entry is not None and now - entry.looked_s < FRESH_S:
                 return entry
-            revision = self._revision()
-            body = entry.body if entry is not None and entry.revision == revision else compute()
+            try:
+                revision = self._revision()
+                body = entry.body if entry is not None and entry.revision == revision else compute()
+            except BaseException:
+                self._forget(name)
+                raise
             return self._keep(name, Cached(revision, body, now))
+
+    @property
+    def names(self) -> list[str]:
+        """Of everything that is remembered or being computed."""
+        with self._lock:
+            return list(self._locks)
+
+    def _forget(self, name: str) -> None:
+        """Names are the callers': those of what does not exist must not pile up."""
+        with self._lock:
+            self._entries.pop(name, None)
+            self._locks.pop(name, None)
 
     def _keep(self, name: str, entry: Cached) -> Cached:
         with self._lock:

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from api.cache import FRESH_S, MAX_ENTRIES, RevisionCache
 
 
@@ -61,3 +63,17 @@ def test_the_oldest_goes_first() -> None:
     assert world.computed == MAX_ENTRIES + 1
     world.cache.get("0", world.compute)
     assert world.computed == MAX_ENTRIES + 2
+
+
+def test_what_cannot_be_computed_leaves_nothing_behind() -> None:
+    world = World()
+
+    def refuse() -> bytes:
+        raise LookupError
+
+    for number in range(10):
+        with pytest.raises(LookupError):
+            world.cache.get(f"nobody-{number}", refuse)
+    assert world.cache.names == []
+    assert world.cache.get("nobody-1", world.compute).body == b"r1 1"
+    assert world.cache.names == ["nobody-1"]
