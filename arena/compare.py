@@ -1,7 +1,6 @@
 """Two configurations trained with the same seeds, all their finals played against each other. Whatever stops it, the same call goes on from there."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -189,7 +188,7 @@ def _train(comparison: Comparison, side: Side, seed: int, which: str, say: Say) 
     going_on = paths.config.exists()
     say(f"{which} {'going on with' if going_on else 'training'} {name}: {contestant.source}, seed {seed}")
     fresh = (*contestant.arguments, "--set", f"seed={seed}", "--name", name)
-    status = _run_tethered(["train", *(("--resume", name) if going_on else fresh), "--data", str(comparison.data)])
+    status = _run_leashed(["train", *(("--resume", name) if going_on else fresh), "--data", str(comparison.data)])
     if _state(comparison.data, name) != "finished":
         if status in (0, 130):
             raise Interrupted
@@ -204,12 +203,10 @@ def _state(data: Path, name: str) -> str | None:
         return next((summary.state for summary in list_populations(league) if summary.name == name), None)
 
 
-def _run_tethered(arguments: Sequence[str]) -> int:
+def _run_leashed(arguments: Sequence[str]) -> int:
     """`arena` in a process group of its own: whoever stops this process asks that one to save, and it ends with this one. Returns its exit code."""
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "arena.tethered", str(os.getpid()), *arguments], stdin=subprocess.DEVNULL, process_group=0
-    )  # fmt: skip
-    with _forwarding(child):
+    command = [sys.executable, "-P", "-m", "arena.leashed", *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child, _forwarding(child):
         return child.wait()
 
 

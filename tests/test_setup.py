@@ -141,4 +141,4 @@ def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) ->
     assert wheel.name.endswith("-py3-none-any.whl") == (hatch_build.compiler() is None)
     assert any(name.startswith("arena/league/migrations/versions/") and name.endswith(".py") for name in names)
     assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena", "api"}

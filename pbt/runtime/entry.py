@@ -5,8 +5,8 @@ Before anything heavy is loaded its life is tied to its parent's, and the signal
 
 import ctypes
 import os
+import select
 import signal
-import socket
 import sys
 
 # Ctrl-C, a closed terminal and a service manager's stop reach all processes; only the main one decides what they mean.
@@ -31,12 +31,10 @@ def settle(descriptor: int) -> None:
 
 
 def _at_end(descriptor: int) -> bool:
-    """The other end of the stream is closed, and nothing was sent before."""
-    with socket.socket(fileno=os.dup(descriptor)) as stream:
-        try:
-            return stream.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-        except BlockingIOError:
-            return False
+    """The other end of the stream is closed, whatever was sent before."""
+    events = select.poll()
+    events.register(descriptor, 0)  # a hang-up is always told
+    return any(event & select.POLLHUP for _, event in events.poll(0))
 
 
 def leave(status: int) -> None:

@@ -11,9 +11,10 @@ from arena.league.queries import list_rounds, list_snapshots
 from arena.paths import league_path
 from pbt.population.decide import SELF_PLAY_COPY_GAP
 
-# Three members: the best of the two that learn is the donor, and wins half its games against the other and most against the untrained one.
+# Three members: two are compared by their games against the third, so the gap is at most that of the better one and the untrained one against
+# the other that learns: it takes some learning to be wide enough.
 CONFIG = """
-stop_at_frames = 65_000
+stop_at_frames = 105_000
 [env]
 name = "connect_four"
 [population]
@@ -43,7 +44,7 @@ placement = "serial"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_member_that_cannot_learn_is_copied_over(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, data = tmp_path / "story.toml", tmp_path / "data"
     config.write_text(CONFIG)
