@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request
-from starlette.responses import FileResponse
 
 from api import problems
 from api.cache import RevisionCache
 from api.context import Context
+from api.dashboard import add_dashboard
 from api.guard import Guard
 from api.observability import Observed
 from api.openapi import describe
 from api.problems import Problem
-from api.routes import events, games, health, league, members, operations, populations, session
+from api.routes import evaluations, events, games, health, league, members, operations, populations, session, templates
 from api.settings import Settings
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
@@ -25,8 +24,7 @@ from arena.league.pages import league_revision
 from arena.paths import league_path
 from pbt import __version__
 
-STATIC = Path(__file__).parent / "static"
-ROUTERS = tuple(part.router for part in (health, session, populations, operations, members, games, league, events))
+ROUTERS = tuple(part.router for part in (health, session, populations, operations, members, games, league, evaluations, events, templates))
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -63,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = context
     for router in ROUTERS:
         app.include_router(router)
-    _add_page(app)
+    add_dashboard(app)
     problems.install(app)
     app.add_middleware(Guard, settings=settings, tokens=tokens, observed=observed)
     describe(app)
@@ -82,15 +80,3 @@ def refuse_unknown_parameters(request: Request) -> None:
     repeated = sorted({name for name, _ in request.query_params.multi_items() if len(request.query_params.getlist(name)) > 1})
     if repeated:
         raise Problem("invalid", "each query parameter stands once", [(name, "given more than once") for name in repeated])
-
-
-def _add_page(app: FastAPI) -> None:
-    """What everybody may read: a page that logs a browser in."""
-
-    @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html", media_type="text/html")
-
-    @app.get("/login.js", include_in_schema=False)
-    def script() -> FileResponse:
-        return FileResponse(STATIC / "login.js", media_type="text/javascript")

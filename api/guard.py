@@ -20,9 +20,11 @@ from api.tokens import COOKIE, RANK, Level, Tokens
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
-PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz"})
 SESSION_PATH = "/v1/session"
-"""Where a one-time code is swapped for a cookie (the code itself says who may), and the cookie is forgotten."""
+"""Where a one-time code is swapped for a cookie (the code itself says who may), the cookie is forgotten, and anybody learns what theirs allows."""
+PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
+PUBLIC_PREFIXES = ("/app/", "/assets/")
+"""The dashboard's page, whatever view its address names, and its files."""
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -39,7 +41,7 @@ log = structlog.stdlib.get_logger("api.http")
 def required_level(method: str, path: str) -> Level:
     """What a request must show. Whatever changes something is an admin's, also where no such route exists."""
     if method in SAFE_METHODS:
-        return "none" if path in PUBLIC_PATHS else "viewer"
+        return "none" if path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES) else "viewer"
     if path == SESSION_PATH:
         return "none" if method == "POST" else "viewer"
     return "admin"

@@ -54,7 +54,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
 def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:
     """Which statuses a route may refuse with, besides those it declares itself."""
     found = {400, 403, 422, 500}
-    if required_level(method, path) != "none" or path == "/v1/session":
+    if required_level(method, path) != "none" or (method, path) == ("POST", "/v1/session"):
         found.add(401)
     if "{" in path:
         found.add(404)

@@ -19,9 +19,9 @@ class Settings(BaseModel):
     host, port        where to listen; port 0: any free one
     allowed_hosts     names by which others may call it, besides the loopback ones and `host` itself
     tokens_set        a person chose the tokens, or they exist: needed to listen to others than this machine
-    max_running       populations that train at the same time; others wait
+    max_running       populations that train at the same time, max_evaluations: matches that are played; others wait
     soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it trainings save and stop, and changes are refused
-    trainer, checker  the programs started, before their arguments
+    trainer, checker, player  the programs started, before their arguments
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +32,7 @@ class Settings(BaseModel):
     allowed_hosts: tuple[str, ...] = ()
     tokens_set: bool = False
     max_running: Annotated[int, Field(ge=1)] = 2
+    max_evaluations: Annotated[int, Field(ge=1)] = 1
     max_streams: Annotated[int, Field(ge=1)] = 20
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
     log_format: str = Field("console", pattern="^(console|json)$")
@@ -44,6 +45,7 @@ class Settings(BaseModel):
     max_restarts: Annotated[int, Field(ge=0)] = 5
     trainer: tuple[str, ...] = (*_PYTHON, "arena.leashed")
     checker: tuple[str, ...] = (*_PYTHON, "arena.config_check")
+    player: tuple[str, ...] = (*_PYTHON, "arena.served_match")
 
     @model_validator(mode="after")
     def _public_needs_more(self) -> Self:

@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
+from types import FrameType
 
 SAVE_TIMEOUT_S = 14.0
 """From the end of the input to the end of the process, whatever it waits for."""
@@ -22,11 +24,23 @@ def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main() -> int:
+def on_leash(act: Callable[[], int]) -> int:
+    """`act`, which may be asked to stop as by Ctrl-C; who trains replaces that by handlers of its own (arena.control). Returns its exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=watch, args=(sys.stdin.fileno(),), daemon=True, name="leash").start()
+    return act()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Once: a holder that asks, and then dies, must not break what is being saved."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def main() -> int:
     from arena.cli.app import run
 
-    return run(sys.argv[1:])
+    return on_leash(lambda: run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

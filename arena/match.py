@@ -28,6 +28,10 @@ DEFAULT_GAMES = 400
 DEFAULT_SPRT_GAMES = 40_000
 
 
+Look = Callable[[Callable[[], "MatchResult"]], None]
+"""After every turn in which a game finished, told how to compute the result so far."""
+
+
 @dataclass(frozen=True, slots=True)
 class MatchResult:
     """A match as played.
@@ -100,6 +104,7 @@ def play_match(
     concurrency: int = 1,
     on_start: Callable[[Match], None] | None = None,
     on_progress: Progress | None = None,
+    on_look: Look | None = None,
     env: EnvSpec | None = None,
 ) -> MatchResult:
     """Play, and record in `league` unless it is None. Equal players, seed and settings give equal games.
@@ -116,14 +121,14 @@ def play_match(
     plan = _plan(spec, players, games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES), seed, greedy, tables)
     check_test(players, sprt is not None)
     if league is None:
-        return _play(spec, plan, sprt, None, None, concurrency, on_progress)
+        return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
     settings = plan.settings() if sprt is None else {**plan.settings(), SPRT_KEY: {**asdict(sprt), "games": plan.games}}
     first = plan.players[0]
     match = create_match(league, first.env_name, first.env_options, [player.ref for player in plan.players], plan.games, seed, settings)
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
-        return _play(spec, plan, sprt, league, match, concurrency, on_progress)
+        return _play(spec, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
 def resume_match(
@@ -135,6 +140,7 @@ def resume_match(
     concurrency: int = 1,
     on_start: Callable[[Match], None] | None = None,
     on_progress: Progress | None = None,
+    on_look: Look | None = None,
 ) -> MatchResult:
     """Go on with a match where it stopped, to the games it would have come to; of a finished one, its result.
 
@@ -153,7 +159,7 @@ def resume_match(
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
-        return _play(env, plan, sprt, league, match, concurrency, on_progress)
+        return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
 def _plan(env: EnvSpec, players: Sequence[ResolvedPlayer], games: int, seed: int, greedy: bool, batch: int, plies: int | None = None) -> MatchPlan:
@@ -176,6 +182,7 @@ def _play(
     match: Match | None,
     concurrency: int,
     on_progress: Progress | None,
+    on_look: Look | None,
 ) -> MatchResult:
     stored = stored_games(league, match) if league is not None and match is not None else []
     started_s = time.monotonic()
@@ -183,9 +190,17 @@ def _play(
         results = Results(plan, keep, stored, sprt)
         before = len(results.games)
         notes: list[str] = []
+
+        def look() -> None:
+            if on_progress is not None:
+                on_progress(len(results.games), plan.games)
+            if on_look is not None and results.whole:
+                played = len(results.games) - before
+                on_look(lambda: _result(plan, results, match, played / (time.monotonic() - started_s), ()))
+
         if not results.complete:
             with closing(Crew(env, plan, lambda batch: _missing(plan, results, batch), lambda index: results.tries[index], concurrency)) as crew:
-                _play_all(crew, results, plan.games, on_progress)
+                _play_all(crew, results, look)
             notes = crew.notes
     if not results.whole:
         raise KeyboardInterrupt
@@ -214,7 +229,7 @@ def _missing(plan: MatchPlan, results: Results, batch: int) -> list[int]:
     return list(games) if left and plan.whole else left
 
 
-def _play_all(crew: Crew, results: Results, planned: int, on_progress: Progress | None) -> None:
+def _play_all(crew: Crew, results: Results, look: Callable[[], None]) -> None:
     """Until the match is complete, or Ctrl-C."""
     try:
         while not results.complete:
@@ -222,8 +237,8 @@ def _play_all(crew: Crew, results: Results, planned: int, on_progress: Progress 
             for end in crew.turn():
                 results.take(end)
             results.settle()
-            if on_progress is not None and len(results.games) != before:
-                on_progress(len(results.games), planned)
+            if len(results.games) != before:
+                look()
     except KeyboardInterrupt:
         return
 

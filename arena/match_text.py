@@ -6,6 +6,7 @@ from arena.assertions import Assertion
 from arena.match import MatchResult
 from arena.match_model import AssertionReport, DuelReport, MeasureReport, ReturnsReport, SprtReport, StandingReport, TableReport, TallyReport
 from arena.match_report import match_report
+from arena.statistics import with_interval
 
 
 def match_lines(result: MatchResult, asserted: Sequence[Assertion] = ()) -> list[str]:
@@ -43,7 +44,7 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     counted = report.wins + report.draws + report.losses
     nelo = "not known"
     if report.nelo is not None and report.nelo_low is not None and report.nelo_high is not None:
-        nelo = f"{report.nelo:+.1f} ± {(report.nelo_high - report.nelo_low) / 2:.1f}"
+        nelo = with_interval(report.nelo, report.nelo_low, report.nelo_high)
     above = f"({report.a.name} above {report.b.name})"
     rows = [
         ("Score", f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}"),

@@ -5,6 +5,7 @@ arena-data/
     matches.lock                  which matches are being played
     imported/                     snapshots from other leagues: NAME.json, weights/
     logs/                         crashes of the command line
+    evaluations/NUMBER/           of a match that the service was asked for: report.json as it stands, service.log
     populations/NAME/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
@@ -78,6 +79,11 @@ class PopulationPaths:
 
 def league_path(data: Path) -> Path:
     return data / "league.db"
+
+
+def evaluation_report(data: Path, number: int) -> Path:
+    """How a match stands that the service was asked for; its log lies beside it."""
+    return data / "evaluations" / str(number) / "report.json"
 
 
 def population_paths(data: Path, name: str) -> PopulationPaths:

@@ -104,7 +104,7 @@ class MatchStatistics:
 
     @property
     def elo_text(self) -> str:
-        """Such as "+30.5 ± 22.7", or "above +166" where a side scored everything the interval can tell apart."""
+        """Such as "+30.5 [+7.9, +53.3]", or "above +166" where a side scored everything the interval can tell apart."""
         if self.elo_low is None and self.elo_high is None:
             return "not known"
         if self.elo_high is None:
@@ -112,7 +112,7 @@ class MatchStatistics:
         if self.elo_low is None:
             return f"below {self.elo_high:+.0f}"
         assert self.elo is not None
-        return f"{self.elo:+.1f} ± {(self.elo_high - self.elo_low) / 2:.1f}"
+        return with_interval(self.elo, self.elo_low, self.elo_high)
 
 
 def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
@@ -218,6 +218,13 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
     half = NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
     return (0.0 if score == 0.0 else max(0.0, middle - half)), (1.0 if score == 1.0 else min(1.0, middle + half))
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the precision printed, "+30.5 [+7.9, +53.3]"."""
+    below, above = f"{value - low:.1f}", f"{high - value:.1f}"
+    # "+ 0.0" makes 0 of a negative zero.
+    return f"{value + 0.0:+.1f} ± {above}" if below == above else f"{value + 0.0:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 def elo_of_score(score: float) -> float | None:

@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api.bodies import Body
 from api.context import Here
 from api.problems import Problem
-from api.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S
+from api.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S, Level
 
 router = APIRouter(prefix="/v1/session", tags=["session"])
 
@@ -23,6 +23,18 @@ class NewCode(BaseModel):
 
     code: str
     valid_s: float
+
+
+class SessionBody(BaseModel):
+    """level: "viewer" reads everything, "admin" does everything, "none" has to log in"""
+
+    level: Level
+
+
+@router.get("", operation_id="getSession", response_model=SessionBody)
+def session(request: Request) -> SessionBody:
+    """What the caller's cookie or token allows; asking needs neither."""
+    return SessionBody(level=request.state.level)
 
 
 @router.post("", operation_id="logIn", status_code=204)

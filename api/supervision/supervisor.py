@@ -13,6 +13,7 @@ import structlog
 
 from api.observability import Observed
 from api.settings import Settings
+from api.supervision.evaluations import Evaluations
 from api.supervision.keeper import Around, Keeper
 from api.supervision.rules import Disk, Facts, decide
 from arena.deletion import delete
@@ -36,6 +37,7 @@ class Supervisor:
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
         self._keepers: dict[str, Keeper] = {}
+        self._evaluations = Evaluations(settings, league)
         self._signalled: set[int] = set()
         self._forgiven: dict[str, int] = {}
         self._deletions: dict[str, Future[None]] = {}
@@ -66,7 +68,7 @@ class Supervisor:
         if self._thread.is_alive():
             self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        trainers = [keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None]
+        trainers = [keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None] + self._evaluations.processes
         for trainer in trainers:
             trainer.stop()
         deadline = time.monotonic() + END_TIMEOUT_S
@@ -116,6 +118,7 @@ class Supervisor:
             del self._keepers[name]
         for name in {operation.population for operation in operations if operation.kind == "delete"} - names:
             self._finish_deletion(name)
+        self._evaluations.look(self.disk)
 
     def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
         """What is wrong with one population keeps nobody from the others."""

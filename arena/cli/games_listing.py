@@ -51,9 +51,8 @@ def write_games_csv(games: Iterable[StoredGame], out: TextIO) -> None:
 def print_games(games: Sequence[StoredGame]) -> None:
     """A table on stdout."""
     columns = (">number", "kind", "seats (place)", ">steps", "end", ">seed")
-    print_table(
-        columns, [(g.record.number, g.record.kind, _seats_text(g.record.seats), g.record.steps, g.record.end_reason, g.record.seed) for g in games]
-    )
+    rows = [(g.record.number, g.record.kind, _seats_text(g.record.seats), g.record.steps, g.record.end_reason, g.record.seed) for g in games]
+    print_table(columns, rows, spare=("seed", "steps"))
 
 
 def _seats_text(seats: Sequence[SeatRecord]) -> str:

@@ -77,7 +77,7 @@ def populations(data: DataOption = None, as_json: JsonOption = False) -> None:
         print(NOTHING.format(folder))
     else:
         columns = ("name", "state", "game", ">members", ">frames", ">games", ">best rating", ">files", ">rows", "made")
-        print_table(columns, [_population_cells(row) for row in rows])
+        print_table(columns, [_population_cells(row) for row in rows], spare=("rows", "made", "files", "members", "games"))
 
 
 def _population(league: League, data: Path, summary: PopulationSummary) -> dict[str, Any]:

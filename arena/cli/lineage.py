@@ -68,9 +68,8 @@ def _print(label: str, found: Lineage) -> None:
     """One line per step, oldest first; a value that changed is marked."""
     names = list(Hyperparams.from_flat(found.steps[-1].hyperparams).flat())
     rows = [(frames_text(step.frames), step.member, frames_text(step.member_frames), _words(step), *_values(step, names)) for step in found.steps]
-    print_table(
-        (">frames", "member", ">its clock", "what", *(f">{name}" for name in names)), rows, title=f"{label}: {found.frames} frames of training"
-    )
+    columns = (">frames", "member", ">its clock", "what", *(f">{name}" for name in names))
+    print_table(columns, rows, title=f"{label}: {found.frames} frames of training", spare=("its clock", *reversed(names)))
     print("* changed there. Frames: of these weights, whoever trained them; a member's clock goes on when it copies.")
 
 

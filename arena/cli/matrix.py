@@ -79,7 +79,7 @@ def print_matrix(title: str, table: Table, top: int) -> None:
     shown = rows if top == 0 else rows[:top]
     columns = (">", "player", ">Elo [95 %]", *(f">{number}" for number in range(1, len(shown) + 1)))
     cells = [(number, row.label, rating_text(row), *(_cell(row, other) for other in shown)) for number, row in enumerate(shown, start=1)]
-    print_table(columns, cells, title=title)
+    print_table(columns, cells, title=title, spare=("Elo [95 %]", *(str(number) for number in range(len(shown), 0, -1))))
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to read then")
     print(f"{_EXPLAINED}.")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -33,19 +34,52 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
-    """A table on stdout. Columns whose name starts with ">" are aligned to the right."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, spare: Sequence[str] = ()) -> None:
+    """A table on stdout. Columns whose name starts with ">" are numbers: aligned to the right, and never broken or cut.
+
+    spare: columns that stay away where the screen is too narrow for all: empty ones, then the first of them first; a line below says which.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    # In a pipe or a file a line is a line, unless somebody asks for a width.
+    room = console.width if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _WIDE
+    cells = [[str(cell) for cell in row] for row in rows]
+    least = {name.removeprefix(">"): _least_width(name, [row[place] for row in cells]) for place, name in enumerate(columns)}
+    empty = {name.removeprefix(">") for place, name in enumerate(columns) if not any(row[place] for row in cells)}
+    left_out: list[str] = []
+    for name in sorted(spare, key=lambda name: name not in empty):
+        if _table_width(least) > room:
+            del least[name]
+            left_out.append(name)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(Text(column.removeprefix(">")), justify="right" if column.startswith(">") else "left")
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    # In a pipe or a file a line is a line.
-    Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
+    shown = [place for place, name in enumerate(columns) if name.removeprefix(">") in least]
+    for name in (columns[place] for place in shown):
+        number = name.startswith(">")
+        table.add_column(Text(name.removeprefix(">")), justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(row[place]) for place in shown))
+    # A terminal that is too narrow for what is left breaks the line itself, which loses nothing.
+    console.width = max(room, _table_width(least))
+    console.print(table)
+    if left_out:
+        print(f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider terminal have {'it' if len(left_out) == 1 else 'them'}.")
+
+
+def _least_width(name: str, cells: Sequence[str]) -> int:
+    """Of a column: numbers take a line, text may be broken between words."""
+    from rich.cells import cell_len
+
+    if name.startswith(">"):
+        return max(map(cell_len, [name.removeprefix(">"), *cells]))
+    return max((cell_len(word) for cell in [name, *cells] for word in cell.split()), default=0)
+
+
+def _table_width(least: Mapping[str, int]) -> int:
+    """With two spaces between columns."""
+    return sum(least.values()) + 2 * (len(least) - 1)
 
 
 def speakable(value: Any) -> Any:

@@ -23,6 +23,8 @@ MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
 _COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs best", ">vs random", ">met")
+# What a narrow screen does without, the first of them first.
+_SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
 
 
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
@@ -56,7 +58,7 @@ def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
     if not rows:
         print(f"{title}: no evaluation game and no match between two players yet")
         return
-    print_table(_COLUMNS, _cells(rows, shown), title=title)
+    print_table(_COLUMNS, _cells(rows, shown), title=title, spare=_SPARE)
     if len(shown) < len(rows):
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
     print(f"{rating_words(rows)}.")
@@ -213,13 +215,13 @@ def _id_text(player: PlayerRef) -> str:
 
 
 def _versus_best(row: Standing, best: Standing | None) -> str:
-    """Score against the best with half its interval; in brackets what the ratings predict where they never met."""
+    """Score against the best with its interval; in round brackets what the ratings predict where they never met."""
     if best is None or row.player == best.player:
         return ""
     direct = row.results.get(best.player)
     if direct is not None:
         low, high = wilson_interval(direct.score, direct.games)
-        return f"{direct.score:.0%} ± {(high - low) / 2:.0%}"
+        return f"{direct.score:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
     predicted = predicted_score(row, best)
     return "" if predicted is None else f"({predicted:.0%})"
 

@@ -49,7 +49,7 @@ def print_status(seen: Look, logs: str) -> None:
     if found is None or seen.starting:
         return
     columns = ("process", ">pid", "hosts", "state", ">rows/s", ">queue", ">restarts", ">sign of life", *(f">{STAGES[stage]}" for stage in _COUNTED))
-    print_table(columns, [process_cells(row) for row in found.processes])
+    print_table(columns, [process_cells(row) for row in found.processes], spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"))
     print_table(
         ("member", ">frames", ">lag", "state"),
         [(row.name, f"{row.frames:,}", "-" if row.lag is None else f"{row.lag:.2f}", row.state) for row in found.members],

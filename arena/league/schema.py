@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-SCHEMA_REVISION = "0002"
+SCHEMA_REVISION = "0003"
 
 NUMBER_BITS = 36
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
@@ -275,6 +275,25 @@ event_cursors = Table(
     metadata,
     Column("incarnation_id", Integer, ForeignKey("incarnations.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, nullable=False),
+)
+
+# Matches that the service was asked for. No foreign key: the match is made by the process that plays it, which notes its number here.
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("cancelled", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("restarts", Integer, nullable=False),
+    Column("process", Text),  # as in supervised.trainer
+    Column("match_id", Integer),
+    Column("report", Text),
+    Column("created_at", Float, nullable=False),
+    Column("finished_at", Float),
+    Index("ix_evaluations_state_id", "state", "id"),
+    sqlite_autoincrement=True,
 )
 
 # Answers to requests that carried an Idempotency-Key, written in the transaction of their effect.

@@ -19,7 +19,10 @@ COPIED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """topic: "population" (its state), "operation", or "training" (what a trainer noted);  created_at: seconds since 1970"""
+    """topic: "population" (its state), "operation", "training" (what a trainer noted), or "evaluation" (how a match stands; of no population, "")
+
+    created_at: seconds since 1970
+    """
 
     id: int
     topic: str

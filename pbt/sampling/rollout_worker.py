@@ -110,10 +110,11 @@ class RolloutWorker:
 
     def receive(self, ready: ActionsReady) -> None:
         """Take the actions of one request; tables that have all of theirs will be stepped."""
-        actions = self.fillers[ready.role].rows.actions[ready.slots, ready.rows].tolist()
-        asked, version = self._asked[ready.role], ready.version
-        for slot, action in zip(ready.slots.tolist(), actions, strict=True):
-            table, seat = asked.pop(slot)
+        rows, asked, version = self.fillers[ready.role].rows, self._asked[ready.role], ready.version
+        actions = rows.actions[ready.slots, ready.rows].tolist()
+        acting = [asked.pop(slot) for slot in ready.slots.tolist()]
+        rows.fingerprint(ready.slots, ready.rows, [origin(table, seat) for table, seat in acting])
+        for (table, seat), action in zip(acting, actions, strict=True):
             if seat.steps == 0:
                 seat.version_start = version
             seat.version_end = version
@@ -254,14 +255,13 @@ class RolloutWorker:
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
         plan = table.plan
         if table.moves < plan.opening_plies:
-            heads = self.fillers[seat.role].rows.head_sizes
-            self._act(table, seat, opening_action(plan.opening_seed, table.moves, turn, heads))
+            rows = self.fillers[seat.role].rows
+            rows.fingerprint([seat.slot], [seat.row], [origin(table, seat)])
+            self._act(table, seat, opening_action(plan.opening_seed, table.moves, turn, rows.head_sizes))
         else:
             self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
 
     def _act(self, table: Table, seat: Seat, action: tuple[int, ...]) -> None:
-        if seat.learning:
-            self.fillers[seat.role].rows.fingerprint(seat.slot, seat.row, (table.index, table.plan.game_count, seat.index, seat.steps))
         seat.steps += 1
         table.steps += 1
         table.actions[seat.index] = action
@@ -332,6 +332,11 @@ def raising_line(error: EnvError) -> str:
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
     return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(cause).__name__
+
+
+def origin(table: Table, seat: Seat) -> tuple[int, int, int, int]:
+    """Where the seat's present row comes from: (table, game count, seat, step)."""
+    return table.index, table.plan.game_count, seat.index, seat.steps
 
 
 def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ WAIT_S = 30.0
 def settings(data: Path, **changed: Any) -> Settings:
     quick: dict[str, Any] = {
         "trainer": (sys.executable, str(HERE / "trainer_double.py")),
+        "player": (sys.executable, str(HERE / "player_double.py")),
         "checker": (sys.executable, str(HERE / "checker_double.py")),
         "look_every_s": 0.03,
         "backoff_s": 0.05,
