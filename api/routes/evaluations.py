@@ -1,0 +1,157 @@
+"""Evaluations: `arena match` on the service's machine, asked for, watched while its interval shrinks, cancelled."""
+
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, Field, model_validator
+from starlette.responses import Response
+
+from api.bodies import Body
+from api.context import Here, KeyHeader, send
+from arena.league.answers import Answer
+from arena.league.evaluation_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
+
+router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
+
+PLAYER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(/[A-Za-z0-9_-]{1,64})?(@[A-Za-z0-9._]{1,32})?$"
+ENV = r"^[A-Za-z0-9_]{1,64}(:[A-Za-z0-9_]{1,64})?$"
+MAX_ELO = 1000.0
+State = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
+EvaluationId = Annotated[int, Path(ge=1, lt=2**53)]
+Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
+
+
+class SprtBody(Body):
+    """A sequential test, in normalised Elo: the match ends as soon as it is clear which is true, each error 5 %."""
+
+    elo0: Elo
+    elo1: Elo
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.elo0 >= self.elo1:
+            raise ValueError("elo0 must be below elo1")
+        return self
+
+
+class NewEvaluationBody(Body):
+    """players: `random`, `first@best`, `first/m0`, `first/m0@1.2M`, a snapshot's id; the score is the first's. env: where nobody was trained."""
+
+    players: Annotated[list[Annotated[str, Field(pattern=PLAYER)]], Field(min_length=2, max_length=16)]
+    env: Annotated[str, Field(pattern=ENV)] | None = None
+    games: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    greedy: bool = False
+    sprt: SprtBody | None = None
+
+
+class EvaluationStatistics(BaseModel):
+    """Of the first of two players, from whole pairs. low, high: 95 % interval of the score; elo: null where it has no finite value."""
+
+    score: float
+    low: float
+    high: float
+    elo: float | None
+    elo_low: float | None
+    elo_high: float | None
+    los: float
+    wins: int
+    draws: int
+    losses: int
+    verdict: str
+
+
+class EvaluationBody(BaseModel):
+    """A match on the service. games: so far, of those planned;  match: its number in the league, from its first game on
+
+    statistics  null before the first whole pair, and for more than two players
+    report      as `arena match --json`, for one that is shown alone: so far, or whole
+    """
+
+    id: str
+    state: State
+    message: str
+    players: list[str]
+    env: str | None
+    seed: int
+    greedy: bool
+    sprt: SprtBody | None
+    games: int
+    planned: int | None
+    statistics: EvaluationStatistics | None
+    match: str | None
+    restarts: int
+    cancelled: bool
+    created_at: float
+    finished_at: float | None
+    report: dict[str, Any] | None = None
+
+
+class EvaluationList(BaseModel):
+    items: list[EvaluationBody]
+    next: str | None
+
+
+@router.post("", operation_id="createEvaluation", status_code=202, response_model=EvaluationBody)
+def create_evaluation(request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None) -> Response:
+    """A match between players of the league. Who they are is looked up when its turn comes; a name that names nobody makes it FAILED."""
+    sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
+    asked = EvaluationRequest(tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt)
+    with here.change(request, key, body.model_dump(mode="json")) as keyed:
+        answer = ask_for_match(here.league, asked, keyed, _accepted)
+    here.supervisor.wake()
+    return send(answer)
+
+
+@router.get("", operation_id="listEvaluations", response_model=EvaluationList)
+def list_evaluations(
+    here: Here,
+    state: State | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
+) -> EvaluationList:
+    """Newest first."""
+    found, more = evaluation_page(here.league, state, None if cursor is None else int(cursor), limit)
+    return EvaluationList(items=[evaluation_body(row) for row in found], next=None if more is None else str(more))
+
+
+@router.get("/{evaluation_id}", operation_id="getEvaluation", response_model=EvaluationBody)
+def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
+    """With the whole report. Poll it, or hear the events of topic `evaluation`."""
+    row = get_evaluation(here.league, evaluation_id)
+    return evaluation_body(row).model_copy(update={"report": row.report})
+
+
+@router.post("/{evaluation_id}/cancel", operation_id="cancelEvaluation", status_code=202, response_model=EvaluationBody)
+def cancel_evaluation(request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None) -> Response:
+    """Its process ends, whole pairs stay. Of one that is over nothing changes."""
+    with here.change(request, key, "cancel") as keyed:
+        answer = cancel(here.league, evaluation_id, keyed, _accepted)
+    here.supervisor.wake()
+    return send(answer)
+
+
+def _accepted(row: Evaluation) -> Answer:
+    return Answer(202, f"/v1/evaluations/{row.id}", evaluation_body(row).model_dump_json())
+
+
+def evaluation_body(row: Evaluation) -> EvaluationBody:
+    asked, report = row.request, row.report or {}
+    return EvaluationBody(
+        id=str(row.id),
+        state=row.state,
+        message=row.message,
+        players=list(asked.players),
+        env=report.get("env", asked.env),
+        seed=asked.seed,
+        greedy=asked.greedy,
+        sprt=None if asked.sprt is None else SprtBody(elo0=asked.sprt[0], elo1=asked.sprt[1]),
+        games=report.get("games", 0),
+        planned=report.get("planned", asked.games),
+        statistics=EvaluationStatistics.model_validate(report) if report.get("kind") == "duel" else None,
+        match=None if row.match_id is None else str(row.match_id),
+        restarts=row.restarts,
+        cancelled=row.cancelled,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+    )

@@ -1,0 +1,163 @@
+"""Matches that the service was asked for, and what became of them. One short transaction each; the games are a match's like any other."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, insert, select, update
+
+from arena.league.answers import Answer, Keyed, answer_once
+from arena.league.database import League
+from arena.league.rows import to_json
+from arena.league.schema import evaluations
+from arena.league.service_events import tell
+from pbt.errors import PlayerError
+
+EvaluationState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
+OPEN: tuple[EvaluationState, ...] = ("PENDING", "RUNNING")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """What is to be played. players: names, A first;  env: the game, where nobody was trained;  games: None: as many as `arena match` plays
+
+    sprt  (elo0, elo1) of a sequential test that ends the match, None without
+    """
+
+    players: tuple[str, ...]
+    env: str | None
+    games: int | None
+    seed: int
+    greedy: bool
+    sprt: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A match as the service sees it.
+
+    restarts  starts in a row that ended by themselves without a new game;  process: identity of the one that plays it, None when none does
+    match_id  in the league, None before it was made;  report: as `arena match --json` (docs/schemas/match.json), so far or whole
+    created_at, finished_at: seconds since 1970
+    """
+
+    id: int
+    request: EvaluationRequest
+    cancelled: bool
+    state: EvaluationState
+    message: str
+    restarts: int
+    process: str | None
+    match_id: int | None
+    report: Mapping[str, Any] | None
+    created_at: float
+    finished_at: float | None
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def ask_for_match(league: League, request: EvaluationRequest, keyed: Keyed | None, render: Callable[[Evaluation], Answer]) -> Answer:
+    """Raises: ReusedKeyError."""
+
+    def act(connection: Connection) -> Answer:
+        texts = {"request": _to_text(request), "cancelled": 0, "state": "PENDING", "message": "waits for its turn", "restarts": 0}
+        row = connection.execute(insert(evaluations).values(**texts, created_at=time.time()))
+        assert row.inserted_primary_key is not None
+        made = _evaluation(connection, int(row.inserted_primary_key[0]))
+        _tell(connection, made)
+        return render(made)
+
+    return answer_once(league, keyed, act)
+
+
+def cancel(league: League, evaluation_id: int, keyed: Keyed | None, render: Callable[[Evaluation], Answer]) -> Answer:
+    """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is none, ReusedKeyError."""
+
+    def act(connection: Connection) -> Answer:
+        mine = evaluations.c.id == _evaluation(connection, evaluation_id).id, evaluations.c.state.in_(OPEN)
+        connection.execute(update(evaluations).where(*mine).values(cancelled=1))
+        return render(_evaluation(connection, evaluation_id))
+
+    return answer_once(league, keyed, act)
+
+
+# --- telling what became of it ---------------------------------------------------------------------------------------------------------------
+
+
+def note_match(league: League, evaluation_id: int, match_id: int) -> None:
+    """By the process that plays it, before the first game: whoever goes on with the evaluation goes on with this match."""
+    with league.write() as connection:
+        connection.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(match_id=match_id))
+
+
+def record_evaluation(
+    league: League, seen: Evaluation, state: EvaluationState, message: str, restarts: int, process: str | None, report: Mapping[str, Any] | None
+) -> None:
+    """Keep what the supervisor found, and tell it. report: None keeps the one there is."""
+    values: dict[str, Any] = {"state": state, "message": message, "restarts": restarts, "process": process}
+    if report is not None:
+        values["report"] = to_json(report)
+    if state not in OPEN:
+        values["finished_at"] = time.time()
+    with league.write() as connection:
+        connection.execute(update(evaluations).where(evaluations.c.id == seen.id).values(**values))
+        _tell(connection, _evaluation(connection, seen.id))
+
+
+def _tell(connection: Connection, evaluation: Evaluation) -> None:
+    """What a page needs to draw the next point of it."""
+    report = evaluation.report or {}
+    shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
+    tell(connection, "evaluation", "", {"id": str(evaluation.id), "state": evaluation.state, "message": evaluation.message, **shown})
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def get_evaluation(league: League, evaluation_id: int) -> Evaluation:
+    """Raises: PlayerError when there is none."""
+    with league.read() as connection:
+        return _evaluation(connection, evaluation_id)
+
+
+def open_evaluations(league: League) -> list[Evaluation]:
+    """Those that are not over, oldest first."""
+    with league.read() as connection:
+        rows = connection.execute(select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id))
+        return [_to_evaluation(row) for row in rows]
+
+
+def evaluation_page(league: League, state: EvaluationState | None, before: int | None, limit: int) -> tuple[list[Evaluation], int | None]:
+    """Newest first; and the number before which the next page begins, None on the last."""
+    query = select(evaluations).order_by(evaluations.c.id.desc()).limit(limit + 1)
+    if state is not None:
+        query = query.where(evaluations.c.state == state)
+    if before is not None:
+        query = query.where(evaluations.c.id < before)
+    with league.read() as connection:
+        rows = connection.execute(query).all()
+    return [_to_evaluation(row) for row in rows[:limit]], rows[limit - 1].id if len(rows) > limit else None
+
+
+def _evaluation(connection: Connection, evaluation_id: int) -> Evaluation:
+    row = connection.execute(select(evaluations).where(evaluations.c.id == evaluation_id)).first()
+    if row is None:
+        raise PlayerError(f"no evaluation {evaluation_id}")
+    return _to_evaluation(row)
+
+
+def _to_text(request: EvaluationRequest) -> str:
+    names = ("players", "env", "games", "seed", "greedy", "sprt")
+    return to_json({name: getattr(request, name) for name in names})
+
+
+def _to_evaluation(row: Any) -> Evaluation:
+    stored = json.loads(row.request)
+    sprt = None if stored["sprt"] is None else (stored["sprt"][0], stored["sprt"][1])
+    request = EvaluationRequest(tuple(stored["players"]), stored["env"], stored["games"], stored["seed"], stored["greedy"], sprt)
+    report = None if row.report is None else json.loads(row.report)
+    ends = row.created_at, row.finished_at
+    return Evaluation(row.id, request, bool(row.cancelled), row.state, row.message, row.restarts, row.process, row.match_id, report, *ends)

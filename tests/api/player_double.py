@@ -1,0 +1,45 @@
+"""A match without a game that keeps the contract of `arena.served_match`: leash, report file, exit codes, going on where it stopped.
+
+What it does is said by its evaluation's first player: `quick` ends, `endless` plays until it is told to stop, `breaks` ends by itself at each start.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from arena.league.database import open_league
+from arena.league.evaluation_requests import get_evaluation
+from arena.leashed import on_leash
+from arena.paths import evaluation_report, league_path
+
+REPORT = {"kind": "duel", "env": "connect_four", "planned": 400, "score": 0.5, "elo": 0.0, "elo_low": None, "elo_high": None,
+          "los": 0.5, "wins": 1, "draws": 0, "losses": 1, "verdict": "not decided"}  # fmt: skip
+STEP = 100
+
+
+def main() -> int:
+    number, data = int(sys.argv[1]), Path(sys.argv[2])
+    with open_league(league_path(data)) as league:
+        asked = get_evaluation(league, number)
+    path, name = evaluation_report(data, number), asked.request.players[0]
+    with path.with_name("starts").open("a") as file:
+        file.write("start\n")
+    games = json.loads(path.read_text())["games"] if path.exists() else 0
+    try:
+        while games < REPORT["planned"] or name == "endless":
+            games += STEP
+            half = 0.5 / (1 + games)
+            path.with_suffix(".part").write_text(json.dumps({**REPORT, "games": games, "low": 0.5 - half, "high": 0.5 + half}))
+            path.with_suffix(".part").replace(path)
+            if name == "breaks":
+                print("error: broken")
+                return 1
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(on_leash(main))
