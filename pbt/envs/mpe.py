@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pbt.config.problems import did_you_mean
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.mpe_physics import quicken
 from pbt.errors import EnvError, EnvOptionsError
 
 DEFAULT_SCENARIO = "simple_push"
@@ -53,6 +54,7 @@ def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: boo
         raise EnvOptionsError([f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]) from error
     # The picture that it would be drawn on takes 2 MB.
     raw.screen = None
+    quicken(raw)
     parallel = AtOnce(raw)
     return PettingZooParallel(OneRole(parallel) if one_role else parallel, scenario)
 
