@@ -24,7 +24,7 @@ log = logging.getLogger("arena.housekeeping")
 
 
 class Housekeeper:
-    """Saves one population. A cut never changes the run, so the clock may decide when one is taken."""
+    """Saves one population. A cut never changes the run, so the clock may decide when one is taken. config: as it is stored."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Housekeeper:
         folder: Path,
         number: int,
     ) -> None:
-        """name: the population's;  config: as it is stored;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
-        self._name, self._config, self._engine, self._league = name, config, engine, league
+        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
+        self._name, self.config, self._engine, self._league = name, config, engine, league
         self._sink, self._store, self._folder, self._number = sink, store, folder, number
         self._saved_s = time.monotonic()
         # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from any of them must find its opponents.
@@ -46,7 +46,7 @@ class Housekeeper:
 
     def checkpoint_if_due(self, now_s: float) -> None:
         """Save when it is time. A league, a disk or a process that refuses puts it off, and the display says why; training goes on meanwhile."""
-        if now_s - self._saved_s < self._config.checkpoints.every_s:
+        if now_s - self._saved_s < self.config.checkpoints.every_s:
             return
         try:
             self.checkpoint(DRAIN_TIMEOUT_S)
@@ -68,9 +68,9 @@ class Housekeeper:
             frames = max(self._engine.clocks().values())
             cut = self._engine.take_cut(self._number)
             # Processes and devices are chosen anew at every start: what is stored is what was asked for.
-            cut.state.update(config=self._config.model_dump(mode="json"), league=self._sink.known())
+            cut.state.update(config=self.config.model_dump(mode="json"), league=self._sink.known())
             try:
-                path = write_checkpoint(self._folder, cut, self._config.checkpoints.keep)
+                path = write_checkpoint(self._folder, cut, self.config.checkpoints.keep)
             except CheckpointError as error:
                 self._sink.event(Event("warning", None, frames, str(error)))
                 raise
@@ -83,7 +83,7 @@ class Housekeeper:
 
     def _remove_old_snapshots(self) -> None:
         """Apply the retention plan, once every kept checkpoint's needs are known."""
-        snapshots = self._config.snapshots
+        snapshots = self.config.snapshots
         if len(self._needed) < (self._needed.maxlen or 0):
             return
         keep = set[str]().union(*self._needed, anchors(self._league))

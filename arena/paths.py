@@ -10,11 +10,13 @@ arena-data/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
         status.json               what its processes do, written every second
+        edits.json                what the service has its trainer take without a new start
         lock                      held by the trainer
 """
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,11 @@ POPULATION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 def data_dir(option: Path | str | None = None) -> Path:
     """`--data`, else $ARENA_DATA, else ./arena-data; absolute, not created here."""
     return Path(option or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA).expanduser().absolute()
+
+
+def data_text(option: Path | None) -> str:
+    """What a command that is told to a person ends with, so that it finds the same directory."""
+    return "" if option is None else f" --data {shlex.quote(str(option))}"
 
 
 def check_population_name(name: str) -> str:
@@ -71,6 +78,10 @@ class PopulationPaths:
     @property
     def status(self) -> Path:
         return self.root / "status.json"
+
+    @property
+    def edits(self) -> Path:
+        return self.root / "edits.json"
 
     @property
     def lock(self) -> Path:

@@ -66,7 +66,10 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs, else how it ended, in words."""
+    """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs, else how it ended, in words.
+
+    edits_taken, edits_refused: numbers of the newest edits left for it (`arena.edits`) that are in force, or need a new start
+    """
 
     population: str
     pid: int
@@ -77,6 +80,8 @@ class RunStatus:
     processes: tuple[ProcessRow, ...]
     members: tuple[MemberRow, ...]
     rows: RowCounts
+    edits_taken: int = 0
+    edits_refused: int = 0
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

@@ -18,6 +18,7 @@ from arena.league.database import League, open_league
 from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, create_population, open_incarnation, set_state
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
+from arena.live_edits import LiveEdits
 from arena.lock import PopulationLock
 from arena.machine import usable_cores
 from arena.metrics import MetricsWriter
@@ -25,6 +26,7 @@ from arena.paths import PopulationPaths, league_path, population_names, populati
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
 from arena.status import RunStatus
+from arena.stored_config import write_config
 from arena.telemetry import TelemetryWriter
 from arena.versions import versions
 from arena.watch import RunWatch
@@ -149,14 +151,15 @@ def _run(config: RunConfig, spec: EnvSpec, name: str, paths: PopulationPaths, le
         # Ends every process, whatever happens.
         stack.callback(engine.close)
         keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, start.checkpoint.number if start.checkpoint else 0)
-        meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry)
+        edits = LiveEdits(paths, config, engine, keeper, sink)
+        meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry, edits)
         try:
             _begin(engine, start, metrics, sink)
             if start.checkpoint is None or start.edited:
                 # An edit holds from this checkpoint on, whatever happens next.
                 keeper.checkpoint()
             write_config(paths, config)
-            finished = _loop(engine, sink, keeper, meter, watch, observe)
+            finished = _loop(engine, sink, keeper, edits, meter, watch, observe)
             keeper.checkpoint()
         except BaseException as error:
             _give_up(league, incarnation, watch, error)
@@ -181,8 +184,10 @@ def _known_before(sink: TrainingSink, store: FileSnapshotStore, league: League, 
     sink.remember(league, name)
 
 
-def _loop(engine: Engine, sink: TrainingSink, keeper: Housekeeper, meter: ProgressMeter, watch: RunWatch, observe: Observer) -> bool:
-    """Run the engine; between its turns look, flush and save when due."""
+def _loop(
+    engine: Engine, sink: TrainingSink, keeper: Housekeeper, edits: LiveEdits, meter: ProgressMeter, watch: RunWatch, observe: Observer
+) -> bool:
+    """Run the engine; between its turns look, flush, take edits and save when due."""
     watch.look()
     looked = flushed = time.monotonic()
 
@@ -195,6 +200,7 @@ def _loop(engine: Engine, sink: TrainingSink, keeper: Housekeeper, meter: Progre
         if now - flushed >= FLUSH_EVERY_S:
             flushed = now
             sink.flush()
+            edits.take()
             watch.look()
         keeper.checkpoint_if_due(now)
 
@@ -308,12 +314,6 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
     except ValueError as error:
         raise PbtError(f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`") from error
     return config_from_table(table, f"stored config of {name!r}")
-
-
-def write_config(paths: PopulationPaths, config: RunConfig) -> None:
-    aside = paths.config.with_suffix(".part")
-    aside.write_text(config.model_dump_json(indent=1), encoding="utf-8")
-    aside.replace(paths.config)
 
 
 def _log_trouble(trouble: str | None) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from arena.live_edits import LiveEdits
 from arena.paths import PopulationPaths
 from arena.sink import TrainingSink
 from arena.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
@@ -28,9 +29,11 @@ class RunWatch:
         engine: Engine,
         sink: TrainingSink,
         telemetry: TelemetryWriter,
+        edits: LiveEdits,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name, self._path, self._engine, self._sink, self._telemetry, self._clock = name, paths.status, engine, sink, telemetry, clock
+        self._edits = edits
         self._started_at = clock()
         self._told_at = self._started_at
         self._refused = False
@@ -73,7 +76,8 @@ class RunWatch:
         )
         rows = RowCounts(engine.rows_produced(), engine.rows_trained, engine.rows_standing(), dict(engine.dropped()))
         placement = engine.config.runtime.placement
-        return RunStatus(self._name, os.getpid(), placement, self._started_at, self._clock(), ended, processes, members, rows)
+        edits = self._edits.taken, self._edits.refused
+        return RunStatus(self._name, os.getpid(), placement, self._started_at, self._clock(), ended, processes, members, rows, *edits)
 
 
 def member_state(member: Member) -> str:

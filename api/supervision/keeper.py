@@ -11,18 +11,22 @@ import structlog
 from api.settings import Settings
 from api.supervision.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
 from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
+from arena.edits import Edits, leave_edits
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.supervision import Desired, Seen, Supervised
 from arena.lock import holder
 from arena.paths import population_paths
 from arena.status import RunStatus, read_status
+from pbt.config.resume import is_live
 from pbt.errors import PbtError
 
 REASON_LINES = 100
 STRAY_TIMEOUT_S = 20.0
 """A trainer of an earlier service saves and ends by itself before this; one that is stopped or stuck does not."""
 INTERRUPTED = 130
+LIVE_TIMEOUT_S = 20.0
+"""An edit that a trainer has not taken by then comes with a new start of it."""
 
 log = structlog.stdlib.get_logger("api.keeper")
 
@@ -44,7 +48,9 @@ class Keeper:
         self._paths = population_paths(settings.data, name)
         self._began = time.monotonic()
         self.trainer: Trainer | None = None
+        # The edits that its trainer knows; number of those that were left for it, and when.
         self._launched: tuple[str, ...] = ()
+        self._left, self._left_at = 0, 0.0
         self._asked: float | None = None
         self._ends = 0
         self._retry_at = 0.0
@@ -72,7 +78,7 @@ class Keeper:
             leaving=around.leaving,
             asked_s=None if self._asked is None else now - self._asked,
             grace_s=grace_s,
-            edited=self.running and row.overrides != self._launched,
+            edited=self.running and self._needs_new_start(row, now),
             wait_s=max(0.0, self._retry_at - now),
             ends=self._ends,
             place=around.place or self.running,
@@ -121,7 +127,25 @@ class Keeper:
         edits = [word for override in row.overrides for word in ("--set", override)]
         where = ("--resume", self.name, "--data", str(self._settings.data))
         self.trainer = Trainer([*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME)
-        self._launched, self._asked = row.overrides, None
+        self._launched, self._asked, self._left = row.overrides, None, 0
+
+    def _needs_new_start(self, row: Supervised, now: float) -> bool:
+        """To know what was edited. What its trainer can take while it runs is left for it here, until it says that it has."""
+        known = len(self._launched)
+        waiting = row.overrides[known:]
+        if row.overrides[:known] != self._launched or not all(is_live(word.partition("=")[0]) for word in waiting):
+            return True
+        status = self.status()
+        if not waiting or status is None or not self._is_ready():
+            return False
+        if self._left != row.revision:
+            leave_edits(self._paths.edits, Edits(row.revision, waiting))
+            self._left, self._left_at = row.revision, now
+        elif status.edits_taken >= self._left:
+            self._launched = row.overrides
+        else:
+            return status.edits_refused >= self._left or now - self._left_at > LIVE_TIMEOUT_S
+        return False
 
     def _ensure_config(self) -> None:
         """The file its trainer reads; written here before its first start, from the row."""
@@ -144,6 +168,8 @@ class Keeper:
         status = self.status()
         finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
         self.trainer, self._asked = None, None
+        if finished and code == 0 and row.overrides != self._launched:
+            return Seen("starting", "edit", "reached its stop, and was edited meanwhile: starts again", 0, None)
         if finished and code == 0:
             return Seen("finished", None, "every member reached its stop", 0, None)
         if asked:

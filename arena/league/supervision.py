@@ -37,7 +37,7 @@ class Supervised:
     """A population as the service sees it.
 
     desired    what a person asked for last, None where nobody asked this service for anything;  desired_at: when, seconds since 1970
-    overrides  edits, "key=value", that are not part of its config yet
+    overrides  edits, "key=value", that are not part of its config yet, oldest first
     revision   counts what was asked for; 0: nothing
     state      as seen last;  reason: of a state that needs one;  message: the same for people;  since: seconds since 1970
     restarts   starts in a row that ended by themselves before a new checkpoint
@@ -156,7 +156,7 @@ ENDED = ("failed", "finished")
 def edit(
     league: League, name: str, overrides: Sequence[str], render: Callable[[Supervised], Answer], *, keyed: Keyed | None, if_revision: int | None
 ) -> Answer:
-    """Add edits that the next start of its trainer takes; the caller has checked them. Raises: PlayerError, PreconditionError, ReusedKeyError."""
+    """Add edits that its trainer takes; the caller has checked them. Raises: PlayerError, PreconditionError, ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
         seen = _supervised(connection, name)

@@ -29,6 +29,10 @@ EDITABLE = (
 """Dotted keys; a section stands for all its keys."""
 
 
+LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share")
+"""What a population takes while it trains, at its next rest, without a new start of its processes."""
+
+
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
     """Dotted key -> (old, new) of every value that differs; None where one side has no such key, or an empty list."""
     before, after = _flat(old.model_dump()), _flat(new.model_dump())
@@ -42,6 +46,25 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
         for key, (before, after) in changes(old, new).items()
         if not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
     ]
+
+
+def is_live(key: str) -> bool:
+    """Of a dotted key, or a section."""
+    return any(key == allowed or key.startswith(f"{allowed}.") for allowed in LIVE)
+
+
+def takes_live(old: RunConfig, new: RunConfig) -> bool:
+    """Whether a running population can take this edit. Where values are annealed, learners know of the end, and must start anew with another."""
+    keys = changes(old, new).keys()
+    return all(is_live(key) for key in keys) and not ("stop_at_frames" in keys and old.learning.anneal_to < 1.0)
+
+
+def with_live(config: RunConfig, edited: RunConfig) -> RunConfig:
+    """`config` (as resolved for this machine) with the live values of `edited`."""
+    pbt = config.pbt.model_copy(update={"period_frames": edited.pbt.period_frames})
+    evaluation = config.evaluation.model_copy(update={"share": edited.evaluation.share})
+    live = {"stop_at_frames": edited.stop_at_frames, "pbt": pbt, "snapshots": edited.snapshots, "evaluation": evaluation}
+    return config.model_copy(update=live)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

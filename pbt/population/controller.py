@@ -156,6 +156,15 @@ class Controller:
         for member in self.members.values():
             member.hyperparams = {**member.hyperparams, **{name: value for name, value in values.items() if name in member.hyperparams}}
 
+    def edit(self, config: RunConfig) -> None:
+        """What a person edited while training goes on (`pbt.config.resume.LIVE`); one that had reached an earlier stop learns again. Only at rest."""
+        self._config = config
+        self._set_due()
+        self._matchmaker.set_evaluation_share(config.evaluation.share)
+        for member in self.members.values():
+            if member.finished:
+                self._resume(member)
+
     def fail(self, name: str, text: str) -> None:
         """The member's learner is lost for good: it sits as a frozen opponent, is ranked no more, and the others go on. text: why."""
         member = self.members[name]

@@ -79,6 +79,9 @@ class Matchmaker(Protocol):
     def set_win_rates(self, win_rates: WinRates) -> None:
         """What members may expect against snapshots has changed."""
 
+    def set_evaluation_share(self, share: float) -> None:
+        """So many of the games from now on are played between frozen snapshots."""
+
 
 class PayoffSource(Protocol):
     """What members may expect against the past, from the games they played: for the modes of matchmaking that ask for it.

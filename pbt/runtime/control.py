@@ -112,6 +112,12 @@ class SetWinRates(NamedTuple):
     win_rates: WinRates
 
 
+class SetEvaluationShare(NamedTuple):
+    """So many of the games from now on are played between frozen snapshots."""
+
+    share: float
+
+
 class CloseWith(NamedTuple):
     """Nobody learns any more: hand out so many evaluation games, then nothing; Quiet when the last one is over."""
 
@@ -188,7 +194,7 @@ class MemberError(NamedTuple):
 
 
 FROM_MAIN: tuple[type[Any], ...] = (
-    Assignment, Go, Pause, Hold, Stop, Permits, Regenerate, SetLearning, AddSnapshot, RemoveSnapshots, SetWinRates, CloseWith,
+    Assignment, Go, Pause, Hold, Stop, Permits, Regenerate, SetLearning, AddSnapshot, RemoveSnapshots, SetWinRates, SetEvaluationShare, CloseWith,
     Gather, Train, Discard, Copy, SetHyperparams,
 )  # fmt: skip
 TO_MAIN: tuple[type[Any], ...] = (

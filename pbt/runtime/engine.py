@@ -66,6 +66,9 @@ class Engine(Protocol):
     def take_over_hyperparams(self) -> None:
         """Before `run`: learners take what the controller's members say (a person edited them)."""
 
+    def edit(self, config: RunConfig) -> None:
+        """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at rest, and only while somebody learns."""
+
     def run(self, between_turns: Callable[[], None]) -> bool:
         """THE main loop. between_turns is called often: display and checkpoints live there. True: done; False: asked to stop.
 

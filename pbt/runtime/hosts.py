@@ -19,6 +19,7 @@ from pbt.runtime.control import (
     Quiet,
     Regenerate,
     RemoveSnapshots,
+    SetEvaluationShare,
     SetLearning,
     SetWinRates,
 )  # fmt: skip
@@ -114,6 +115,8 @@ class WorkerHost:
                 self._planner.remove_snapshots(set(message.snapshot_ids))
             case SetWinRates():
                 self._planner.set_win_rates(message.win_rates)
+            case SetEvaluationShare():
+                self._planner.set_evaluation_share(message.share)
             case CloseWith():
                 self._planner.close_with(message.games)
                 self._closing = True

@@ -17,12 +17,12 @@ from pbt.transport.messages import JsonState
 
 
 class Orders:
-    """Between the state of a whole run and that of its workers."""
+    """Between the state of a whole run and that of its workers. config: what processes start with."""
 
     def __init__(self, blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory, snapshots: Path) -> None:
         """snapshots: the folder of the store."""
         self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
-        self._config, self._shared, self._snapshots = blueprint.config, shared, snapshots
+        self.config, self._shared, self._snapshots = blueprint.config, shared, snapshots
         self._plans = {plan.name: plan for plan in plans}
         self._workers = [plan for plan in plans if plan.groups]
         self._servers = sum(plan.serves is not None for plan in plans)
@@ -35,7 +35,7 @@ class Orders:
         memory, descriptors = self._shared.handles(plan)
         general = {
             "plan": plan.state(),
-            "config": self._config.model_dump(mode="json"),
+            "config": self.config.model_dump(mode="json"),
             "memory": memory,
             "snapshots": str(self._snapshots),
             "hyperparams": {member.name: dict(member.hyperparams) for member in members.values()},

@@ -300,6 +300,11 @@ class ParallelEngine:
     def take_over_hyperparams(self) -> None:
         """Learners are told the controller's values when they start."""
 
+    def edit(self, config: RunConfig) -> None:
+        """See `Engine.edit`. A process that starts later starts with it."""
+        self.config = self._orders.config = config
+        self._controller.edit(config)
+
     def needed(self) -> set[str]:
         """See `Engine.needed`; before anything runs, everything that is known."""
         return set().union(*(paused.needed for paused in self._paused.values())) if self._paused else self._roster.snapshot_ids()

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetLearning, SetWinRates
+from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetEvaluationShare, SetLearning, SetWinRates
 from pbt.sampling.matchmaking import SnapshotEntry
 from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, JsonState
@@ -37,6 +37,10 @@ class Roster:
     def set_win_rates(self, win_rates: WinRates) -> None:
         self._win_rates = win_rates
         self._tell(SetWinRates(win_rates))
+
+    def set_evaluation_share(self, share: float) -> None:
+        """Workers that start later have it from their config."""
+        self._tell(SetEvaluationShare(share))
 
     def set_generation(self, member: str, generation: int) -> None:
         self._generations[member] = generation

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 import numpy as np
 
 from pbt.checkpoints import Checkpoint
+from pbt.config.schema import RunConfig
 from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink, SnapshotStore
@@ -146,6 +147,10 @@ class SerialEngine:
     def take_over_hyperparams(self) -> None:
         for trainee in self.population.trainees:
             trainee.learner.set_hyperparams(self.controller.members[trainee.name].typed_hyperparams)
+
+    def edit(self, config: RunConfig) -> None:
+        self.config = config
+        self.controller.edit(config)
 
     def needed(self) -> set[str]:
         return self.population.planner.needed()

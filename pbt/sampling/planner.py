@@ -59,6 +59,7 @@ class TrainingPlanner:
         self._config, self._facts, self._frozen = config, facts, frozen
         self._past = PastRules.from_config(config.matchmaking)
         self._win_rates: WinRates = {}
+        self._evaluation_share = config.evaluation.share
         self._tables, self._counts = tuple(tables), counts
         self._entrants = {entrant.entry.name: entrant for entrant in entrants}
         self._snapshots: list[SnapshotEntry] = []
@@ -80,6 +81,9 @@ class TrainingPlanner:
 
     def set_win_rates(self, win_rates: WinRates) -> None:
         self._win_rates = win_rates
+
+    def set_evaluation_share(self, share: float) -> None:
+        self._evaluation_share = share
 
     def set_generation(self, member: str, generation: int) -> None:
         self._entrants[member].generation = generation
@@ -124,7 +128,7 @@ class TrainingPlanner:
         seed, count = self._config.seed, int(self._counts[table])
         block = self._config.sampling.seat_block
         rng = generator(seed, "game", table // block * block, count)
-        evaluation = rng.random() < self._config.evaluation.share
+        evaluation = rng.random() < self._evaluation_share
         if self.learning:
             players = self._evaluation_players(rng) if evaluation else None
             evaluation = players is not None

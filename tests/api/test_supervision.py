@@ -129,11 +129,42 @@ def test_more_than_may_run_wait_for_their_turn(tmp_path: Path) -> None:
 def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(service: Service) -> None:
     service.create("one", start=True)
     service.wait_state("one", "running")
-    edited = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "pbt.period_frames": 1000}})
-    assert edited["spec"]["pending_edits"] == ["evaluation.share=0.25", "pbt.period_frames=1000"]
+    edited = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "learning.gamma": 0.9}})
+    assert edited["spec"]["pending_edits"] == ["evaluation.share=0.25", "learning.gamma=0.9"]
     service.wait_starts("one", 2)
-    assert service.starts("one")[1].endswith("--set evaluation.share=0.25 --set pbt.period_frames=1000")
+    assert service.starts("one")[1].endswith("--set evaluation.share=0.25 --set learning.gamma=0.9")
     service.wait(lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [])
+
+
+def test_what_a_trainer_takes_while_it_runs_needs_no_new_start(service: Service) -> None:
+    service.create("one", start=True)
+    service.wait_state("one", "running")
+    for edits in ({"evaluation.share": 0.25, "pbt.period_frames": 1000}, {"stop_at_frames": 5_000_000, "snapshots.every_frames": 7}):
+        service.call("PATCH", "/v1/populations/one", {"set": edits})
+        service.wait(lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [])
+    taken = (service.data / "populations/one/taken").read_text().splitlines()
+    assert taken == ["evaluation.share=0.25 pbt.period_frames=1000", "snapshots.every_frames=7 stop_at_frames=5000000"]
+    assert (len(service.starts("one")), service.state("one")) == (1, "running")
+
+
+@pytest.mark.slow
+def test_edits_that_are_not_taken_in_time_come_with_a_new_start(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.supervision.keeper.LIVE_TIMEOUT_S", 0.3)
+    service.create("one", {"deaf_to_edits": True}, start=True)
+    service.wait_state("one", "running")
+    service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25}})
+    service.wait_starts("one", 2)
+    assert service.starts("one")[1].endswith("--set evaluation.share=0.25")
+
+
+@pytest.mark.slow
+def test_an_edit_while_it_finishes_is_not_lost(service: Service) -> None:
+    """It was acknowledged, and its trainer ended without having seen it."""
+    service.create("one", {"finish_s": 0.6, "deaf_to_edits": True}, start=True)
+    service.wait_state("one", "running")
+    service.call("PATCH", "/v1/populations/one", {"set": {"stop_at_frames": 5_000_000}})
+    service.wait_starts("one", 2)
+    assert service.starts("one")[1].endswith("--set stop_at_frames=5000000")
 
 
 def test_deleting_stops_first_and_leaves_nothing(service: Service) -> None:

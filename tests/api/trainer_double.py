@@ -1,7 +1,7 @@
 """A trainer without an engine that keeps the contract of the real one: lock, status file, numbered checkpoints, leash, signals, exit codes.
 
 What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S, "say": TEXT, "finish_s": S, "deaf": true,
-"start_s": S}. Each start appends its arguments to `starts`.
+"start_s": S, "deaf_to_edits": true}. Each start appends its arguments to `starts`.
 """
 
 import json
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from arena.edits import read_edits
 from arena.leashed import watch
 from arena.lock import PopulationLock
 from arena.paths import population_paths
@@ -30,6 +31,8 @@ class Double:
         self.plan = json.loads(path.read_text()) if path.exists() else {}
         self.asked = False
         self.began = time.monotonic()
+        left = read_edits(self.paths.edits)
+        self.edits = left.number if left else 0
         with (self.paths.root / "starts").open("a") as file:
             file.write(" ".join(sys.argv[1:]) + "\n")
         signal.signal(signal.SIGTERM, self._stop)
@@ -40,7 +43,7 @@ class Double:
     def say(self, ended: str) -> None:
         rows = RowCounts(0, 0, 0, {})
         members = (MemberRow("m0", int(1000 * (time.monotonic() - self.began)), None, "learning"),)
-        write_status(self.paths.status, RunStatus(self.name, os.getpid(), "serial", time.time(), time.time(), ended, (), members, rows))
+        write_status(self.paths.status, RunStatus(self.name, os.getpid(), "serial", time.time(), time.time(), ended, (), members, rows, self.edits))
 
     def checkpoint(self) -> None:
         self.paths.checkpoints.mkdir(exist_ok=True)
@@ -52,6 +55,11 @@ class Double:
         saved = time.monotonic()
         while not self.asked:
             now = time.monotonic()
+            left = None if self.plan.get("deaf_to_edits") else read_edits(self.paths.edits)
+            if left is not None and left.number > self.edits:
+                self.edits = left.number
+                with (self.paths.root / "taken").open("a") as file:
+                    file.write(" ".join(left.words) + "\n")
             if "exit" not in self.plan or "after_s" in self.plan:
                 self.say("")
             if now - saved > CHECKPOINT_EVERY_S and not self.plan.get("exit"):

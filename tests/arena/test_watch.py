@@ -36,6 +36,7 @@ ENGINE: Any = SimpleNamespace(
     dropped=lambda: Counter(finished=5),
 )
 SINK: Any = SimpleNamespace(lags={"m0": 1.25})
+EDITS: Any = SimpleNamespace(taken=3, refused=2)
 
 
 class Clock:
@@ -54,7 +55,7 @@ def clock() -> Clock:
 @pytest.fixture
 def watching(tmp_path: Path, clock: Clock) -> Iterator[RunWatch]:
     with TelemetryWriter(tmp_path / "metrics", 1) as telemetry:
-        yield RunWatch("first", PopulationPaths(tmp_path), ENGINE, SINK, telemetry, clock)
+        yield RunWatch("first", PopulationPaths(tmp_path), ENGINE, SINK, telemetry, EDITS, clock)
 
 
 def test_a_look_tells_what_the_engine_says(tmp_path: Path, watching: RunWatch, clock: Clock) -> None:

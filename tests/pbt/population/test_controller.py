@@ -60,6 +60,9 @@ class Told:
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         self.snapshots.append(entry)
 
+    def set_evaluation_share(self, share: float) -> None:
+        self.evaluation_share = share
+
     def set_win_rates(self, win_rates: WinRates) -> None:
         self.win_rates.append(win_rates)
 
