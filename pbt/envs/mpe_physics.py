@@ -1,5 +1,6 @@
 """The physics of mpe2's particles in plain numbers, to the bit what the package computes by arrays of two: most of those take their time to begin."""
 
+import inspect
 import math
 from functools import cache, partial
 from importlib import import_module, metadata
@@ -25,6 +26,8 @@ def quicken(raw: Any) -> None:
     plain_world, plain_env = originals
     if all(getattr(type(world), part) is getattr(plain_world, part) for part in _WORLD_PARTS):
         world.step = partial(step, world)
+    for entity in world.entities:
+        _unguard(entity.state)
     if type(raw)._set_action is plain_env._set_action and not raw.continuous_actions:
         raw._set_action = partial(_set_action, raw._set_action)
 
@@ -35,6 +38,19 @@ def _originals() -> tuple[Any, Any] | None:
     if not metadata.version("mpe2").startswith(_KNOWN_VERSIONS):
         return None
     return import_module("mpe2._mpe_utils.core").World, import_module("mpe2._mpe_utils.simple_env").SimpleEnv
+
+
+def _unguard(state: Any) -> None:
+    """Read positions and velocities without asking each time whether they were ever set: that is done thirty times in a step."""
+    guarded = [name for name, part in inspect.getmembers(type(state)) if isinstance(part, property)]
+    values = {name: vars(state)[f"_{name}"] for name in guarded}
+    state.__class__ = _unguarded(type(state), tuple(guarded))
+    vars(state).update(values)
+
+
+@cache
+def _unguarded(kind: type, names: tuple[str, ...]) -> type:
+    return type(kind.__name__, (kind,), dict.fromkeys(names))
 
 
 def _set_action(original: Any, action: list[int], agent: Any, action_space: Any) -> None:
