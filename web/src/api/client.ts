@@ -1,0 +1,90 @@
+/** Calls of the service. Types come from its OpenAPI document; an answer that is not a success becomes a `ServiceProblem`. */
+import type { components, paths } from "./schema";
+import { session } from "./session";
+
+export type Schemas = components["schemas"];
+type Json<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
+type Operation<P extends keyof paths, M extends string> = M extends keyof paths[P] ? paths[P][M] : never;
+type Success<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
+export type Got<P extends keyof paths> = Success<Operation<P, "get">>;
+
+export interface Place {
+  path?: Record<string, string>;
+  query?: Record<string, string | number | boolean | undefined>;
+}
+
+export class ServiceProblem extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    readonly detail: string,
+    readonly errors: readonly { pointer: string; detail: string }[] = [],
+  ) {
+    super(detail || title);
+  }
+}
+
+/** The address of a resource: `{name}` in the template is replaced, undefined parameters are left out. */
+export function address(template: string, { path = {}, query = {} }: Place = {}): string {
+  const filled = template.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(path[key] ?? ""));
+  const said = Object.entries(query).filter(([, value]) => value !== undefined);
+  return filled + (said.length ? `?${new URLSearchParams(said.map(([key, value]) => [key, String(value)]))}` : "");
+}
+
+const MOST_KEPT = 60;
+const kept = new Map<string, { tag: string; body: unknown }>();
+
+/** What a GET answers. With its last ETag: where nothing changed, the very same object comes back. */
+export async function get<P extends keyof paths>(template: P, place?: Place, signal?: AbortSignal): Promise<Got<P>> {
+  const url = address(template, place);
+  const known = kept.get(url);
+  const answer = await send(url, { ...(known && { headers: { "if-none-match": known.tag } }), ...(signal && { signal }) });
+  if (answer.status === 304 && known) return known.body as Got<P>;
+  const body: unknown = await answer.json();
+  const tag = answer.headers.get("etag");
+  if (tag) {
+    kept.delete(url);
+    kept.set(url, { tag, body });
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+  }
+  return body as Got<P>;
+}
+
+/** What an unsafe method answers. Each call has its own Idempotency-Key, so one that the network repeats happens once. */
+export async function change<P extends keyof paths, M extends "post" | "patch" | "delete">(
+  method: M,
+  template: P,
+  place: Place = {},
+  body?: unknown,
+): Promise<Success<Operation<P, M>>> {
+  const headers: Record<string, string> = { "idempotency-key": `${Date.now()}-${Math.random().toString(36).slice(2)}` };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const answer = await send(address(template, place), {
+    method: method.toUpperCase(),
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return (answer.status === 204 ? undefined : await answer.json()) as Success<Operation<P, M>>;
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ServiceProblem(0, "The service does not answer", "It may be stopped, or starting. This page tries again by itself.");
+  }
+  if (answer.ok || answer.status === 304) return answer;
+  if (answer.status === 401) session.value = "none";
+  throw await problemOf(answer);
+}
+
+async function problemOf(answer: Response): Promise<ServiceProblem> {
+  try {
+    const said = (await answer.json()) as Schemas["Problem"] & { errors?: { pointer: string; detail: string }[] };
+    return new ServiceProblem(answer.status, said.title, said.detail, said.errors ?? []);
+  } catch {
+    return new ServiceProblem(answer.status, `The service answered ${answer.status}`, "");
+  }
+}

@@ -1,0 +1,98 @@
+/** Reports that the OpenAPI document leaves open, since the command line prints the same ones. */
+
+export interface RatedPlayer {
+  rank: number | null;
+  player: string;
+  kind: "snapshot" | "scripted" | "guest";
+  id: string;
+  elo: number | null;
+  low: number | null;
+  high: number | null;
+  provisional: boolean;
+  games: number;
+  wins: number;
+  draws: number;
+  losses: number;
+  score: number;
+  score_vs_best: number | null;
+  games_vs_best: number;
+  predicted_vs_best: number | null;
+  score_vs_random: number | null;
+  opponents: number;
+}
+
+/** In a game of one seat nobody wins: mean returns. */
+export interface ReturnRow {
+  player: string;
+  kind: "snapshot";
+  id: string;
+  games: number;
+  mean_return: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Ratings {
+  population: string;
+  everyone: boolean;
+  best: string | null;
+  rating: string;
+  players: RatedPlayer[] | ReturnRow[];
+  cycles?: Circle[];
+  cyclic_share?: CyclicShare;
+}
+
+export interface Circle {
+  players: string[];
+  p: number;
+}
+
+export interface CyclicShare {
+  share: number;
+  p: number;
+}
+
+export interface Pair {
+  player: string;
+  opponent: string;
+  games: number;
+  wins: number;
+  draws: number;
+  losses: number;
+  score: number;
+  low: number;
+  high: number;
+}
+
+export interface WinMatrix {
+  table: string;
+  players: string[];
+  pairs: Pair[];
+}
+
+export interface LineageStep {
+  frames: number;
+  member: string;
+  member_frames: number;
+  kind: "start" | "copy" | "mutate" | "edit" | "schedule";
+  hyperparams: Record<string, number>;
+  changed: string[];
+  round: number | null;
+  verdict: string;
+  donor: { member: string; frames: number; generation: number; snapshot: string | null } | null;
+}
+
+export interface Lineage {
+  player: string;
+  member: string;
+  frames: number;
+  generation: number;
+  snapshot: string | null;
+  lineage_frames: number;
+  steps: LineageStep[];
+}
+
+/** Whether a game is won and lost; else `players` are rows of returns. */
+export function isRated(rows: Ratings["players"]): rows is RatedPlayer[] {
+  return rows.every((row) => "elo" in row);
+}

@@ -1,0 +1,114 @@
+/** The frame around every view: where one is, whether what is shown is fresh, who one is. */
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChild } from "preact";
+import { useEffect } from "preact/hooks";
+import { logOut, refusal, session } from "./api/session";
+import { duration } from "./format";
+import { connected, follow, heardAt } from "./live";
+import { Compare } from "./pages/Compare";
+import { Evaluation } from "./pages/Evaluation";
+import { League } from "./pages/League";
+import { Match } from "./pages/Match";
+import { Matches } from "./pages/Matches";
+import { NewPopulation } from "./pages/NewPopulation";
+import { Policy } from "./pages/Policy";
+import { Population } from "./pages/Population";
+import { Populations } from "./pages/Populations";
+import { parts, to } from "./router";
+import { Empty, Loading } from "./ui/parts";
+
+const SECTIONS = [
+  ["populations", "Populations"],
+  ["league", "League"],
+  ["matches", "Matches"],
+  ["compare", "Compare"],
+] as const;
+
+export function App() {
+  const level = session.value;
+  const known = level === "viewer" || level === "admin";
+  useEffect(() => (known ? follow() : undefined), [known]);
+  const title = parts.value.join(" · ");
+  useEffect(() => {
+    document.title = title ? `${title} · pbt-arena` : "pbt-arena";
+  }, [title]);
+  return (
+    <>
+      <a class="skip" href="#view">
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href={to(["populations"])}>
+          pbt-arena
+        </a>
+        <nav aria-label="Sections">
+          {SECTIONS.map(([name, title]) => (
+            <a key={name} href={to([name])} aria-current={(parts.value[0] === "evaluations" ? "matches" : parts.value[0]) === name ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        {known && (
+          <div class="who">
+            <Badge />
+            <span class="level">{level}</span>
+            <button class="quiet" onClick={() => void logOut()}>
+              Log out
+            </button>
+          </div>
+        )}
+      </header>
+      <main id="view" tabIndex={-1}>
+        {known ? view(parts.value) : level === "none" ? <LoggedOut /> : <Loading what="the session" />}
+      </main>
+    </>
+  );
+}
+
+function view([section, name, more, item]: readonly string[]): ComponentChild {
+  if (section === "populations" && name === undefined) return <Populations />;
+  if (section === "populations" && name === "new" && more === "population") return <NewPopulation />;
+  if (section === "populations" && more === "policies" && item) return <Policy key={`${name} ${item}`} population={name!} player={item} />;
+  if (section === "populations") return <Population key={name} name={name!} tab={more ?? "overview"} />;
+  if (section === "league") return <League />;
+  if (section === "matches" && name === undefined) return <Matches />;
+  if (section === "matches") return <Match key={name} id={name!} />;
+  if (section === "evaluations" && name) return <Evaluation key={name} id={name} />;
+  if (section === "compare") return <Compare />;
+  return (
+    <Empty title="There is no such page">
+      <p>
+        <a href={to(["populations"])}>Populations</a> is where everything begins.
+      </p>
+    </Empty>
+  );
+}
+
+function LoggedOut() {
+  return (
+    <Empty title="Nobody is logged in here">
+      {refusal.value && <p role="alert">{refusal.value}</p>}
+      <p>
+        Run <code>arena open</code> on the machine of the service: it makes a link that logs this browser in, once.
+      </p>
+    </Empty>
+  );
+}
+
+/** "live" while events arrive; else how old what is shown may be. */
+function Badge() {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = Date.now();
+    }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const age = useComputed(() => Math.max(0, (now.value - heardAt.value) / 1000));
+  if (connected.value) return <span class="badge live">live</span>;
+  return (
+    <span class="badge stale" role="status">
+      {heardAt.value ? `stale ${duration(age.value)}` : "connecting"}
+    </span>
+  );
+}

@@ -1,0 +1,68 @@
+/** Numbers as people read them. Pure. A number that is not there is null, and shown as a dash with its reason (`Value`). */
+
+const MINUS = "−";
+
+function signed(text: string): string {
+  return text.replace("-", MINUS);
+}
+
+/** 421888 -> "422k"; as player labels round. */
+export function count(value: number): string {
+  const size = Math.abs(value);
+  for (const [unit, letter] of [[1e9, "B"], [1e6, "M"], [1e3, "k"]] as const) {
+    if (size >= unit * 0.9995) {
+      const scaled = value / unit;
+      return signed(scaled.toFixed(Math.abs(scaled) < 9.995 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0)) + letter;
+    }
+  }
+  return signed(String(Math.round(value)));
+}
+
+/** Three digits that matter: 0.0048 stays 0.0048. */
+export function decimal(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e4) return count(value);
+  if (size < 1e-4) return signed(value.toExponential(2));
+  return signed(String(Number(value.toPrecision(4))));
+}
+
+export function percent(share: number, digits = 1): string {
+  return `${(100 * share).toFixed(digits)} %`;
+}
+
+export function elo(value: number): string {
+  const whole = Math.round(value);
+  return whole > 0 ? `+${whole}` : signed(String(whole));
+}
+
+/** "3 min", "2 h": since a moment in seconds. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)} h`;
+  return `${Math.floor(whole / 86_400)} d`;
+}
+
+export function when(epochSeconds: number): string {
+  return new Date(1000 * epochSeconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+export function bytes(size: number): string {
+  return size < 1e6 ? `${(size / 1e3).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
+
+/** The part of "demo/m0@351k" behind its population. */
+export function short(label: string): string {
+  return label.slice(label.indexOf("/") + 1);
+}
+
+/** Rows as CSV (RFC 4180); null is an empty field. */
+export function csv(columns: readonly string[], rows: readonly (readonly (string | number | boolean | null | undefined)[])[]): string {
+  const field = (value: string | number | boolean | null | undefined) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
+}

@@ -1,0 +1,148 @@
+/** A match that the service plays: its statistics, and how the interval shrinks. */
+import { useEffect, useState } from "preact/hooks";
+import { change, type Got, ServiceProblem } from "../api/client";
+import { session } from "../api/session";
+import { count, decimal, elo, percent, when } from "../format";
+import { OFTEN_MS, useGet } from "../query";
+import { to } from "../router";
+import { Chart } from "../ui/Chart";
+import { type Column, Empty, Figure, Shown, Value, save } from "../ui/parts";
+
+type Body = Got<"/v1/evaluations/{evaluation_id}">;
+type Statistics = NonNullable<Body["statistics"]>;
+type Look = Statistics & { games: number };
+
+const LOOKS: readonly Column<Look>[] = [
+  { name: "games", value: (row) => row.games, numeric: true },
+  { name: "score", value: (row) => row.score, numeric: true },
+  { name: "low", value: (row) => row.low, numeric: true },
+  { name: "high", value: (row) => row.high, numeric: true },
+];
+
+export function Evaluation({ id }: { id: string }) {
+  const [over, setOver] = useState(false);
+  const found = useGet("/v1/evaluations/{evaluation_id}", { path: { evaluation_id: id } }, { everyMs: over ? 0 : OFTEN_MS / 2 });
+  const looks = useLooks(found.value);
+  const ended = found.value && found.value.state !== "PENDING" && found.value.state !== "RUNNING";
+  useEffect(() => setOver(Boolean(ended)), [ended]);
+  return (
+    <Shown query={found} what="the match">
+      {(body) => (
+        <>
+          <div class="heading">
+            <div>
+              <h1>{body.players.join(" against ")}</h1>
+              <span class={`chip chip-${body.state}`}>{body.state.toLowerCase()}</span>
+            </div>
+            {!ended && session.value === "admin" && <Cancel id={id} done={found.again} />}
+          </div>
+          {body.message && <p class={body.state === "FAILED" ? "wrong" : "note"}>{body.message}</p>}
+          {body.statistics ? <Block of={body.statistics} first={body.players[0]!} /> : <Waiting body={body} />}
+          <Facts body={body} />
+          {looks.length > 1 && (
+            <Figure title="Score as games came in" note="with its 95 % interval, as this page saw it" columns={LOOKS} rows={looks}>
+              <Chart
+                label="Score over games"
+                lines={[{ name: body.players[0]!, colour: 0, x: looks.map((look) => look.games), y: looks.map((look) => look.score), low: looks.map((look) => look.low), high: looks.map((look) => look.high) }]}
+                format={(share) => percent(share, 0)}
+                unit="games"
+              />
+            </Figure>
+          )}
+          <div class="take">
+            {body.match && <a href={to(["matches", body.match])}>Its games</a>}
+            {body.report && <button onClick={() => save(`match-${id}.json`, JSON.stringify(body.report, null, 1), "application/json")}>JSON</button>}
+          </div>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Waiting({ body }: { body: Body }) {
+  if (body.state === "PENDING" || body.state === "RUNNING") return <Empty title={body.state === "PENDING" ? "It waits for its turn" : "No whole pair yet"} />;
+  return <Empty title="No statistics">{body.players.length > 2 && <p>They are in the JSON, for more than two players.</p>}</Empty>;
+}
+
+/** The score, its interval drawn to scale, and what follows from it. */
+function Block({ of, first }: { of: Statistics; first: string }) {
+  return (
+    <section class="figure">
+      <h3>
+        Score of {first}: <span class="number">{percent(of.score)}</span>{" "}
+        <small class="number">
+          [{percent(of.low)}, {percent(of.high)}]
+        </small>
+      </h3>
+      <div class="bar" aria-hidden="true">
+        <span class="half" />
+        <span class="interval" style={{ left: `${100 * of.low}%`, width: `${100 * (of.high - of.low)}%` }} />
+        <span class="point" style={{ left: `${100 * of.score}%` }} />
+      </div>
+      <p>{of.verdict}</p>
+      <dl class="facts">
+        <Fact name="won">{of.wins}</Fact>
+        <Fact name="drawn">{of.draws}</Fact>
+        <Fact name="lost">{of.losses}</Fact>
+        <Fact name="Elo">
+          <Value of={of.elo} format={elo} why="the score has no finite Elo" />{" "}
+          {of.elo_low !== null && of.elo_high !== null && <small class="number">{`[${elo(of.elo_low)}, ${elo(of.elo_high)}]`}</small>}
+        </Fact>
+        <Fact name="likely the stronger">{percent(of.los)}</Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Facts({ body }: { body: Body }) {
+  return (
+    <dl class="facts">
+      <Fact name="games">
+        {count(body.games)} of {body.planned === null ? "?" : count(body.planned)}
+      </Fact>
+      <Fact name="game">{body.env ?? <Value of={null} format={String} why="known when it begins" />}</Fact>
+      <Fact name="seed">{body.seed}</Fact>
+      <Fact name="moves">{body.greedy ? "greedy" : "sampled"}</Fact>
+      {body.sprt && <Fact name="sequential test">{`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}</Fact>}
+      <Fact name="asked for">{when(body.created_at)}</Fact>
+    </dl>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Cancel({ id, done }: { id: string; done: () => void }) {
+  const [problem, setProblem] = useState("");
+  const cancel = async () => {
+    try {
+      await change("post", "/v1/evaluations/{evaluation_id}/cancel", { path: { evaluation_id: id } });
+      done();
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setProblem(error.message);
+    }
+  };
+  return (
+    <div class="actions">
+      <button onClick={() => void cancel()}>Cancel the match</button>
+      {problem && <p class="wrong">{problem}</p>}
+    </div>
+  );
+}
+
+/** What this page has seen of a match, once for each number of games. */
+function useLooks(body: Body | undefined): readonly Look[] {
+  const [looks, setLooks] = useState<readonly Look[]>([]);
+  const { statistics, games } = body ?? {};
+  useEffect(() => {
+    if (statistics && games) setLooks((old) => (old.some((look) => look.games === games) ? old : [...old, { ...statistics, games }].sort((a, b) => a.games - b.games)));
+  }, [games]);
+  return looks;
+}

@@ -1,0 +1,77 @@
+import type { Got } from "../api/client";
+import { percent, when } from "../format";
+import { useGet } from "../query";
+import { to } from "../router";
+import { type Column, Empty, Shown, Table, Value } from "../ui/parts";
+
+type Asked = Got<"/v1/evaluations">["items"][number];
+type Stored = Got<"/v1/matches">["items"][number];
+
+const ASKED: readonly Column<Asked>[] = [
+  { name: "match", value: (row) => row.id, show: (row) => <a href={to(["evaluations", row.id])}>{row.players.join(" – ")}</a> },
+  { name: "state", value: (row) => row.state, show: (row) => <span class={`chip chip-${row.state}`}>{row.state.toLowerCase()}</span> },
+  { name: "games", value: (row) => row.games, show: (row) => `${row.games} of ${row.planned ?? "?"}`, numeric: true },
+  { name: "score", value: (row) => row.statistics?.score, show: score, numeric: true },
+  { name: "asked for", value: (row) => row.created_at, show: (row) => when(row.created_at) },
+];
+
+function score({ statistics }: Asked) {
+  if (!statistics) return <Value of={null} format={percent} why="no whole pair yet, or more than two players" />;
+  return (
+    <span class="number">
+      {percent(statistics.score)} <small>{`[${percent(statistics.low, 0)}, ${percent(statistics.high, 0)}]`}</small>
+    </span>
+  );
+}
+
+const STORED: readonly Column<Stored>[] = [
+  { name: "number", value: (row) => row.id, show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>, numeric: true },
+  { name: "game", value: (row) => row.env },
+  { name: "players", value: (row) => row.players.map(nameOf).join(" – ") },
+  { name: "games", value: (row) => row.games, numeric: true },
+  { name: "begun", value: (row) => row.created_at, show: (row) => when(row.created_at) },
+  { name: "finished", value: (row) => row.finished_at, show: (row) => (row.finished_at === null ? <Value of={null} format={String} why="open: `arena match --resume` goes on with it" /> : when(row.finished_at)) },
+];
+
+/** Of a player without its label: the beginning of a snapshot's id. */
+export function nameOf(player: Record<string, string>): string {
+  return player["kind"] === "snapshot" ? player["name"]!.slice(0, 8) : player["name"]!;
+}
+
+export function Matches() {
+  const asked = useGet("/v1/evaluations", { query: { limit: 50 } });
+  const stored = useGet("/v1/matches", { query: { limit: 100 } });
+  return (
+    <>
+      <h1>Matches</h1>
+      <h2>Asked for here</h2>
+      <Shown query={asked} what="matches">
+        {(list) =>
+          list.items.length ? (
+            <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} />
+          ) : (
+            <Empty title="None yet">
+              <p>
+                Choose two players in the matrix of the <a href={to(["league"])}>league</a>.
+              </p>
+            </Empty>
+          )
+        }
+      </Shown>
+      <h2>All of the league</h2>
+      <Shown query={stored} what="matches">
+        {(list) =>
+          list.items.length ? (
+            <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} />
+          ) : (
+            <Empty title="No match was played yet">
+              <p>
+                In a terminal: <code>arena match first@best random</code>.
+              </p>
+            </Empty>
+          )
+        }
+      </Shown>
+    </>
+  );
+}

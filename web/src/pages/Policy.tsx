@@ -1,0 +1,103 @@
+/** One policy: its rating, whom it beats, where its weights come from, and what can be taken along. */
+import type { Lineage, LineageStep, Pair, Ratings, WinMatrix } from "../api/reports";
+import { isRated } from "../api/reports";
+import type { Got } from "../api/client";
+import { bytes, count, decimal, elo, percent, when } from "../format";
+import { useGet } from "../query";
+import { to } from "../router";
+import { cells } from "../ui/Matrix";
+import { type Column, Empty, Shown, Table, Take, Value } from "../ui/parts";
+import { Fact } from "./Evaluation";
+import { Player } from "./ratings";
+
+const STEPS: readonly Column<LineageStep>[] = [
+  { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
+  { name: "member", value: (row) => row.member },
+  { name: "what", value: (row) => row.kind, show: (row) => (row.donor ? `${row.kind} of ${row.donor.member} at ${count(row.donor.frames)}` : row.kind) },
+  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "–" },
+  { name: "why", value: (row) => row.verdict },
+];
+
+type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;
+
+const OPPONENTS: readonly Column<Met>[] = [
+  { name: "opponent", value: (row) => row.column, show: (row) => <Player label={row.column} /> },
+  { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
+  { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
+  { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
+  { name: "games", value: (row) => row.games, numeric: true },
+];
+
+export function Policy({ population, player }: { population: string; player: string }) {
+  const found = useGet("/v1/populations/{name}/lineage", { path: { name: population }, query: { player } }, { everyMs: 0, population });
+  const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
+  const matrix = useGet("/v1/win-matrix", { query: { population } }, { everyMs: 0, population });
+  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
+  return (
+    <Shown query={found} what={player}>
+      {(answer) => {
+        const lineage = answer as unknown as Lineage;
+        const snapshot = snapshots.value?.items.find((one) => one.id === lineage.snapshot);
+        const rated = ((ratings.value as unknown as Ratings | undefined)?.players ?? []).find((row) => row.id === lineage.snapshot);
+        const steps = [...lineage.steps].reverse();
+        return (
+          <>
+            <h1>
+              <a href={to(["populations", population])}>{population}</a>/{player}
+            </h1>
+            <dl class="facts">
+              <Fact name="Elo">
+                {rated && isRated([rated] as Ratings["players"]) && "elo" in rated ? (
+                  <>
+                    <Value of={rated.elo} format={elo} why="no chain of games connects it to the others" />{" "}
+                    {rated.low !== null && rated.high !== null && <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>}
+                  </>
+                ) : (
+                  <Value of={null} format={elo} why="it has not played for a rating" />
+                )}
+              </Fact>
+              <Fact name="frames of the member">{count(lineage.frames)}</Fact>
+              <Fact name="frames of these weights">{count(lineage.lineage_frames)}</Fact>
+              <Fact name="copies behind it">{lineage.steps.filter((step) => step.kind === "copy").length}</Fact>
+              {snapshot && <Fact name="frozen">{when(snapshot.created_at)}</Fact>}
+            </dl>
+            <Weights snapshot={snapshot} learning={lineage.snapshot === null} />
+            <h2>Where it comes from</h2>
+            <Take name={`lineage of ${population}-${player}`} columns={STEPS} rows={steps} />
+            <Table label="Ancestry, newest first" columns={STEPS} rows={steps} />
+            <h2>Whom it met</h2>
+            <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(matrix.value as unknown as WinMatrix | undefined)?.pairs ?? []} id={rated?.player} />
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function Weights({ snapshot, learning }: { snapshot: Got<"/v1/populations/{name}/snapshots">["items"][number] | undefined; learning: boolean }) {
+  if (learning) return <p class="note">It still learns; a snapshot of it can be downloaded.</p>;
+  if (!snapshot) return null;
+  return (
+    <p>
+      {snapshot.has_weights ? (
+        <a class="button" href={`/v1/snapshots/${snapshot.id}/weights`} download>
+          Download weights (safetensors, {bytes(snapshot.size_bytes)})
+        </a>
+      ) : (
+        "Its weights were removed; its games stay."
+      )}{" "}
+      <code>{snapshot.id.slice(0, 16)}</code>
+    </p>
+  );
+}
+
+function Opponents({ label, pairs, id }: { label: string | null; pairs: readonly Pair[]; id: string | undefined }) {
+  const mine = [...cells(pairs).values()].filter((cell) => cell.row === (id ?? label)).sort((a, b) => b.score - a.score);
+  if (mine.length === 0) return <Empty title="It has not met anybody for a rating yet" />;
+  return (
+    <>
+      <Take name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />
+      <Table label="Opponents, best score first" columns={OPPONENTS} rows={mine} id={(row) => row.column} />
+    </>
+  );
+}

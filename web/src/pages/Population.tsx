@@ -1,0 +1,226 @@
+import type { Got } from "../api/client";
+import { count, decimal, duration, when } from "../format";
+import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
+import { query, setQuery, to } from "../router";
+import { type Column, Empty, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
+import { Actions, StateChip } from "./actions";
+import { Curves } from "./Curves";
+import { Lineage } from "./Lineage";
+import { Circles, RatingTable, WinMatrixFigure } from "./ratings";
+import { RatingChart } from "./RatingChart";
+import { Schedules } from "./Schedules";
+import type { Ratings, WinMatrix } from "../api/reports";
+
+type Body = Got<"/v1/populations/{name}">;
+
+const TABS = [
+  ["overview", "Overview"],
+  ["ratings", "Ratings"],
+  ["matrix", "Matrix"],
+  ["values", "Hyperparameters"],
+  ["lineage", "Lineage"],
+  ["curves", "Curves"],
+  ["events", "Events"],
+  ["config", "Config"],
+] as const;
+
+export function Population({ name, tab }: { name: string; tab: string }) {
+  const found = useGet("/v1/populations/{name}", { path: { name } }, { everyMs: OFTEN_MS, population: name });
+  const tabs = TABS.map(([key, title]) => ({ name: key, title, href: to(key === "overview" ? ["populations", name] : ["populations", name, key]) }));
+  return (
+    <Shown query={found} what={name}>
+      {(body) => (
+        <>
+          <div class="heading">
+            <div>
+              <h1>{name}</h1>
+              <StateChip status={body.status} />
+            </div>
+            <Actions name={name} state={body.status.state} done={found.again} />
+          </div>
+          <Tabs label={`Views of ${name}`} tabs={tabs} now={tab} />
+          <Content name={name} tab={tab} body={body} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Content({ name, tab, body }: { name: string; tab: string; body: Body }) {
+  const everyMs = body.status.state === "running" ? SELDOM_MS : 0;
+  switch (tab) {
+    case "overview":
+      return <Overview body={body} />;
+    case "ratings":
+      return <RatingsOf name={name} everyMs={everyMs} />;
+    case "matrix":
+      return <MatrixOf name={name} everyMs={everyMs} />;
+    case "values":
+      return <Schedules name={name} everyMs={everyMs} />;
+    case "lineage":
+      return <Lineage name={name} everyMs={everyMs} />;
+    case "curves":
+      return <Curves name={name} everyMs={everyMs} />;
+    case "events":
+      return <Events name={name} everyMs={everyMs} />;
+    case "config":
+      return <Config name={name} config={body.spec.config ?? {}} />;
+    default:
+      return (
+        <Empty title="There is no such view">
+          <p>
+            <a href={to(["populations", name])}>The overview</a>
+          </p>
+        </Empty>
+      );
+  }
+}
+
+const MEMBERS: readonly Column<Body["status"]["members"][number]>[] = [
+  { name: "member", value: (row) => row.name },
+  { name: "state", value: (row) => row.state },
+  { name: "frames", value: (row) => row.frames, show: (row) => <span class="number">{count(row.frames)}</span>, numeric: true },
+  { name: "policy lag", value: (row) => row.lag, show: (row) => <Value of={row.lag} format={decimal} why="no update yet" />, numeric: true },
+];
+
+function Overview({ body }: { body: Body }) {
+  const { status, spec } = body;
+  const goal = typeof spec.config?.["stop_at_frames"] === "number" ? (spec.config["stop_at_frames"] as number) : null;
+  const least = status.members.length ? Math.min(...status.members.map((member) => member.frames)) : null;
+  return (
+    <>
+      {status.state === "failed" && (
+        <div class="state failed" role="alert">
+          <p class="state-title">It failed{status.reason && `: ${status.reason}`}</p>
+          <p>{status.message}</p>
+        </div>
+      )}
+      <dl class="facts">
+        <div>
+          <dt>frames of all members</dt>
+          <dd>
+            <Value of={status.members.length ? status.frames : null} format={count} why="it has not trained yet" />
+          </dd>
+        </div>
+        <div>
+          <dt>of its goal</dt>
+          <dd>
+            <Value of={goal && least !== null ? least / goal : null} format={(share) => `${Math.floor(100 * share)} %`} why="it has no goal, or has not trained yet" />
+          </dd>
+        </div>
+        <div>
+          <dt>{status.state} for</dt>
+          <dd>{duration(Date.now() / 1000 - status.since)}</dd>
+        </div>
+        <div>
+          <dt>restarts</dt>
+          <dd>{status.restarts}</dd>
+        </div>
+        <div>
+          <dt>newest checkpoint</dt>
+          <dd>{status.last_checkpoint ?? <Value of={null} format={String} why="none was saved yet" />}</dd>
+        </div>
+        <div>
+          <dt>wanted</dt>
+          <dd>{spec.desired ?? <Value of={null} format={String} why="never asked of this service" />}</dd>
+        </div>
+      </dl>
+      {status.message && status.state !== "failed" && <p class="note">{status.message}</p>}
+      {spec.pending_edits.length > 0 && <p class="warning">Edits that the next start takes: {spec.pending_edits.join(", ")}</p>}
+      <h2>Members</h2>
+      {status.members.length ? (
+        <Table label="Members" columns={MEMBERS} rows={status.members} id={(row) => row.name} />
+      ) : (
+        <Empty title="Nobody has trained yet">
+          <p>Start it, and its members appear here.</p>
+        </Empty>
+      )}
+      <h2>Log</h2>
+      {status.last_log_lines?.length ? (
+        <pre tabIndex={0}>{status.last_log_lines.join("\n")}</pre>
+      ) : (
+        <Empty title="No log lines">
+          <p>Its trainer has not written anything while this service watched.</p>
+        </Empty>
+      )}
+    </>
+  );
+}
+
+function RatingsOf({ name, everyMs }: { name: string; everyMs: number }) {
+  const ratings = useGet("/v1/ratings", { query: { population: name } }, { everyMs, population: name });
+  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name } }, { everyMs, population: name });
+  return (
+    <Shown query={ratings} what="ratings">
+      {(report) => (
+        <>
+          {snapshots.value && <RatingChart report={report as unknown as Ratings} snapshots={snapshots.value} />}
+          <RatingTable report={report as unknown as Ratings} />
+          <Circles cycles={(report as unknown as Ratings).cycles ?? []} share={(report as unknown as Ratings).cyclic_share} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function MatrixOf({ name, everyMs }: { name: string; everyMs: number }) {
+  const found = useGet("/v1/win-matrix", { query: { population: name } }, { everyMs, population: name });
+  return (
+    <Shown query={found} what="the win matrix">
+      {(report) => <WinMatrixFigure report={report as unknown as WinMatrix} />}
+    </Shown>
+  );
+}
+
+type Event = Got<"/v1/populations/{name}/events">["items"][number];
+
+const EVENTS: readonly Column<Event>[] = [
+  { name: "when", value: (row) => row.created_at, show: (row) => <span class="number">{when(row.created_at)}</span> },
+  { name: "kind", value: (row) => row.kind },
+  { name: "member", value: (row) => row.member, show: (row) => row.member ?? "all" },
+  { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
+  { name: "what", value: (row) => row.text },
+];
+
+function Events({ name, everyMs }: { name: string; everyMs: number }) {
+  const found = useGet("/v1/populations/{name}/events", { path: { name }, query: { limit: 500 } }, { everyMs, population: name });
+  const kind = query.value.get("kind") ?? "";
+  return (
+    <Shown query={found} what="events">
+      {(list) => {
+        const rows = list.items.filter((event) => !kind || event.kind === kind).reverse();
+        return list.items.length === 0 ? (
+          <Empty title="Nothing happened yet" />
+        ) : (
+          <>
+            <div class="choices">
+              <label>
+                Kind
+                <select value={kind} onChange={(event) => setQuery({ kind: event.currentTarget.value })}>
+                  <option value="">all</option>
+                  {[...new Set([...list.items.map((event) => event.kind), ...(kind ? [kind] : [])])].sort().map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </select>
+              </label>
+              <Take name={`events of ${name}`} columns={EVENTS} rows={rows} />
+            </div>
+            <Table label="Events" columns={EVENTS} rows={rows} />
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function Config({ name, config }: { name: string; config: Record<string, unknown> }) {
+  const text = JSON.stringify(config, null, 2);
+  return (
+    <>
+      <div class="take">
+        <button onClick={() => save(`${name}.json`, text, "application/json")}>JSON</button>
+      </div>
+      <pre tabIndex={0}>{text}</pre>
+    </>
+  );
+}

@@ -1,0 +1,136 @@
+import { useRef } from "preact/hooks";
+import type { Schemas } from "../api/client";
+import { isRated, type Ratings } from "../api/reports";
+import { session } from "../api/session";
+import { count, decimal, duration, elo, short } from "../format";
+import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
+import { to } from "../router";
+import { Empty, Shown, Value } from "../ui/parts";
+import { Actions, StateChip } from "./actions";
+
+type Population = Schemas["PopulationBody"];
+
+const COLUMNS = ["name", "state", "best rating", "frames", "frames/s", "last event", ""] as const;
+
+export function Populations() {
+  const found = useGet("/v1/populations", { query: { limit: 500 } }, { everyMs: OFTEN_MS });
+  return (
+    <>
+      <div class="heading">
+        <h1>Populations</h1>
+        {session.value === "admin" && (
+          <a class="button primary" href={to(["populations", "new", "population"])}>
+            New population
+          </a>
+        )}
+      </div>
+      <Shown query={found} what="populations">
+        {(list) =>
+          list.items.length === 0 ? (
+            <Empty title="No populations yet">
+              <p>
+                {session.value === "admin" ? <a href={to(["populations", "new", "population"])}>Make one from a template</a> : "An admin can make one"}
+                , or train one from a terminal: <code>arena train connect_four</code>.
+              </p>
+            </Empty>
+          ) : (
+            <div class="scroll cards" role="region" aria-label="Populations" tabIndex={0}>
+              <table>
+                <thead>
+                  <tr>
+                    {COLUMNS.map((name, index) => (
+                      <th key={name} scope="col" class={index >= 2 && index <= 4 ? "right" : ""}>
+                        {name || <span class="unseen">actions</span>}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {list.items.map((one) => (
+                    <Row key={one.id} of={one} again={found.again} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function Row({ of, again }: { of: Population; again: () => void }) {
+  const running = of.status.state === "running";
+  const everyMs = running ? SELDOM_MS : 0;
+  const ratings = useGet("/v1/ratings", { query: { population: of.id } }, { everyMs, population: of.id });
+  const events = useGet("/v1/populations/{name}/events", { path: { name: of.id }, query: { limit: 1 } }, { everyMs, population: of.id });
+  const speed = useSpeed(of.status.frames, running);
+  const last = events.value?.items.at(-1);
+  return (
+    <tr>
+      <td data-name="name">
+        <a href={to(["populations", of.id])}>{of.id}</a>
+      </td>
+      <td data-name="state">
+        <StateChip status={of.status} />
+        {of.status.state === "failed" && <p class="wrong">{of.status.message}</p>}
+        {of.status.restarts > 0 && <p class="warning">{of.status.restarts} restarts</p>}
+        {of.spec.pending_edits.length > 0 && <p class="note">edits wait for the next start</p>}
+      </td>
+      <td data-name="best rating" class="right">
+        <Best report={ratings.value as Ratings | undefined} />
+      </td>
+      <td data-name="frames" class="right">
+        <Value of={of.status.members.length ? of.status.frames : null} format={count} why="it has not trained yet" />
+      </td>
+      <td data-name="frames/s" class="right">
+        <Value of={speed} format={count} why={running ? "measured over the next seconds" : "it does not train"} />
+      </td>
+      <td data-name="last event">
+        {last ? (
+          <span class="event">
+            {last.text} <small>{duration(Date.now() / 1000 - last.created_at)} ago</small>
+          </span>
+        ) : (
+          <Value of={null} format={String} why="nothing happened yet" />
+        )}
+      </td>
+      <td>
+        <Actions name={of.id} state={of.status.state} done={again} />
+      </td>
+    </tr>
+  );
+}
+
+function Best({ report }: { report: Ratings | undefined }) {
+  if (!report) return <Value of={null} format={elo} why="loading" />;
+  const best = report.players.find((row) => row.id === report.best);
+  if (!best) return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
+  const value = isRated([best] as Ratings["players"]) ? ("elo" in best ? best.elo : null) : null;
+  return (
+    <>
+      {value !== null ? <strong class="number">{elo(value)}</strong> : "mean_return" in best && <strong class="number">{decimal(best.mean_return)}</strong>}
+      {best.low !== null && best.high !== null && (
+        <small class="number"> [{value !== null ? `${elo(best.low)}, ${elo(best.high)}` : `${decimal(best.low)}, ${decimal(best.high)}`}]</small>
+      )}
+      <br />
+      <small>{short(best.player)}</small>
+    </>
+  );
+}
+
+const SPEED_OVER_MS = 10_000;
+
+/** Frames per second over the last seconds that this page saw; null before there are two looks. */
+function useSpeed(frames: number, running: boolean): number | null {
+  const looks = useRef<{ at: number; frames: number }[]>([]);
+  if (!running) {
+    looks.current = [];
+    return null;
+  }
+  const now = Date.now();
+  if (looks.current.at(-1)?.frames !== frames) looks.current.push({ at: now, frames });
+  looks.current = looks.current.filter((look) => now - look.at <= SPEED_OVER_MS);
+  const [first, last] = [looks.current[0], looks.current.at(-1)];
+  return first && last && last.at > first.at ? (1000 * (last.frames - first.frames)) / (last.at - first.at) : null;
+}

@@ -1,0 +1,78 @@
+/** What can be asked of a population, and what became of it. */
+import { useState } from "preact/hooks";
+import { change, type Schemas, ServiceProblem } from "../api/client";
+import { session } from "../api/session";
+import { Confirm } from "../ui/parts";
+
+type State = Schemas["PopulationStatus"]["state"];
+
+const ACTIONS = {
+  start: { title: "Start", when: ["created", "stopped", "finished", "failed", "interrupted"] },
+  resume: { title: "Resume", when: ["paused"] },
+  pause: { title: "Pause", when: ["running", "starting", "recovering", "queued"] },
+  stop: { title: "Stop", when: ["running", "starting", "recovering", "queued", "paused"] },
+} as const satisfies Record<string, { title: string; when: readonly State[] }>;
+
+type Action = keyof typeof ACTIONS;
+
+export function Actions({ name, state, done }: { name: string; state: State; done: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const viewer = session.value !== "admin";
+  const run = async (ask: () => Promise<unknown>) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await ask();
+      done();
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setProblem(error);
+    }
+    setBusy(false);
+  };
+  const fitting = (Object.keys(ACTIONS) as Action[]).filter((action) => (ACTIONS[action].when as readonly State[]).includes(state));
+  if (viewer) return null;
+  return (
+    <div class="actions">
+      {fitting.map((action) => (
+        <button
+          key={action}
+          disabled={busy}
+          aria-label={`${ACTIONS[action].title} ${name}`}
+          onClick={() => void run(() => change("post", `/v1/populations/{name}/${action}`, { path: { name } }))}
+        >
+          {ACTIONS[action].title}
+        </button>
+      ))}
+      {state !== "deleting" && (
+        <button class="quiet" disabled={busy} aria-label={`Delete ${name}`} onClick={() => setAsking(true)}>
+          Delete
+        </button>
+      )}
+      {problem && (
+        <p class="wrong" role="alert">
+          {problem.message}
+        </p>
+      )}
+      {asking && (
+        <Confirm
+          title={`Delete ${name}`}
+          close={() => setAsking(false)}
+          act={() => void run(() => change("delete", "/v1/populations/{name}", { path: { name } }))}
+        >
+          <p>Its trainer stops, then its games, ratings, checkpoints, snapshots and logs go. Games of matches stay. This cannot be taken back.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+export function StateChip({ status }: { status: Schemas["PopulationStatus"] }) {
+  return (
+    <span class={`chip chip-${status.state}`} title={status.message}>
+      {status.state}
+    </span>
+  );
+}

@@ -1,0 +1,54 @@
+/** The address says what is shown; nothing else does, so a link or a reload restores every view. */
+import { computed, signal } from "@preact/signals";
+
+export const BASE = "/app";
+
+const href = signal(location.pathname + location.search);
+addEventListener("popstate", () => {
+  href.value = location.pathname + location.search;
+});
+
+const url = computed(() => new URL(href.value, location.origin));
+/** Parts of the path below `/app/`, decoded. */
+export const parts = computed(() => partsOf(url.value.pathname));
+export const query = computed(() => url.value.searchParams);
+
+export function partsOf(pathname: string): string[] {
+  const below = pathname.startsWith(`${BASE}/`) ? pathname.slice(BASE.length + 1) : "";
+  return below.split("/").filter(Boolean).map(decodeURIComponent);
+}
+
+/** The address of a view. Parameters that are undefined, empty or false are left out. */
+export function to(path: readonly string[], parameters: Record<string, string | boolean | readonly string[] | undefined> = {}): string {
+  const said = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    if (Array.isArray(value)) for (const one of value) said.append(key, one);
+    else if (value === true) said.set(key, "1");
+    else if (typeof value === "string" && value) said.set(key, value);
+  }
+  const shown = said.toString();
+  return `${BASE}/${path.map(encodeURIComponent).join("/")}${shown && `?${shown}`}`;
+}
+
+export function go(target: string, { replace = false } = {}): void {
+  history[replace ? "replaceState" : "pushState"](null, "", target);
+  href.value = target;
+  if (!replace) scrollTo(0, 0);
+}
+
+/** Change parameters of this view, without a new entry in the browser's history. */
+export function setQuery(parameters: Record<string, string | boolean | readonly string[] | undefined>): void {
+  const now: Record<string, string | string[]> = {};
+  for (const key of new Set(query.value.keys())) now[key] = query.value.getAll(key);
+  go(to(parts.value, { ...now, ...parameters }), { replace: true });
+}
+
+/** Clicks on links within the dashboard change the view, not the page. */
+export function followLinks(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const elsewhere = event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+  if (!link || elsewhere || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+  if (!link.pathname.startsWith(`${BASE}/`)) return;
+  event.preventDefault();
+  go(link.pathname + link.search);
+}

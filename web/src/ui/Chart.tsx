@@ -1,0 +1,160 @@
+/** Lines over frames, drawn when they come into view. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { count, decimal } from "../format";
+import { dash, hue, token } from "./colours";
+import { dark } from "./theme";
+
+export interface Line {
+  name: string;
+  /** Which colour; the same one for the same member everywhere. */
+  colour: number;
+  x: readonly number[];
+  y: readonly (number | null)[];
+  /** An interval around y. */
+  low?: readonly (number | null)[];
+  high?: readonly (number | null)[];
+  /** A value holds until the next one. */
+  steps?: boolean;
+  /** Points that are more than points of a line: copies. */
+  marks?: readonly { x: number; y: number }[];
+  points?: boolean;
+}
+
+interface Props {
+  label: string;
+  lines: readonly Line[];
+  format?: (value: number) => string;
+  log?: boolean;
+  height?: number;
+  range?: [number, number];
+  /** What x counts. */
+  unit?: string;
+}
+
+export function Chart({ label, lines, format = decimal, log = false, height = 220, range, unit = "frames" }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [at, setAt] = useState<number | null>(null);
+  const seen = useSeen(box);
+  const shown = lines.filter((line) => !hidden.has(line.name));
+  const drawn = join(shown);
+
+  useEffect(() => {
+    if (!seen || !box.current) return;
+    const element = box.current;
+    const options = { label, lines: shown, format, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
+    const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+    // New points of the same lines are given to the same chart below.
+  }, [seen, dark.value, log, height, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
+  useEffect(() => {
+    plot.current?.setData(drawn as uPlot.AlignedData);
+  }, [JSON.stringify(shown.map((line) => [line.x.length, line.x.at(-1), line.y.at(-1), line.high?.at(-1)]))]);
+
+  const flip = (name: string) => setHidden((old) => new Set(old.has(name) ? [...old].filter((one) => one !== name) : [...old, name]));
+  return (
+    <>
+      <div ref={box} class="chart" style={{ minHeight: `${height}px` }} role="img" aria-label={`${label}; the numbers stand below`} />
+      {lines.length > 1 && (
+        <ul class="legend">
+          {lines.map((line) => (
+            <li key={line.name}>
+              <button aria-pressed={!hidden.has(line.name)} onClick={() => flip(line.name)}>
+                <svg viewBox="0 0 24 8" aria-hidden="true">
+                  <line x1="0" x2="24" y1="4" y2="4" class={`stroke-${line.colour % 8}`} stroke-dasharray={dash(line.colour).join(" ")} />
+                </svg>
+                {line.name}
+                {at !== null && <span class="number">{valueAt(line, at, format)}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="under" aria-hidden="true">
+        {at === null ? `${unit} →` : `at ${count(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
+      </p>
+    </>
+  );
+}
+
+/** The value at x, or of the newest point before it. */
+export function valueAt(line: Line, x: number, format: (value: number) => string): string {
+  let low = 0;
+  let high = line.x.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (line.x[middle]! <= x) low = middle + 1;
+    else high = middle;
+  }
+  const value = low > 0 ? line.y[low - 1] : null;
+  return value === null || value === undefined ? "–" : format(value);
+}
+
+/** True once the element has come near the part of the page that is seen. */
+function useSeen(box: { current: HTMLElement | null }): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true), { rootMargin: "300px" });
+    if (box.current) watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, []);
+  return seen;
+}
+
+/** One table of all lines over all their x: for each line y, then its interval, then its marks. */
+function join(lines: readonly Line[]): uPlot.AlignedData {
+  const tables: uPlot.AlignedData[] = [];
+  for (const line of lines) {
+    const x = [...line.x];
+    tables.push([x, [...line.y]]);
+    if (line.low && line.high) tables.push([x, [...line.high]], [x, [...line.low]]);
+    if (line.marks) tables.push([line.marks.map((mark) => mark.x), line.marks.map((mark) => mark.y)]);
+  }
+  return tables.length ? uPlot.join(tables) : [[]];
+}
+
+interface Drawing extends Props {
+  width: number;
+  point: (x: number | null) => void;
+}
+
+function optionsOf({ lines, format = decimal, log = false, height = 220, range, width, point }: Drawing): uPlot.Options {
+  const [ink, grid, page] = [token("ink-soft"), token("line"), token("page")];
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  for (const line of lines) {
+    const stroke = hue(line.colour);
+    const paths = line.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {};
+    series.push({ stroke, width: 2, dash: dash(line.colour), points: { show: line.points ?? false, size: 6, fill: stroke }, ...paths });
+    if (line.low && line.high) {
+      bands.push({ series: [series.length, series.length + 1], fill: `color-mix(in srgb, ${stroke} 18%, transparent)` });
+      series.push({ points: { show: false } }, { points: { show: false } });
+    }
+    if (line.marks) series.push({ paths: () => null, points: { show: true, size: 11, stroke, width: 2, fill: page } });
+  }
+  return {
+    width,
+    height,
+    series,
+    bands,
+    legend: { show: false },
+    scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
+    axes: [
+      { ...axis, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : count(tick))) },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))) },
+    ],
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
+    hooks: { setCursor: [(plot) => point(plot.cursor.idx === null || plot.cursor.idx === undefined ? null : (plot.data[0]![plot.cursor.idx] ?? null))] },
+  };
+}

@@ -1,0 +1,155 @@
+/** Who beats whom: a square for every two players, drawn on one canvas, since there may be 200 x 200. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Pair, WinMatrix } from "../api/reports";
+import { percent, short } from "../format";
+import { inkOn, scoreColour, token } from "./colours";
+import { dark } from "./theme";
+
+const MOST_PX = 46;
+const LEAST_PX = 7;
+/** Room for a percentage in a square. */
+const TEXT_PX = 30;
+const LABEL_PX = 88;
+
+export interface Cell {
+  row: string;
+  column: string;
+  games: number;
+  wins: number;
+  draws: number;
+  losses: number;
+  score: number;
+  low: number;
+  high: number;
+}
+
+/** Both directions of every pair, by "row column". */
+export function cells(pairs: readonly Pair[]): Map<string, Cell> {
+  const found = new Map<string, Cell>();
+  for (const { player, opponent, ...told } of pairs) {
+    found.set(`${player} ${opponent}`, { row: player, column: opponent, ...told });
+    const turned = { wins: told.losses, losses: told.wins, score: 1 - told.score, low: 1 - told.high, high: 1 - told.low };
+    found.set(`${opponent} ${player}`, { row: opponent, column: player, games: told.games, draws: told.draws, ...turned });
+  }
+  return found;
+}
+
+export function Matrix({ of, open }: { of: WinMatrix; open?: (cell: Cell) => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  const [at, setAt] = useState<[number, number] | null>(null);
+  const names = of.players;
+  const known = cells(of.pairs);
+  const size = Math.max(LEAST_PX, Math.min(MOST_PX, Math.floor((width - LABEL_PX) / Math.max(1, names.length))));
+
+  useEffect(() => {
+    const resized = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
+    if (box.current) resized.observe(box.current);
+    return () => resized.disconnect();
+  }, []);
+  useEffect(() => {
+    if (canvas.current && width) draw(canvas.current, names, known, size, at);
+  }, [of, size, width, at, dark.value]);
+
+  const place = (event: MouseEvent): [number, number] | null => {
+    const row = Math.floor((event.offsetY - LABEL_PX) / size);
+    const column = Math.floor((event.offsetX - LABEL_PX) / size);
+    return row >= 0 && column >= 0 && row < names.length && column < names.length ? [row, column] : null;
+  };
+  const here = at ? known.get(`${names[at[0]]} ${names[at[1]]}`) : undefined;
+  const move = (event: KeyboardEvent) => {
+    const [row, column] = at ?? [0, 0];
+    const last = names.length - 1;
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (step) {
+      event.preventDefault();
+      setAt(at ? [Math.min(last, Math.max(0, row + step[0]!)), Math.min(last, Math.max(0, column + step[1]!))] : [0, 0]);
+    } else if (event.key === "Enter" && here) open?.(here);
+  };
+  return (
+    <div ref={box}>
+      <p class="under" aria-live="polite">
+        {at ? told(names[at[0]]!, names[at[1]]!, here) : "Point at a square, or move with the arrow keys: the row's score against the column."}
+      </p>
+      <div class="scroll">
+        <canvas
+          ref={canvas}
+          class={open ? "matrix opens" : "matrix"}
+          tabIndex={0}
+          role="img"
+          aria-label={`Win matrix of ${names.length} players; arrow keys move, the numbers stand below`}
+          onMouseMove={(event) => setAt(place(event))}
+          onMouseLeave={() => setAt(null)}
+          onClick={() => here && open?.(here)}
+          onKeyDown={move}
+        />
+      </div>
+    </div>
+  );
+}
+
+function told(row: string, column: string, cell: Cell | undefined): string {
+  if (row === column) return `${row}: nobody plays against itself for a rating`;
+  if (!cell) return `${row} against ${column}: they have not met`;
+  const interval = `[${percent(cell.low, 0)}, ${percent(cell.high, 0)}]`;
+  return `${row} against ${column}: ${percent(cell.score)} ${interval}, ${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
+}
+
+function draw(canvas: HTMLCanvasElement, names: readonly string[], known: ReadonlyMap<string, Cell>, size: number, at: [number, number] | null): void {
+  const side = LABEL_PX + size * names.length + 1;
+  const scale = devicePixelRatio;
+  canvas.width = canvas.height = side * scale;
+  canvas.style.width = canvas.style.height = `${side}px`;
+  const pen = canvas.getContext("2d")!;
+  pen.scale(scale, scale);
+  pen.textBaseline = "middle";
+  labels(pen, names, size);
+  pen.textAlign = "center";
+  pen.font = "11px system-ui, sans-serif";
+  names.forEach((row, y) =>
+    names.forEach((column, x) => {
+      const cell = known.get(`${row} ${column}`);
+      if (!cell) return;
+      const colour = scoreColour(cell.score, cell.games, dark.value);
+      const [left, top] = [LABEL_PX + x * size, LABEL_PX + y * size];
+      pen.fillStyle = colour;
+      pen.fillRect(left, top, size - 1, size - 1);
+      if (size >= TEXT_PX) {
+        pen.fillStyle = inkOn(colour);
+        pen.fillText((100 * cell.score).toFixed(0), left + size / 2, top + size / 2);
+      }
+    }),
+  );
+  if (at) {
+    pen.strokeStyle = token("ink");
+    pen.lineWidth = 2;
+    pen.strokeRect(LABEL_PX + at[1] * size, LABEL_PX + at[0] * size, size - 1, size - 1);
+  }
+}
+
+function labels(pen: CanvasRenderingContext2D, names: readonly string[], size: number): void {
+  const every = Math.max(1, Math.ceil(13 / size));
+  pen.fillStyle = token("ink-soft");
+  pen.font = "12px system-ui, sans-serif";
+  names.forEach((name, index) => {
+    if (index % every) return;
+    const middle = LABEL_PX + index * size + size / 2;
+    const text = fitted(pen, short(name));
+    pen.textAlign = "right";
+    pen.fillText(text, LABEL_PX - 6, middle);
+    pen.save();
+    pen.translate(middle, LABEL_PX - 6);
+    pen.rotate(-Math.PI / 2);
+    pen.textAlign = "left";
+    pen.fillText(text, 0, 0);
+    pen.restore();
+  });
+}
+
+function fitted(pen: CanvasRenderingContext2D, text: string): string {
+  if (pen.measureText(text).width <= LABEL_PX - 8) return text;
+  let cut = text.length;
+  while (cut > 1 && pen.measureText(`${text.slice(0, cut)}…`).width > LABEL_PX - 8) cut -= 1;
+  return `${text.slice(0, cut)}…`;
+}

@@ -1,0 +1,201 @@
+/** Small parts that every view uses. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ServiceProblem } from "../api/client";
+import { csv } from "../format";
+
+/** A number that is there, or a dash that says why not. */
+export function Value({ of, format, why }: { of: number | null | undefined; format: (value: number) => string; why: string }) {
+  if (of !== null && of !== undefined && Number.isFinite(of)) return <span class="number">{format(of)}</span>;
+  return (
+    <span class="missing" title={why}>
+      –<span class="unseen"> ({why})</span>
+    </span>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <p class="state-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <div class="state loading" role="status">
+      <p>Loading {what} …</p>
+    </div>
+  );
+}
+
+export function Failed({ problem, again }: { problem: ServiceProblem; again?: () => void }) {
+  return (
+    <div class="state failed" role="alert">
+      <p class="state-title">{problem.title}</p>
+      {problem.detail && <p>{problem.detail}</p>}
+      {again && <button onClick={again}>Try again</button>}
+    </div>
+  );
+}
+
+/** What a query gave, or why it did not. A newer failure stands above the old value. */
+export function Shown<T>({
+  query,
+  what,
+  children,
+}: {
+  query: { value: T | undefined; problem: ServiceProblem | null; again: () => void };
+  what: string;
+  children: (value: T) => ComponentChildren;
+}) {
+  if (query.value === undefined) return query.problem ? <Failed problem={query.problem} again={query.again} /> : <Loading what={what} />;
+  return (
+    <>
+      {query.problem && <Failed problem={query.problem} again={query.again} />}
+      {children(query.value)}
+    </>
+  );
+}
+
+type Cell = string | number | boolean | null | undefined;
+
+export interface Column<Row> {
+  name: string;
+  /** What stands in the file. */
+  value: (row: Row) => Cell;
+  /** What stands on the page, where it is more than the value. */
+  show?: (row: Row) => ComponentChildren;
+  numeric?: boolean;
+}
+
+/** A table that scrolls sideways where it must. */
+export function Table<Row>({ label, columns, rows, id }: { label: string; columns: readonly Column<Row>[]; rows: readonly Row[]; id?: (row: Row) => string }) {
+  return (
+    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={column.numeric ? "right" : ""}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={id ? id(row) : index}>
+              {columns.map((column) => (
+                <td key={column.name} class={column.numeric ? "right" : ""}>
+                  {column.show ? column.show(row) : String(column.value(row) ?? "")}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const MOST_ROWS = 500;
+
+/** A heading, a picture, and the same as numbers to read and to take along. */
+export function Figure<Row>({
+  title,
+  note,
+  columns,
+  rows,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  children: ComponentChildren;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <section class="figure">
+      <h3>{title}</h3>
+      {note && <p class="note">{note}</p>}
+      {children}
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Numbers</summary>
+        {open && (
+          <>
+            <Take name={title} columns={columns} rows={rows} />
+            <Table label={title} columns={columns} rows={rows.slice(0, MOST_ROWS)} />
+            {rows.length > MOST_ROWS && (
+              <p class="note">
+                The first {MOST_ROWS} of {rows.length} rows; the files have all of them.
+              </p>
+            )}
+          </>
+        )}
+      </details>
+    </section>
+  );
+}
+
+/** Rows as files. */
+export function Take<Row>({ name, columns, rows }: { name: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+  const cells = () => rows.map((row) => columns.map((column) => column.value(row)));
+  const names = columns.map((column) => column.name);
+  const objects = () => cells().map((row) => Object.fromEntries(row.map((cell, index) => [names[index]!, cell ?? null])));
+  return (
+    <div class="take">
+      <button onClick={() => save(`${name}.csv`, csv(names, cells()), "text/csv")}>CSV</button>
+      <button onClick={() => save(`${name}.json`, JSON.stringify(objects(), null, 1), "application/json")}>JSON</button>
+    </div>
+  );
+}
+
+export function save(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({ title, act, children, close }: { title: string; act: () => void; children: ComponentChildren; close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="confirm-title">
+      <h2 id="confirm-title">{title}</h2>
+      {children}
+      <div class="buttons">
+        <button onClick={() => dialog.current?.close()}>Cancel</button>
+        <button
+          class="danger"
+          onClick={() => {
+            act();
+            dialog.current?.close();
+          }}
+        >
+          {title}
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+/** One of several views of the same thing; each has an address. */
+export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { name: string; href: string; title: string }[]; now: string }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map((tab) => (
+        <a key={tab.name} href={tab.href} aria-current={tab.name === now ? "page" : undefined}>
+          {tab.title}
+        </a>
+      ))}
+    </nav>
+  );
+}
