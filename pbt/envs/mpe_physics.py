@@ -49,7 +49,7 @@ def _unguard(state: Any) -> None:
 
 
 @cache
-def _unguarded(kind: type, names: tuple[str, ...]) -> type:
+def _unguarded(kind: Any, names: tuple[str, ...]) -> Any:
     return type(kind.__name__, (kind,), dict.fromkeys(names))
 
 
