@@ -44,7 +44,8 @@ def _unguard(state: Any) -> None:
     """Read positions and velocities without asking each time whether they were ever set: that is done thirty times in a step."""
     guarded = [name for name, part in inspect.getmembers(type(state)) if isinstance(part, property)]
     values = {name: vars(state)[f"_{name}"] for name in guarded}
-    state.__class__ = _unguarded(type(state), tuple(guarded))
+    kind: Any = type(state)
+    state.__class__ = _unguarded(kind, tuple(guarded))
     vars(state).update(values)
 
 
