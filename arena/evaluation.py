@@ -1,21 +1,20 @@
 """Returns of one player over episodes: in games of one seat alone, at larger tables among players that act at random."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.tables import FORFEIT_PREFIX
-from arena.players import RANDOM, ResolvedPlayer, options_text
+from arena.players import RANDOM, ResolvedPlayer, make_game
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
 from arena.statistics import mean_interval
 from pbt.envs.contract import EnvSpec, Game
-from pbt.errors import EnvOptionsError, PlayerError
+from pbt.errors import PlayerError
 from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
@@ -85,7 +84,7 @@ def evaluate_player(
     Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
     EnvError when it keeps raising, GuestError for a program's first fault.
     """
-    game = _game(env, player.env_options)
+    game = make_game(env, player.env_options)
     seats = _own_seats(game, player)
     stranger = ResolvedPlayer(PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options)
     schedule = Schedule(episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy))
@@ -143,17 +142,6 @@ class _Episodes:
     @property
     def steps(self) -> tuple[int, ...]:
         return tuple(end.steps for _, end in sorted(self.ends.items()))
-
-
-def _game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
-    try:
-        return env.make(**options)
-    except TypeError as error:
-        if not options:
-            raise
-        raise EnvOptionsError(
-            [f"{options_text(options)}: not what {env.name} takes ({error}); `arena env check` shows what a game makes of them"]
-        ) from error
 
 
 def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:

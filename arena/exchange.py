@@ -14,7 +14,7 @@ from arena.imported import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, w
 from arena.players import ResolvedPlayer
 from pbt import __version__
 from pbt.envs import registry
-from pbt.errors import ConfigError, EnvError, PlayerError, SnapshotError
+from pbt.errors import ConfigError, EnvError, PbtError, PlayerError, SnapshotError
 from pbt.models.policy_model import PolicyModel
 from pbt.models.tensor_file import TensorFile, read_tensor_file
 from pbt.models.weights import MODEL_PREFIX
@@ -26,6 +26,12 @@ CHUNK_BYTES = 1 << 20
 _DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.bfloat16: "BF16", torch.float16: "F16", torch.int64: "I64", torch.bool: "BOOL"}
 
 
+class ExchangeError(PbtError):
+    """What was typed cannot be exported or imported: a file that is not there, or is there already, or a name that is taken."""
+
+    exit_code = 2
+
+
 def card_beside(weights: Path) -> Path:
     """best.safetensors -> best.safetensors.json"""
     return weights.with_name(weights.name + CARD_SUFFIX)
@@ -34,7 +40,7 @@ def card_beside(weights: Path) -> Path:
 def export_snapshot(player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]) -> SnapshotCard:
     """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those in force when it was taken, {} if unknown.
 
-    Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged, or the files cannot be written.
+    Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged, ExchangeError when the files cannot be written.
     """
     if player.config is None or player.snapshots is None:
         raise PlayerError(f"{player.label} has no weights; expected a snapshot, such as demo@best")
@@ -73,9 +79,9 @@ def _create(path: Path) -> BufferedWriter:
     try:
         return path.open("xb")
     except FileExistsError:
-        raise SnapshotError(f"{path}: exists already; expected a new file: name another with --out, or remove it") from None
+        raise ExchangeError(f"{path}: exists already; expected a new file: name another with --out, or remove it") from None
     except OSError as error:
-        raise SnapshotError(f"{path}: {error.strerror}; name a file in a folder you can write") from error
+        raise ExchangeError(f"{path}: {error.strerror}; name a file in a folder you can write") from error
 
 
 def _write_new(path: Path, content: bytes) -> None:
@@ -86,11 +92,18 @@ def _write_new(path: Path, content: bytes) -> None:
 def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     """Take a snapshot in as `imported/NAME`. Everything is checked before the first byte is written, and before a tensor is allocated.
 
-    Raises: SnapshotError saying what is wrong: with the name, the card, the file's header, its shapes, or its content.
+    Raises: ExchangeError for files that are not there and a name that is taken, PlayerError for one that cannot be one, SnapshotError saying what is
+    wrong with the card, the file's header, its shapes, or its content.
     """
-    card, destination = read_card(card_beside(weights)), card_path(data, name)
+    destination = card_path(data, name)
+    for path in (weights, card_beside(weights)):
+        if not path.is_file():
+            raise ExchangeError(
+                f"{path}: no such file; expected the weights that `arena export` wrote, and their card {card_beside(weights).name} beside"
+            )
+    card = read_card(card_beside(weights))
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
-        raise SnapshotError(f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}")
+        raise ExchangeError(f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}")
     info = read_tensor_file(weights)
     if info.size_bytes != card.size_bytes:
         raise SnapshotError(

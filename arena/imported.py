@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from arena.paths import IMPORTED
 from pbt.config.load import config_from_table
 from pbt.config.schema import ModelConfig, RunConfig
-from pbt.errors import SnapshotError
+from pbt.errors import PlayerError, SnapshotError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 MAX_CARD_BYTES = 1 << 16
@@ -89,18 +89,20 @@ def weights_folder(data: Path) -> Path:
 
 
 def card_path(data: Path, name: str) -> Path:
-    """Raises: SnapshotError for a name that is no safe file name."""
+    """Raises: PlayerError for a name that is no safe file name."""
     if not NAME.fullmatch(name):
-        raise SnapshotError(f"name {name!r}: expected 1 to 64 of a-z, 0-9, '.', '-' and '_', the first a letter or digit")
+        raise PlayerError(
+            f"player {f'{IMPORTED}/{name}'!r}: found the name {name!r}; expected 1 to 64 of a-z, 0-9, '.', '-' and '_', the first a letter or digit"
+        )
     return imported_folder(data) / f"{name}.json"
 
 
 def existing_card(data: Path, name: str) -> Path:
-    """Where it is, damaged or not. Raises: SnapshotError when there is none of this name."""
+    """Where it is, damaged or not. Raises: PlayerError when there is none of this name."""
     path = card_path(data, name)
     if not path.exists():
         known = ", ".join(other.stem for other in sorted(imported_folder(data).glob("*.json")))
-        raise SnapshotError(f"no snapshot {IMPORTED}/{name}; there are: {known or 'none yet'}")
+        raise PlayerError(f"no snapshot {IMPORTED}/{name}; there are: {known or 'none yet'}")
     return path
 
 
@@ -116,7 +118,7 @@ def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
 def remove_import(data: Path, name: str) -> None:
     """Its card goes, damaged or not, and its weights unless another card names them, or is damaged and might.
 
-    Raises: SnapshotError when there is none of this name.
+    Raises: PlayerError when there is none of this name.
     """
     path = existing_card(data, name)
     try:

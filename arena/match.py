@@ -6,14 +6,15 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 
 from arena.free_for_all import FreeForAll, free_for_all
+from arena.guests.player import GuestError
 from arena.league.database import League
-from arena.league.matches import SPRT_KEY, Match, MatchError, create_match, finish_match, match_lock, stored_games
+from arena.league.matches import FAILED_KEY, SPRT_KEY, Match, MatchError, create_match, fail_match, finish_match, match_lock, stored_games
 from arena.league.writer import LeagueWriter
 from arena.match_crew import Crew
 from arena.match_plan import MatchPlan, plan_match
 from arena.match_results import Results, duel_games, leads, ranked_games
 from arena.plackett_luce import Ranking, fit_rankings
-from arena.players import RANDOM, ResolvedPlayer
+from arena.players import RANDOM, ResolvedPlayer, make_game
 from arena.playing import DEFAULT_TABLES
 from arena.ratings import Rating
 from arena.schedule import Progress, is_spoiled
@@ -21,6 +22,7 @@ from arena.sprt import SequentialTest, Sprt
 from arena.statistics import MatchStatistics, match_statistics
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
+from pbt.errors import EnvError, SnapshotError
 from pbt.records import GameRecord
 
 DEFAULT_GAMES = 400
@@ -148,7 +150,9 @@ def resume_match(
     version's; and as `play_match`.
     """
     settings = dict(match.settings)
+    settings.pop(FAILED_KEY, None)
     test = settings.pop(SPRT_KEY, None)
+    test = None if test is None else dict(test)
     planned = match.games if test is None else int(test.pop("games"))
     sprt = None if test is None else Sprt(**test)
     if "batch" not in settings:
@@ -159,11 +163,12 @@ def resume_match(
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
+        match = fail_match(league, match, None)
         return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
 def _plan(env: EnvSpec, players: Sequence[ResolvedPlayer], games: int, seed: int, greedy: bool, batch: int, plies: int | None = None) -> MatchPlan:
-    game = env.make(**players[0].env_options)
+    game = make_game(env, players[0].env_options)
     with closing(game):
         return plan_match(env, game, players, games, seed, greedy=greedy, batch=batch, plies=plies)
 
@@ -186,7 +191,7 @@ def _play(
 ) -> MatchResult:
     stored = stored_games(league, match) if league is not None and match is not None else []
     started_s = time.monotonic()
-    with _keeping(league, match) as keep:
+    with _failing(league, match), _keeping(league, match) as keep:
         results = Results(plan, keep, stored, sprt)
         before = len(results.games)
         notes: list[str] = []
@@ -210,6 +215,17 @@ def _play(
         notes.append(f"{results.changed} games came out otherwise when they were played again, on another machine or version; the stored ones count")
     played = len(results.games) - before
     return _result(plan, results, match, played / (time.monotonic() - started_s) if played else None, notes)
+
+
+@contextmanager
+def _failing(league: League | None, match: Match | None) -> Iterator[None]:
+    """What ends the match with an error, other than the league's own, is recorded with it."""
+    try:
+        yield
+    except (GuestError, EnvError, SnapshotError) as error:
+        if league is not None and match is not None:
+            fail_match(league, match, str(error).partition("\n")[0])
+        raise
 
 
 @contextmanager

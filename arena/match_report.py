@@ -1,5 +1,6 @@
 """What a match says, as the model for programs; `arena.match_text` says the same to people."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean, pstdev
@@ -7,6 +8,7 @@ from typing import Any
 
 from arena.assertions import Assertion, holds
 from arena.free_for_all import Measure
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, PREFIX
 from arena.guests.tables import FORFEIT_PREFIX
 from arena.match import MatchResult
 from arena.match_model import (
@@ -26,6 +28,7 @@ from arena.sprt import SequentialTest
 from arena.statistics import Tally, mean_interval
 
 FEW_DISTINCT = 0.5
+_OPENINGS = "more opening plies (evaluation.opening_plies) would help"
 
 
 def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> DuelReport | TableReport:
@@ -45,16 +48,67 @@ def verdict(result: MatchResult) -> str:
         return _table_verdict(result)
     stats, test = result.duel, result.test
     if test is not None and test.state != "continue":
-        names = {"accept H0": f"not stronger by {test.sprt.elo1:g}", "accept H1": f"stronger by more than {test.sprt.elo0:g}"}
-        return f"{result.a.label} is {names[test.state]} (sequential test, {_unit(test)})"
+        found = _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
+        return f"{side_names(result)[0]} is {found} (sequential test, {_unit(test)})"
     if result.same_player:
-        inside = stats.low <= 0.5 <= stats.high
-        return "the same player twice: " + ("even, as expected" if inside else "off 50 %, which chance does in one match of twenty")
+        return _verdict_on_one(result)
+    if result.plan.seating.alone:
+        return _verdict_alone(result)
     if stats.low > 0.5:
-        return f"{result.a.label} is stronger (95 %)"
+        return f"{side_names(result)[0]} is stronger (95 %)"
     if stats.high < 0.5:
-        return f"{result.b.label} is stronger (95 %)"
+        return f"{side_names(result)[1]} is stronger (95 %)"
+    return _undecided(result)
+
+
+def _at_least(elo0: float) -> str:
+    """What it means that a strength of `elo0` or less was rejected."""
+    if elo0 < 0:
+        return f"weaker by less than {-elo0:g}, if at all"
+    return f"stronger by more than {elo0:g}" if elo0 else "stronger"
+
+
+def _below(elo1: float) -> str:
+    """What it means that a strength of `elo1` or more was rejected."""
+    if elo1 > 0:
+        return f"stronger by less than {elo1:g}, if at all"
+    return f"weaker by more than {-elo1:g}" if elo1 else "weaker"
+
+
+def _verdict_on_one(result: MatchResult) -> str:
+    stats, interval = result.duel, _lead_interval(result)
+    off = ["the score off 50 %"] if not stats.low <= 0.5 <= stats.high else []
+    off += ["the lead off 0"] if interval is not None and not interval[0] <= 0 <= interval[1] else []
+    return "the same player twice: " + (f"{' and '.join(off)}, which chance does in one match of twenty" if off else "even, as expected")
+
+
+def _verdict_alone(result: MatchResult) -> str:
+    """In games of one seat who wins more seeds and who returns more in the mean are two questions, and both are answered."""
+    stats, names, interval = result.duel, side_names(result), _lead_interval(result)
+    winner = names[0] if stats.low > 0.5 else names[1] if stats.high < 0.5 else None
+    leader = None if interval is None else names[0] if interval[0] > 0 else names[1] if interval[1] < 0 else None
+    if winner is None and leader is None:
+        return _undecided(result)
+    if winner == leader:
+        return f"{winner} is stronger: it wins more seeds and returns more in the mean (95 %)"
+    wins = f"{winner} wins more seeds" if winner else "who wins more seeds is not decided"
+    means = f"{leader} returns more in the mean" if leader else "who returns more in the mean is not decided"
+    return f"{wins}, {means} (95 %)"
+
+
+def _lead_interval(result: MatchResult) -> tuple[float, float] | None:
+    """Of how much more the first player returned on the same seed; None where nothing varies, and in games of more seats."""
+    return mean_interval([own - other for own, other in result.returns])
+
+
+def _undecided(result: MatchResult) -> str:
     return f"not decided (95 %); four times the games, {halving_games(result)}, halve the interval"
+
+
+def side_names(result: MatchResult) -> tuple[str, str]:
+    """Of the two players, told apart where they are called alike."""
+    a, b = result.a.label, result.b.label
+    return (a, b) if a != b else (f"{a} (first)", f"{b} (second)")
 
 
 def _unit(test: SequentialTest) -> str:
@@ -93,12 +147,15 @@ def halving_games(result: MatchResult) -> int:
     return 4 * len(result.records)
 
 
-def resume_command(result: MatchResult) -> str | None:
-    """The players are part of it where one of them is a program: what is stored is never run."""
-    if not result.interim or result.match_id is None:
-        return None
-    named = "A B " * any(player.program is not None for player in result.plan.players)
-    return f"arena match {named}--resume {result.match_id}"
+def resume_command(match_id: int, players: Sequence[ResolvedPlayer]) -> str:
+    """What goes on with a match. The players are part of it where one of them is a program: what is stored is never run."""
+    programs = [player.program for player in players if player.program is not None]
+    if not programs:
+        return f"arena match --resume {match_id}"
+    names = [player.label if player.program is None else PREFIX + shlex.join(player.program.command) for player in players]
+    patience = programs[0].move_timeout_s
+    waiting = "" if patience == DEFAULT_MOVE_TIMEOUT_S else f" --move-timeout {patience:g}"
+    return f"arena match {shlex.join(names)} --resume {match_id}{waiting}"
 
 
 def warnings(result: MatchResult) -> list[str]:
@@ -107,7 +164,7 @@ def warnings(result: MatchResult) -> list[str]:
     distinct, games = _distinct(result), len(result.records)
     # Of short games with chance many are alike, and yet each was drawn anew.
     if distinct < FEW_DISTINCT * games and (result.plan.greedy or not result.plan.chance):
-        cure = "play without --greedy" if result.plan.greedy else "more opening plies (evaluation.opening_plies) would help"
+        cure = "play without --greedy" if result.plan.greedy else _OPENINGS if result.plan.opening_plies else "these players hardly ever vary"
         found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
     left_out = result.table.left_out if result.table is not None else result.duel.left_out
     if left_out:
@@ -145,7 +202,7 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
         "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in result.records),
         "games_per_s": result.games_per_s,
         "match": result.match_id,
-        "resume": resume_command(result),
+        "resume": resume_command(result.match_id, plan.players) if result.interim and result.match_id is not None else None,
         "verdict": verdict(result),
         "notes": tuple(warnings(result)),
     }

@@ -1,17 +1,19 @@
 """What a match says to people; what it comes to stands last."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from arena.assertions import Assertion
 from arena.match import MatchResult
 from arena.match_model import AssertionReport, DuelReport, MeasureReport, ReturnsReport, SprtReport, StandingReport, TableReport, TallyReport
-from arena.match_report import match_report
+from arena.match_report import match_report, side_names
+from arena.paths import data_text
 from arena.statistics import with_interval
 
 
-def match_lines(result: MatchResult, asserted: Sequence[Assertion] = ()) -> list[str]:
-    """The report, a line each."""
-    report = match_report(result, asserted)
+def match_lines(result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None) -> list[str]:
+    """The report, a line each. data: the data directory, if one was named."""
+    report, where = match_report(result, asserted), data_text(data)
     rows = _duel_rows(report, result) if isinstance(report, DuelReport) else _table_rows(report)
     rows.append(("Games", _games(report)))
     if isinstance(report, DuelReport) and report.sprt is not None:
@@ -20,7 +22,7 @@ def match_lines(result: MatchResult, asserted: Sequence[Assertion] = ()) -> list
     if isinstance(report, DuelReport):
         rows += [("Assert", _assertion(one)) for one in report.assertions]
     if report.match is not None:
-        rows.append(("Saved", f"match {report.match}" + (f"; go on with: {report.resume}" if report.resume else "")))
+        rows.append(("Saved", f"match {report.match}" + (f"; go on with: {report.resume}{where}" if report.resume else "")))
     rows.append(("Interim" if report.interim else "Verdict", report.verdict))
     return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
 
@@ -45,7 +47,8 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     nelo = "not known"
     if report.nelo is not None and report.nelo_low is not None and report.nelo_high is not None:
         nelo = with_interval(report.nelo, report.nelo_low, report.nelo_high)
-    above = f"({report.a.name} above {report.b.name})"
+    first, second = side_names(result)
+    above = f"({first} above {second})"
     rows = [
         ("Score", f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}"),
         ("Elo", f"{result.duel.elo_text}   nElo {nelo}   LOS {100 * report.los:.1f} %   {above}"),
@@ -56,18 +59,21 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
         counts = ", ".join(str(count) for count in report.pair_counts)
         rows.append(("Pairs", f"Ptnml(0-2) [{counts}]   WL/DD {split}/{drawn}   pairs won/lost {won}/{lost}"))
     if report.returns is not None:
-        rows += _return_rows(report.returns, report)
+        rows += _return_rows(report.returns, first, second)
     else:
         seats = f"first {_wdl(report.as_first)}   second {_wdl(report.as_second)}   first vs second {_wdl(report.first_against_second)}"
         rows.append(("Seats", f"{seats}   (won-drawn-lost)"))
     return rows
 
 
-def _return_rows(returns: ReturnsReport, report: DuelReport) -> list[tuple[str, str]]:
+def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[str, str]]:
     lead = f"{returns.mean_lead:+.4g}, on every seed" if returns.lead is None else _measure(returns.lead, "+.4g")
     return [
-        ("Return", f"{report.a.name} {returns.mean_a:.4g}   {report.b.name} {returns.mean_b:.4g}"),
-        ("Lead", f"{lead}   (of {report.a.name}, by the returns of equal seeds)"),
+        (
+            "Return",
+            f"{first} {returns.mean_a:.4g}   {second} {returns.mean_b:.4g}   (means; Score counts the seeds on which the first returned more)",
+        ),
+        ("Lead", f"{lead}   (of {first}: how much more it returned on the same seed)"),
     ]
 
 

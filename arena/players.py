@@ -21,8 +21,8 @@ from arena.paths import IMPORTED, data_dir, league_path, population_paths
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec
-from pbt.errors import PlayerError
+from pbt.envs.contract import EnvSpec, Game
+from pbt.errors import EnvOptionsError, PlayerError
 from pbt.records import PlayerRef
 
 if TYPE_CHECKING:
@@ -98,6 +98,17 @@ def resolve_players(
         _seated_guest(guests[name], game, played) if name in guests else trained.get(name) or _scripted_player(name, spec, game, played, data)
         for name in names
     ]
+
+
+def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
+    """A table of the game. Raises: EnvOptionsError for options that it does not take."""
+    try:
+        return env.make(**options)
+    except TypeError as error:
+        if not options:
+            raise
+        problem = f"{options_text(options)}: not what {env.name} takes ({error}); `arena env check` shows what a game makes of them"
+        raise EnvOptionsError([problem]) from error
 
 
 def scripted_names(spec: EnvSpec) -> list[str]:

@@ -9,7 +9,7 @@ from arena.league.database import League
 from arena.league.matches import SPRT_KEY, Match, MatchError, matches_between
 from arena.match import MatchResult, play_match, resume_match
 from arena.match_plan import seating_of
-from arena.players import ResolvedPlayer
+from arena.players import ResolvedPlayer, make_game
 from arena.schedule import Progress
 from pbt.envs.contract import EnvSpec
 from pbt.errors import PlayerError
@@ -63,7 +63,7 @@ def plan_tournament(env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int
 
 def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool:
     """Raises: PlayerError unless the game has two seats."""
-    with closing(env.make(**pair[0].env_options)) as game:
+    with closing(make_game(env, pair[0].env_options)) as game:
         roles = [game.roles[role].name for role in game.seat_roles]
         if len(roles) != 2:
             raise PlayerError(f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of two: `arena match` seats a whole table")

@@ -11,6 +11,7 @@ from arena.frames import frames_text
 from arena.imported import SnapshotCard
 from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
+from arena.league.snapshot_names import find_snapshot
 from arena.lineage import trace
 from arena.paths import IMPORTED, data_dir, league_path
 from arena.players import ResolvedPlayer, resolve_players
@@ -28,6 +29,8 @@ def export(
     """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere: arena import FILE."""
     from arena.exchange import card_beside, export_snapshot
 
+    with open_league(league_path(data_dir(data)), read_only=True) as league:
+        find_snapshot(league, snapshot)
     _, (player,) = resolve_players([snapshot], data, None, allow_files=True)
     card = export_snapshot(player, out, _hyperparams(player, data))
     if as_json:

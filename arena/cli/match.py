@@ -13,21 +13,23 @@ from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, Mov
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import League, open_league
-from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished
+from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished, unfinished_matches
 from arena.machine import usable_cores
 from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
 from arena.match_plan import check_meeting
-from arena.match_report import match_json
+from arena.match_report import match_json, resume_command
 from arena.match_text import match_lines
-from arena.paths import data_dir, league_path
+from arena.paths import data_dir, data_text, league_path
 from arena.players import ResolvedPlayer, resolve_players
 from arena.sprt import Sprt
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
+from pbt.records import PlayerRef
 
 FAILED, UNDECIDED = 5, 6
 LAST = "last"
+ID_DIGITS = 8
 # What the plan of a match that is gone on with says.
 _PLANNED = {"games": "--games", "seed": "--seed", "greedy": "--greedy", "env": "--env", "options": "--set", "sprt": "--sprt", "record": "--no-record"}
 
@@ -100,9 +102,9 @@ def match(
         with open_league(league_path(data_dir(data))) if record else nullcontext() as league, progress_bar(_title(found)) as on_progress:
             result = play_match(
                 *found, games=games, seed=seed, greedy=greedy, sprt=test, league=league, concurrency=processes,
-                on_start=lambda begun: _say_begun(begun, data), on_progress=on_progress, env=spec,
+                on_start=lambda begun: _say_begun(begun, found, data), on_progress=on_progress, env=spec,
             )  # fmt: skip
-    _tell(result, assertions, as_json=as_json)
+    _tell(result, assertions, data, as_json=as_json)
     _exit(result, assertions)
 
 
@@ -113,11 +115,11 @@ def _refuse_planned(ctx: typer.Context, resume: str) -> None:
         raise MatchError(f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away")
 
 
-def _tell(result: MatchResult, assertions: Sequence[Assertion], *, as_json: bool) -> None:
+def _tell(result: MatchResult, assertions: Sequence[Assertion], data: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(match_json(result, assertions))
     else:
-        print("\n".join(match_lines(result, assertions)))
+        print("\n".join(match_lines(result, assertions, data)))
 
 
 def _resume(
@@ -132,24 +134,38 @@ def _resume(
         check_test(found, bool(assertions))
         with progress_bar(_title(found)) as on_progress:
             result = resume_match(
-                league, begun, found, spec, concurrency=processes, on_start=lambda begun: _say_begun(begun, data), on_progress=on_progress
+                league, begun, found, spec, concurrency=processes, on_start=lambda begun: _say_begun(begun, found, data), on_progress=on_progress
             )  # fmt: skip
     return result, assertions
 
 
 def _find(league: League, wanted: str) -> Match:
     if wanted == LAST:
-        return newest_unfinished(league)
+        found = newest_unfinished(league)
+        say(f"--resume last is match {found.id}, {' vs '.join(_short(player) for player in found.players)}{_passed_over(league, found)}")
+        return found
     if not wanted.isdigit():
         raise MatchError(f'--resume {wanted}: expected the number of a match, or "{LAST}"; `arena match` prints the number when it begins')
     return find_match(league, int(wanted))
+
+
+def _short(player: PlayerRef) -> str:
+    """A name it can be called by, but for a program."""
+    return player.name[:ID_DIGITS] if player.kind == "snapshot" else player.name
+
+
+def _passed_over(league: League, found: Match) -> str:
+    """Matches that began later and failed, if any."""
+    later = [match for match in unfinished_matches(league) if match.id > found.id and match.failed]
+    return "".join(f"; match {match.id} failed: {match.failed}" for match in later)
 
 
 def _players_of(begun: Match, names: Sequence[str], move_timeout_s: float, data: Path | None) -> tuple[EnvSpec, list[ResolvedPlayer]]:
     """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError when they are other players than began."""
     guests = [player.name for player in begun.players if player.kind == "guest"]
     if guests and not names:
-        raise MatchError(f"match {begun.id} was played by {', '.join(guests)}; name its players again: arena match A B --resume {begun.id}")
+        again = " ".join("exec:PROGRAM" if player.kind == "guest" else _short(player) for player in begun.players)
+        raise MatchError(f"match {begun.id} was played by {', '.join(guests)}; name its players again: arena match {again} --resume {begun.id}")
     trained = any(player.kind == "snapshot" for player in begun.players)
     options = None if trained else begun.env_options
     asked = list(names) or [player.name for player in begun.players]
@@ -175,10 +191,8 @@ def _title(players: Sequence[ResolvedPlayer]) -> str:
     return " vs ".join(player.label for player in players)
 
 
-def _say_begun(begun: Match, data: Path | None) -> None:
-    where = "" if data is None else f" --data {data}"
-    named = "A B " * any(player.kind == "guest" for player in begun.players)
-    say(f"match {begun.id}: {begun.games} games; should it be cut off: arena match {named}--resume {begun.id}{where}")
+def _say_begun(begun: Match, players: Sequence[ResolvedPlayer], data: Path | None) -> None:
+    say(f"match {begun.id}: {begun.games} games; should it be cut off: {resume_command(begun.id, players)}{data_text(data)}")
 
 
 def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:

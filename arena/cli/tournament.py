@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league
 from arena.league.standings import Table, match_table
 from arena.match import MatchResult
-from arena.paths import data_dir, league_path
+from arena.paths import data_dir, data_text, league_path
 from arena.players import resolve_players
 from arena.schedule import is_spoiled
 from arena.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament
@@ -50,7 +49,7 @@ def tournament(
         print_json(_report(played, table))
     elif played.results:
         print_standings(_title(played), table, top=0)
-        print(f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{_data_text(data)}")
+        print(f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{data_text(data)}")
     _exit(played)
 
 
@@ -69,10 +68,6 @@ def _title(played: Tournament) -> str:
 def _matches(played: Tournament) -> str:
     ids: Sequence[int] = sorted(played.match_ids)
     return f"match {ids[0]}" if len(ids) == 1 else f"matches {', '.join(map(str, ids))}"
-
-
-def _data_text(data: Path | None) -> str:
-    return "" if data is None else f" --data {data}"
 
 
 def _report(played: Tournament, table: Table) -> dict[str, Any]:

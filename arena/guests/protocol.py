@@ -66,33 +66,37 @@ def _plain(leaf: Leaf, value: NDArray[Any]) -> Any:
 
 def read_ready(said: bytes) -> None:
     """Raises: GuestFault."""
-    expected = f'{{"protocol": {PROTOCOL}}} in answer to hello'
-    spoken = _object(said, expected).get("protocol")
-    if spoken != PROTOCOL:
-        raise GuestFault(f"said {shown(said)}; expected {expected}")
+    if _object(said).get("protocol") != PROTOCOL:
+        raise GuestFault(f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in answer to hello')
 
 
 def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
     """masks: one per head. Raises: GuestFault for whatever is no legal action."""
-    expected = '{"action": 3}' if len(masks) == 1 else f'{{"action": [{", ".join("0" for _ in masks)}]}}, a number for each of {len(masks)} choices'
-    action = _object(said, expected).get("action")
+    action = _object(said).get("action")
     chosen = action if isinstance(action, list) else [action]
     if len(chosen) != len(masks) or any(type(choice) is not int for choice in chosen):
-        raise GuestFault(f"said {shown(said)}; expected {expected}")
+        raise GuestFault(f"said {shown(said)}; expected one line with {_expected(masks)}")
     for choice, mask in zip(chosen, masks, strict=True):
         if not 0 <= choice < len(mask) or not mask[choice]:
-            raise GuestFault(f"said {shown(said)}; {choice} is not legal; expected one of {_few(np.flatnonzero(mask).tolist())}")
+            raise GuestFault(f"said {shown(said)}; {choice} is not legal; expected {_expected(masks)}")
     return tuple(chosen)
 
 
-def _object(said: bytes, expected: str) -> dict[str, Any]:
+def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
+    """The answer, and what is legal."""
+    legal = [_few(np.flatnonzero(mask).tolist()) for mask in masks]
+    if len(legal) == 1:
+        return f'{{"action": N}}, where N is one of {legal[0]}'
+    return f'{{"action": [{", ".join("N" for _ in legal)}]}}, where N is, in this order, one of {"; one of ".join(legal)}'
+
+
+def _object(said: bytes) -> dict[str, Any]:
+    """{} for what is none."""
     try:
         found = json.loads(said)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
-        raise GuestFault(f"said {shown(said)}; expected one line with a JSON object, {expected}")
-    return found
+    return found if isinstance(found, dict) else {}
 
 
 def shown(said: bytes) -> str:

@@ -21,6 +21,12 @@ from pbt.errors import PbtError
 BUSY_TIMEOUT_MS = 15_000
 
 
+class NoLeagueError(PbtError):
+    """A data directory without a league: nothing was trained or played there, or another one was meant."""
+
+    exit_code = 2
+
+
 class League:
     """An open league. Connections are taken per block and never kept by a caller; a League may be used from several threads."""
 
@@ -82,10 +88,10 @@ def immediate(connection: Connection) -> Iterator[None]:
 def open_league(path: Path, *, read_only: bool = False) -> League:
     """Open for reading and writing (made, or brought to this program's schema, if need be) or for reading only.
 
-    Raises: PbtError when the file is missing (reading only), is no database, or has a schema this program cannot use.
+    Raises: NoLeagueError when the file is missing (reading only), PbtError when it is no database, or has a schema this program cannot use.
     """
     if read_only and not path.exists():
-        raise PbtError(f"league {path}: nothing there yet; train a population first, or name another data directory with --data")
+        raise NoLeagueError(f"league {path}: nothing there yet; train a population first, or name another data directory with --data")
     if not read_only:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

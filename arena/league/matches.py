@@ -19,7 +19,7 @@ from arena.league.schema import games, match_game_key, matches
 from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
-SPRT_KEY = "sprt"
+SPRT_KEY, FAILED_KEY = "sprt", "failed"
 
 
 class MatchError(PbtError):
@@ -32,7 +32,7 @@ class MatchError(PbtError):
 class Match:
     """players: in the order given, A first;  games: how many are planned, or were counted when a sequential test ended it before that
 
-    settings  whatever else decided the games (greedy, opening plies, ...), and under "sprt" what was to end them
+    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to end them, under "failed" what ended them instead
     created_at, finished_at: seconds since 1970; finished_at is None until all games are in
     """
 
@@ -45,6 +45,12 @@ class Match:
     settings: Mapping[str, Any]
     created_at: float
     finished_at: float | None
+
+    @property
+    def failed(self) -> str | None:
+        """What ended it before its last game: a program that cannot be played with, a game that keeps raising. None for any other."""
+        reason = self.settings.get(FAILED_KEY)
+        return None if reason is None else str(reason)
 
 
 def create_match(
@@ -85,6 +91,18 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
     return replace(match, finished_at=finished_at, games=counted)
 
 
+def fail_match(league: League, match: Match, reason: str | None) -> Match:
+    """It came to no end, for this reason; its games stay. None: it is gone on with."""
+    if reason == match.failed:
+        return match
+    settings = {key: value for key, value in match.settings.items() if key != FAILED_KEY}
+    if reason is not None:
+        settings[FAILED_KEY] = reason
+    with league.write() as connection:
+        connection.execute(update(matches).where(matches.c.id == match.id).values(settings=to_json(settings)))
+    return replace(match, settings=settings)
+
+
 def find_match(league: League, match_id: int) -> Match:
     """Raises: MatchError when there is none of this number."""
     with league.read() as connection:
@@ -111,17 +129,31 @@ def matches_between(league: League, env_name: str, env_options: Mapping[str, Any
 
 def settings_of_games(stored: str) -> str:
     """Of settings as they are stored, what decides the games, without what only ends the match: two matches that agree in it play the same games."""
-    return to_json({key: value for key, value in json.loads(stored).items() if key != SPRT_KEY})
+    return to_json({key: value for key, value in json.loads(stored).items() if key not in (SPRT_KEY, FAILED_KEY)})
+
+
+def unfinished_matches(league: League) -> list[Match]:
+    """Those without an end, failed ones among them, the one begun last first."""
+    with league.read() as connection:
+        rows = connection.execute(select(matches).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc())).all()
+    return [to_match(row) for row in rows]
 
 
 def newest_unfinished(league: League) -> Match:
-    """The match begun last among those without an end. Raises: MatchError when every match is finished."""
-    with league.read() as connection:
-        unfinished = select(matches.c.id).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc()).limit(1)
-        found = connection.execute(unfinished).scalar()
-    if found is None:
+    """The match begun last among those that can be gone on with: without an end, not failed, and played by no process now.
+
+    Raises: MatchError when there is none, saying why the others are none.
+    """
+    found = unfinished_matches(league)
+    for match in found:
+        if match.failed is None and not is_held(league, match.id):
+            return match
+    if not found:
         raise MatchError(f"no match in {league.path} is unfinished; start one with `arena match A B`")
-    return find_match(league, int(found))
+    others = "; ".join(
+        f"match {match.id} {f'failed ({match.failed})' if match.failed else 'is being played by another process'}" for match in found[:3]
+    )
+    raise MatchError(f"no match in {league.path} can be gone on with: {others}; expected one that was cut off. A failed one: --resume NUMBER")
 
 
 def stored_games(league: League, match: Match) -> list[GameRecord]:
@@ -145,11 +177,9 @@ def match_lock(league: League, match_id: int) -> Iterator[None]:
 
     Raises: HeldError while another process plays it.
     """
-    descriptor = os.open(league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    # struct flock: type, whence, start, length, pid. A lock of the open file, not of the process: a match may be played in any thread.
-    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)
+    descriptor = _open_locks(league)
     try:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _lock_of(match_id))
     except OSError as error:
         os.close(descriptor)
         raise HeldError(f"match {match_id} is being played by another process; wait for it, or end that process first") from error
@@ -157,3 +187,22 @@ def match_lock(league: League, match_id: int) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def is_held(league: League, match_id: int) -> bool:
+    """Whether some process plays this match now."""
+    descriptor = _open_locks(league)
+    try:
+        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _lock_of(match_id))
+    finally:
+        os.close(descriptor)
+    return int(struct.unpack_from("h", found)[0]) != fcntl.F_UNLCK
+
+
+def _open_locks(league: League) -> int:
+    return os.open(league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _lock_of(match_id: int) -> bytes:
+    """struct flock: type, whence, start, length, pid. A lock of the open file, not of the process: a match may be played in any thread."""
+    return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)

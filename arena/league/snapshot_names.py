@@ -4,11 +4,14 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from sqlalchemy import select
+
 from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, snapshots_of
 from arena.league.returns import best_by_return, return_standings
+from arena.league.schema import PLAYER_KINDS, players
 from arena.league.standings import best_standing, standings
 from arena.paths import IMPORTED
 from arena.ratings import BEST_MIN_GAMES
@@ -23,6 +26,8 @@ _ID = re.compile(r"[0-9a-f]{4,64}")
 def find_snapshot(league: League, text: str, *, playable: bool = True) -> StoredSnapshot:
     """One that still has its weights; playable = False: or had them. Raises: PlayerError saying what there is instead."""
     population, at, rest = text.partition("@")
+    if instead := _weightless(league, text):
+        raise PlayerError(f"player {text!r}: found {instead}, which has no weights; expected a snapshot: {FORMS}")
     if "/" in population:
         population, _, member = population.partition("/")
         if population == IMPORTED:
@@ -35,6 +40,16 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     with league.read() as connection:
         find_population(connection, text)
     raise PlayerError(f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}")
+
+
+def _weightless(league: League, text: str) -> str | None:
+    """What it is instead, for a program and for a built-in player."""
+    if text.startswith("exec:"):
+        return "a program of somebody's own"
+    kind, name = players.c.kind == PLAYER_KINDS.index("scripted"), players.c.name == text
+    with league.read() as connection:
+        played = connection.execute(select(players.c.id).where(kind, name)).first() is not None
+    return "a built-in player" if played or text == "random" else None
 
 
 def _import(league: League, text: str, name: str) -> StoredSnapshot:

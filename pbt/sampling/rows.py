@@ -72,7 +72,9 @@ class RowWriter:
 
     def fingerprint(self, slots: Places, rows: Places, origins: Sequence[tuple[int, int, int, int]]) -> None:
         """Where rows come from: (table, game count, seat, step) of each."""
-        self._origin[slots, rows] = origins
+        # None where a guest forfeited every game it was asked in.
+        if origins:
+            self._origin[slots, rows] = origins
 
     def complete(self, slot: int, row: int, turn: SeatTurn) -> None:
         """The consequences of the action at `row` are in."""

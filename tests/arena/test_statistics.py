@@ -47,7 +47,7 @@ def test_a_pentanomial_sample_gives_its_published_figures() -> None:
     assert found.pair_counts == (8, 31, 96, 48, 17)
     assert found.interval == "pairs"
     assert [round(100 * value, 1) for value in (found.score, found.low, found.high)] == [54.4, 51.1, 57.6]
-    assert found.elo_text == "+30.5 ± 22.7"
+    assert found.elo_text == "+30.5 [+7.9, +53.3]"
     assert found.verdict == "A is stronger"
     assert found.nelo == pytest.approx(46.2, abs=0.05)
     assert round(100 * found.los, 1) == 99.6

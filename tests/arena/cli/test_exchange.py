@@ -70,11 +70,11 @@ def test_an_imported_snapshot_is_the_same_player(exported: tuple[Path, Path], tm
     assert list((tmp_path / "there" / "imported" / "weights").iterdir()) == []
 
 
-def refused(away: Path, capsys: Output, *arguments: str) -> str:
-    """The message; and nothing was written."""
+def refused(away: Path, capsys: Output, *arguments: str, code: int = 1) -> str:
+    """The message; and nothing was written. code: 2 for what was typed."""
     data = away.parent / "there"
     capsys.readouterr()
-    assert run(["import", str(away), "--data", str(data), *arguments]) in (1, 2)
+    assert run(["import", str(away), "--data", str(data), *arguments]) == code
     assert not data.exists()
     message = capsys.readouterr().err
     assert message.startswith("error: ")
@@ -116,7 +116,7 @@ def test_weights_that_are_not_the_cards(away: Path, capsys: Output) -> None:
     away.write_bytes(b"PK\x03\x04" + content)
     assert "found a header of" in refused(away, capsys)
     away.unlink()
-    assert "cannot be read" in refused(away, capsys)
+    assert "no such file; expected the weights that `arena export` wrote" in refused(away, capsys, code=2)
 
 
 def test_tensors_that_do_not_fit(away: Path, capsys: Output) -> None:
@@ -178,20 +178,20 @@ def test_cards_that_are_none(away: Path, capsys: Output) -> None:
         card.write_bytes(content)
         assert said in refused(away, capsys)
     card.unlink()
-    assert "expected the card" in refused(away, capsys)
+    assert "no such file; expected the weights that `arena export` wrote, and their card" in refused(away, capsys, code=2)
 
 
 def test_names_and_files_that_are_taken(exported: tuple[Path, Path], tmp_path: Path, away: Path, capsys: Output) -> None:
     home, weights = exported
-    assert "expected 1 to 64" in refused(away, capsys, "--name", "../up")
-    assert run(["export", "home/m1", "--out", str(weights), "--data", str(home)]) == 1
+    assert "expected 1 to 64" in refused(away, capsys, "--name", "../up", code=2)
+    assert run(["export", "home/m1", "--out", str(weights), "--data", str(home)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert run(["export", "random", "--out", str(tmp_path / "r"), "--data", str(home)]) == 2
     other = tmp_path / "other.safetensors"
     assert run(["export", "home/m0", "--out", str(other), "--data", str(home)]) == 0
     there = str(tmp_path / "there")
     assert run(["import", str(away), "--name", "x", "--data", there]) == 0
-    assert run(["import", str(other), "--name", "x", "--data", there]) == 1
+    assert run(["import", str(other), "--name", "x", "--data", there]) == 2
     assert "another snapshot already" in capsys.readouterr().err
     assert run(["train", "connect_four", "--name", "imported", "--data", there]) == 2
 
@@ -207,7 +207,7 @@ def test_a_damaged_card_is_named_and_can_be_removed(away: Path, tmp_path: Path, 
     report(capsys, "delete", "imported/twin", "--yes", "--data", str(there))
     assert len(list((there / "imported" / "weights").iterdir())) == 1, "the damaged card might name them"
     assert report(capsys, "delete", "imported/bad", "--yes", "--data", str(there))["id"] is None
-    assert run(["delete", "imported/bad", "--yes", "--data", str(there)]) == 1
+    assert run(["delete", "imported/bad", "--yes", "--data", str(there)]) == 2
     assert "there are: good" in capsys.readouterr().err
     report(capsys, "delete", "imported/good", "--yes", "--data", str(there))
     assert list((there / "imported" / "weights").iterdir()) == []

@@ -38,19 +38,24 @@ def test_a_forfeited_game_is_lost_and_told_of(tmp_path: Path, capsys: Output) ->
     assert report["forfeits"] == 1 and report["errors"] == 0 and report["wins"] + report["draws"] + report["losses"] == 8
     assert report["losses"] >= 1
     (note,) = [note for note in report["notes"] if "forfeit" in note]
-    assert note.startswith("forfeited games count as lost; first: guest bot.py, game 3, seat ") and "99 is not legal; expected one of 0, 1" in note
+    assert (
+        note.startswith("forfeited games count as lost; first: guest bot.py, game 3, seat ")
+        and '99 is not legal; expected {"action": N}, where N is one of 0, 1' in note
+    )
 
 
-def test_a_match_that_ended_for_a_guest_goes_on_when_its_players_are_named_again(tmp_path: Path, capsys: Output) -> None:
+def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_number(tmp_path: Path, capsys: Output) -> None:
     data, well = ["--data", str(tmp_path / "data")], tmp_path / "well"
     bot = acting(tmp_path, f"answer(action=message['legal'][0]) if game < 6 or os.path.exists({str(well)!r}) else sys.exit('unwell')")
     assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 1
     said = capsys.readouterr().err
-    assert "should it be cut off: arena match A B --resume 1 --data" in said and "That is 3 forfeited games in a row" in said
+    assert f"should it be cut off: arena match oneply {bot} --resume 1 --data" in said and "That is 3 forfeited games in a row" in said
     well.touch()
-    assert run(["match", "--resume", "last", *data]) == 2
-    assert "name its players again: arena match A B --resume 1" in capsys.readouterr().err
-    assert run(["match", "oneply", bot, "--resume", "last", *data, "--json"]) == 0
+    assert run(["match", "oneply", bot, "--resume", "last", *data]) == 2
+    assert "match 1 failed (guest bot.py, game " in (said := capsys.readouterr().err) and "A failed one: --resume NUMBER" in said
+    assert run(["match", "--resume", "1", *data]) == 2
+    assert "name its players again: arena match oneply exec:PROGRAM --resume 1" in capsys.readouterr().err
+    assert run(["match", "oneply", bot, "--resume", "1", *data, "--json"]) == 0
     assert report_of(capsys)["games"] == 20
     assert not running(str(tmp_path / "bot.py"))
 
@@ -65,4 +70,4 @@ def test_the_time_for_a_move_is_an_option(tmp_path: Path, capsys: Output, comman
 def test_a_return_needs_a_whole_episode(tmp_path: Path, capsys: Output) -> None:
     bot = acting(tmp_path, "answer(action=9 if game == 0 else 0)")
     assert run(["evaluate", bot, "--env", "cartpole", "--episodes", "5"]) == 1
-    assert "9 is not legal; expected one of 0, 1; half an episode has no return" in capsys.readouterr().err
+    assert '9 is not legal; expected {"action": N}, where N is one of 0, 1; half an episode has no return' in capsys.readouterr().err

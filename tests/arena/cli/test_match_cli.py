@@ -115,7 +115,7 @@ def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
 
 def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Output) -> None:
     assert run(["match", "random", "oneply", "--env", "connect_four", "--sprt", "0,50", "--assert", "sprt", "--data", data]) == cli.FAILED
-    assert capsys.readouterr().out.splitlines()[-1].startswith("Verdict  random is not stronger by 50 (sequential test")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("Verdict  random is stronger by less than 50, if at all (sequential test")
 
 
 class Interrupting:
@@ -198,7 +198,7 @@ def test_what_does_not_fit_a_resumed_match_is_refused(arguments: list[str], said
 
 def test_games_of_one_seat_compare_returns(data: str, capsys: Output) -> None:
     assert run(["match", "random", "random", "--env", "cartpole", "--games", "20", "--data", data]) == 0
-    assert "by the returns of equal seeds" in capsys.readouterr().out
+    assert "how much more it returned on the same seed" in capsys.readouterr().out
 
 
 def rated_games_of_random(data: str, capsys: Output) -> int:

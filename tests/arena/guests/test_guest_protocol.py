@@ -22,22 +22,22 @@ ANSWERS: dict[str, tuple[bytes, list[Any], tuple[int, ...]]] = {
     "two choices": (b' {"action":[2,0]} ', TWO, (2, 0)),
 }
 FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
-    "empty": (b"", SEVEN, "said ''; expected one line with a JSON object"),
-    "no object": (b"[3]", SEVEN, r"said '\[3\]'; expected one line with a JSON object, \{\"action\": 3\}"),
-    "no action": (b'{"move": 3}', SEVEN, r"said '\{\"move\": 3\}'; expected \{\"action\": 3\}"),
-    "a word": (b'{"action": "3"}', SEVEN, "expected {.action.: 3}"),
-    "a fraction": (b'{"action": 3.0}', SEVEN, "expected {.action.: 3}"),
-    "true": (b'{"action": true}', SEVEN, "expected {.action.: 3}"),
-    "two for one": (b'{"action": [1, 3]}', SEVEN, "expected {.action.: 3}"),
-    "one for two": (b'{"action": 1}', TWO, r"expected \{\"action\": \[0, 0\]\}, a number for each of 2 choices"),
-    "outside": (b'{"action": 7}', SEVEN, "7 is not legal; expected one of 0, 1, 3, 6$"),
-    "negative": (b'{"action": -1}', SEVEN, "-1 is not legal; expected one of 0, 1, 3, 6"),
-    "masked": (b'{"action": 2}', SEVEN, "2 is not legal; expected one of 0, 1, 3, 6"),
-    "the second of two": (b'{"action": [1, 1]}', TWO, "1 is not legal; expected one of 0$"),
+    "empty": (b"", SEVEN, "said ''; expected one line with {.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "no object": (b"[3]", SEVEN, r"said '\[3\]'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$"),
+    "no action": (b'{"move": 3}', SEVEN, r"said '\{\"move\": 3\}'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$"),
+    "a word": (b'{"action": "3"}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "a fraction": (b'{"action": 3.0}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "true": (b'{"action": true}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "two for one": (b'{"action": [1, 3]}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "one for two": (b'{"action": 1}', TWO, r"expected one line with \{\"action\": \[N, N\]\}, where N is, in this order, one of 1, 2; one of 0$"),
+    "outside": (b'{"action": 7}', SEVEN, "7 is not legal; expected {.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "negative": (b'{"action": -1}', SEVEN, "-1 is not legal; expected .*one of 0, 1, 3, 6$"),
+    "masked": (b'{"action": 2}', SEVEN, "2 is not legal; expected .*one of 0, 1, 3, 6$"),
+    "the second of two": (b'{"action": [1, 1]}', TWO, "1 is not legal; expected .*, one of 1, 2; one of 0$"),
     "very large": (b'{"action": 1' + b"0" * 5000 + b"}", SEVEN, r"\.\.\. \(\d+ bytes\); expected"),
-    "no text": (b"\xff\xfe", SEVEN, "expected one line with a JSON object"),
-    "deep": (b"[" * 60_000, SEVEN, r"said '\[+'\.\.\. \(60000 bytes\); expected one line with a JSON object"),
-    "many choices": (b'{"action": 99}', [np.ones(50, np.bool_)], "expected one of 0, .*, 19 and 30 more"),
+    "no text": (b"\xff\xfe", SEVEN, "expected one line with {.action.: N}"),
+    "deep": (b"[" * 60_000, SEVEN, r"said '\[+'\.\.\. \(60000 bytes\); expected one line with {.action.: N}"),
+    "many choices": (b'{"action": 99}', [np.ones(50, np.bool_)], "one of 0, .*, 19 and 30 more"),
 }
 
 
@@ -56,9 +56,7 @@ def test_faults_say_what_was_said_and_what_was_expected(said: bytes, masks: list
 def test_only_version_1_is_spoken() -> None:
     read_ready(b'{"protocol": 1, "name": "x"}')
     for said in (b"{}", b'{"protocol": 2}', b'{"protocol": "1"}', b"hello"):
-        with pytest.raises(
-            GuestFault, match=re.escape('expected one line with a JSON object, {"protocol": 1} in answer to hello') + "|expected {.protocol.: 1}"
-        ):
+        with pytest.raises(GuestFault, match=re.escape('expected one line with {"protocol": 1} in answer to hello')):
             read_ready(said)
 
 
