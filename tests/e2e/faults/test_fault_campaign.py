@@ -107,8 +107,7 @@ def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: 
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
-@pytest.mark.parametrize("fault", ["raise", "hang", "exit"])
+@pytest.mark.parametrize(("run", "fault"), [("inline", "raise"), ("inline", "exit"), ("central", "hang"), ("central", "raise")], indirect=["run"])
 def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fault: str) -> None:
     run.start("runtime.max_restarts=2", "env.timeout_s=2.0", "runtime.silent_after_s=3.0")
     start_growing(run)
@@ -151,8 +150,7 @@ def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(("run", "number"), [("inline", signal.SIGINT), ("inline", signal.SIGHUP), ("central", signal.SIGTERM)], indirect=["run"])
 def test_a_signal_to_the_whole_group_is_one_to_the_main_process(run: Run, number: signal.Signals) -> None:
     run.start()
     start_growing(run)

@@ -112,11 +112,10 @@ def test_one_life_through_all_placements(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("placements", [
-    ["serial", "central", "inline", "serial"],
-    ["inline", "inline", "mixture", "central", "central"],
-    ["central", "more_shards", "serial", "mixture", "inline"],
+@pytest.mark.parametrize(("game", "placements"), [
+    ("connect_four", ["serial", "central", "inline", "serial"]),
+    ("rock_paper_scissors", ["inline", "inline", "mixture", "central", "central"]),
+    ("hide_and_seek", ["central", "more_shards", "serial", "mixture", "inline"]),
 ])  # fmt: skip
-@pytest.mark.parametrize("game", ["connect_four", "rock_paper_scissors", "hide_and_seek"])
 def test_more_lives(game: str, placements: list[str], tmp_path: Path) -> None:
     chain(game, placements, 600 if game == "hide_and_seek" else 1500, tmp_path)

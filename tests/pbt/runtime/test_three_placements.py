@@ -1,7 +1,7 @@
 """The same run in every placement, in processes of its own: it ends, every row is accounted for and reaches its own learner, games are equal."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,6 +81,11 @@ def check_story(run: Running) -> None:
         assert sum(lags) / len(lags) > 0
 
 
+def in_pairs(games: Sequence[str]) -> list[tuple[str, str]]:
+    """Every placement with two of the games, every game with some placement."""
+    return [(placement, games[(index + step) % len(games)]) for index, placement in enumerate(SEVERAL) for step in range(2)]
+
+
 FEW = {"serial": ("tictactoe", 700), "inline": ("tictactoe", 2000), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 500),
        "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
 
@@ -92,10 +97,9 @@ def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(place
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", ["connect_four", "rock_paper_scissors", "hide_and_seek"])
-@pytest.mark.parametrize("placement", SEVERAL)
+@pytest.mark.parametrize(("placement", "game"), in_pairs(["connect_four", "rock_paper_scissors", "hide_and_seek"]))
 def test_more_rows_reach_their_learners(placement: str, game: str, tmp_path: Path, logs: Path) -> None:
-    """100 000 rows over all."""
+    """Some 50 000 rows over all."""
     whole_life(placement, game, 1400 if game == "hide_and_seek" else 2800, tmp_path, logs)
 
 
@@ -126,8 +130,7 @@ def test_games_are_the_same_in_another_placement(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", ["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"])
-@pytest.mark.parametrize("placement", SEVERAL)
+@pytest.mark.parametrize(("placement", "game"), in_pairs(["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"]))
 def test_many_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
     check_streams(placement, game, 3000, tmp_path)
 
