@@ -10,8 +10,9 @@ between `warmup` seconds after the first updates and `seconds` later, all member
 Connect four: without anybody who learns or acts by a network, then in training.
   simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run.
                Choosing the actions, by numpy's `choice`, is part of its time, as choosing by a network is part of the training's
-  self_play    the demo's four members with the network (64, 64), one pass over batches of 4 096, and nothing but games among themselves, from the
-               first move on: every move is a frame, as in the simulation
+  one_policy   a single member with the network (64, 64), one pass over batches of 4 096, and nothing but games against itself, from the first move
+               on: every move is a frame, as in the simulation
+  self_play    the same with the demo's four members, who play each other
   demo         the demo's configuration: convolutions, two passes over a batch; moves of random openings, of frozen opponents and of evaluation
                games are played, too, but are no frames, since nobody learns from them
 
@@ -52,13 +53,11 @@ from pbt.config.schema import RunConfig
 
 SIMULATION = "simulation"
 DEMO = Path("configs/demo.toml")
-BOARDS: dict[str, tuple[str, ...]] = {
-    "self_play": (
-        "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
-        "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
-    ),
-    "demo": (),
-}  # fmt: skip
+SELF_PLAY = (
+    "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
+    "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
+)  # fmt: skip
+BOARDS: dict[str, tuple[str, ...]] = {"one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"), "self_play": SELF_PLAY, "demo": ()}
 CONNECT_FOUR = (SIMULATION, *BOARDS)
 
 PUSH = Path("configs/mpe_simple_push.toml")
