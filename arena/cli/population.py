@@ -124,13 +124,13 @@ def set_(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Edit its config; one that trains saves, and goes on with the new values."""
+    """Edit its config; one that trains goes on with the new values, after a new start of its processes where they need one."""
     body = {"set": dict(_assignment(word) for word in values)}
     found = Client.find(data_dir(data)).call("PATCH", f"/v1/populations/{check_population_name(name)}", body)
     if as_json:
         print_json(found)
     else:
-        say(f"population {name!r}: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
+        say(f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
 
 
 @app.command(epilog="Example: arena population delete first --yes")

@@ -19,6 +19,7 @@ import pytest
 
 from arena.lock import holder
 from arena.service_state import read_state, service_lock
+from tests.e2e.readme_parts import ROOT, blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -138,14 +139,22 @@ def served(tmp_path: Path) -> Iterator[Served]:
         process.wait(GONE_S)
 
 
-def test_from_create_to_the_win_matrix(served: Served, tmp_path: Path) -> None:
-    assert served.call("POST", "/v1/populations", {"name": "first", "config": {**CONFIG, "stop_at_frames": 20_000}})["id"] == "first"
-    operation = served.call("POST", "/v1/populations/first/start")
-    wait(lambda: served.call("GET", f"/v1/operations/{operation['id']}")["state"] == "SUCCEEDED", RESUMED_S, served.log)
-    wait(lambda: served.state() == "finished", 240, served.log)
-    ratings = served.call("GET", "/v1/ratings?population=first")["players"]
-    assert "random" in {row["player"] for row in ratings}
-    assert served.call("GET", "/v1/win-matrix?population=first")["pairs"]
+def test_the_documented_session_with_curl_runs_as_it_stands(served: Served, tmp_path: Path) -> None:
+    """From create to the win matrix; then what else there is to read."""
+    (session,) = blocks(ROOT / "docs/service.md", "bash")
+    (tmp_path / "arena-data").symlink_to(served.data)
+    environment = {**os.environ, "URL": served.url}
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", session], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr + served.log.read_text()[-2000:]
+    *_, evaluation, ratings, matrix = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    assert (evaluation["games"], evaluation["report"]["b"]["name"]) == (40, "random")
+    assert evaluation["statistics"]["low"] <= evaluation["statistics"]["score"] <= evaluation["statistics"]["high"]
+    assert "random" in {row["player"] for row in ratings["players"]} and matrix["pairs"]
+    # Edited while it trained: the same start of the trainer reached the new end.
+    assert served.call("GET", "/v1/populations/first")["spec"]["config"]["stop_at_frames"] == 20_000
+    assert "edited stop_at_frames: 50000 -> 20000" in json.dumps(served.call("GET", "/v1/populations/first/events?limit=500"))
+    with closing(sqlite3.connect(served.data / "league.db")) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM incarnations").fetchone() == (1,)
     assert served.call("GET", "/v1/populations/first/metrics?points=10")["members"]["m0"]["entropy"]
     assert served.call("GET", "/v1/populations/first/hyperparameters")["members"]["m0"]
     assert served.call("GET", "/v1/populations/first/lineage?player=m0")["steps"][0]["kind"] == "start"
