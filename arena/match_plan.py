@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from arena.players import ResolvedPlayer, make_game
 from arena.playing import PlannedGame
 from pbt.config.schema import EvaluationConfig
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.errors import PlayerError
 from pbt.seeding import integer
 from pbt.transport.messages import GamePlan
@@ -94,13 +94,6 @@ def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int,
     raise PlayerError(f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of their seats")
 
 
-def in_turns(game: Game) -> bool:
-    """Whether one seat acts at a time, so that random moves to open with are a position like any other. Where all act at once a random action is a
-    part of the result (a throw of rock, paper, scissors), and nobody knows the others' actions anyway. The game is begun to see it.
-    """
-    return sum(not turn.over for turn in game.reset(0)) == 1
-
-
 def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
     """The most that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
     asked = [player.config.evaluation.opening_plies for player in players if player.config is not None]
@@ -176,7 +169,7 @@ def plan_match(
         units = "pairs" if together == 2 else f"rounds of {together}"
         notes.append(f"{games} games were asked for; {planned} are planned, because games come in {units}")
     if plies is None:
-        plies = opening_plies(players) if not env.chance and in_turns(game) else 0
+        plies = opening_plies(players) if opens_at_random(env, game) else 0
     batch = -(-batch // together) * together
     whole = env.replayable and all(player.program is None for player in players)
     return MatchPlan(tuple(players), planned, seed, greedy, plies, seating, batch, whole, env.chance, tuple(notes))

@@ -9,7 +9,7 @@ from arena.league.populations import stored_config
 from arena.league.queries import StoredSnapshot, list_events, list_members, list_rounds, list_snapshots
 from arena.league.snapshot_names import find_snapshot
 from arena.lineage import DatedRound, Edit, Histories, Values, Weights
-from arena.paths import IMPORTED
+from arena.paths import IMPORTED, POPULATION_NAME
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError
@@ -26,7 +26,13 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
     Raises: PlayerError.
     """
     population, _, member = text.partition("/")
-    if member and "@" not in member and population != IMPORTED and member in {row.name for row in list_members(league, population)}:
+    if (
+        member
+        and "@" not in member
+        and population != IMPORTED
+        and POPULATION_NAME.fullmatch(population)
+        and member in {row.name for row in list_members(league, population)}
+    ):
         return population, _newest(league, population, member)
     found = find_snapshot(league, text, playable=False)
     if found.population == IMPORTED:

@@ -196,7 +196,7 @@ class SnapshotConfig(Section):
 class EvaluationConfig(Section):
     """share of all games played between frozen snapshots, apart from training; final_games per member when training ends.
 
-    opening_plies: evaluation games and matches begin with so many random moves where chance plays no part in the game, else with none.
+    opening_plies: evaluation games and matches of games of turns without chance begin with so many random moves, of all others with none.
     """
 
     share: Probability = 0.05

@@ -131,6 +131,15 @@ class EnvSpec:
     draw: Callable[[Mapping[str, NDArray[Any]], int], str] | None = None
 
 
+def opens_at_random(env: EnvSpec, game: Game) -> bool:
+    """Whether evaluation games begin with random moves: where neither chance nor anybody's secret makes games differ.
+
+    That is in games of turns without chance. Where all act at once a random action is a part of the result: a throw of rock, paper, scissors.
+    game: one of `env`; it is begun to see who acts.
+    """
+    return not env.chance and sum(not turn.over for turn in game.reset(0)) == 1
+
+
 def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:
     """Places by score, higher is better, ties share the smaller place: (3, 5, 3) -> (1, 0, 1)."""
     return tuple(sum(other > score for other in scores) for score in scores)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.envs.scripted import random_act
 from pbt.errors import EngineError
 from pbt.hyperparams import initial_hyperparams
@@ -95,7 +95,7 @@ def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     all_there_are = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
     frozen_slots = all_there_are if resident == "auto" else min(resident, all_there_are)
     seat_roles = tuple(roles[role] for role in game.seat_roles)
-    facts = GameFacts(seat_roles, {name: index for index, name in enumerate(roles)}, spec.chance, tuple(spec.scripted))
+    facts = GameFacts(seat_roles, {name: index for index, name in enumerate(roles)}, opens_at_random(spec, game), tuple(spec.scripted))
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     terms = game.reward_terms

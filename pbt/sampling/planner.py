@@ -31,11 +31,11 @@ class Entrant:
 
 @dataclass(frozen=True)
 class GameFacts:
-    """What the planner must know of the game: the role name of every seat, whether chance plays, its scripted players."""
+    """What the planner must know of the game: the role name of every seat, whether evaluation games open at random, its scripted players."""
 
     seat_roles: tuple[str, ...]
     role_index: dict[str, int]
-    chance: bool
+    random_openings: bool
     scripted: tuple[str, ...]
 
 
@@ -151,7 +151,7 @@ class TrainingPlanner:
         if not self.learning:
             self._closing_played += 1
         self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
-        opening = 0 if self._facts.chance else self._config.evaluation.opening_plies
+        opening = self._config.evaluation.opening_plies if self._facts.random_openings else 0
         return GamePlan(count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True)
 
     def game_over(self, plan: GamePlan) -> None:

@@ -73,3 +73,9 @@ def test_noise_is_keyed_by_match_pair_and_game() -> None:
 def test_one_of_too_many() -> None:
     with pytest.raises(PlayerError, match="cartpole has one seat, and 3 players were named; two are compared"):
         planned(spec("cartpole"), *[scripted("random", "cartpole")] * 3)
+
+
+def test_only_games_of_turns_without_chance_open_at_random() -> None:
+    opened = {name: planned(spec(name), scripted("random", name), scripted("random", name)).opening_plies
+              for name in ("connect_four", "tictactoe", "rock_paper_scissors", "leduc_holdem", "mpe")}  # fmt: skip
+    assert opened == {"connect_four": 2, "tictactoe": 2, "rock_paper_scissors": 0, "leduc_holdem": 0, "mpe": 0}

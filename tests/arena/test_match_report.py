@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Any
 import pytest
 
 from arena.assertions import read_assertions
+from arena.guests.program import GuestProgram
 from arena.match import MatchResult, play_match
 from arena.match_model import DuelReport, MatchReport, TableReport, schema_text
-from arena.match_plan import MatchPlan
-from arena.match_report import match_json, match_report
+from arena.match_plan import MatchPlan, Seating
+from arena.match_report import match_json, match_report, resume_command, verdict
 from arena.match_text import match_lines
 from arena.players import ResolvedPlayer
-from arena.sprt import Sprt
-from arena.statistics import match_statistics
+from arena.sprt import SequentialTest, Sprt
+from arena.statistics import MatchGame, match_statistics
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 from tests.arena import bidding
 from tests.arena.bidding import BOLD, MIDDLING, MODEST
@@ -174,3 +176,57 @@ def test_an_interrupted_match_says_how_to_go_on() -> None:
     assert "Saved    match 12; go on with: arena match --resume 12" in match_lines(cut)
     assert match_lines(replace(cut, match_id=None))[-1].startswith("Interim")
     assert match_report(replace(cut, match_id=None)).resume is None
+
+
+def test_the_players_are_named_again_where_one_is_a_program() -> None:
+    program = GuestProgram(("/home/a user/bot.py", "--depth", "3"), "bot.py --depth 3", "bot.py --depth 3 #5f0c9a1b22d4")
+    guest = ResolvedPlayer(PlayerRef("guest", program.name), program.label, "connect_four", {}, program=program)
+    words = shlex.split(resume_command(7, (ONEPLY, guest)))
+    assert words == ["arena", "match", "oneply", "exec:'/home/a user/bot.py' --depth 3", "--resume", "7"]
+    hasty = replace(guest, program=replace(program, move_timeout_s=0.5))
+    assert shlex.split(resume_command(7, (RANDOM, ONEPLY, hasty)))[2:] == ["random", "oneply", words[3], "--resume", "7", "--move-timeout", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("elo0", "elo1", "stronger", "not_stronger"),
+    [
+        (0, 50, "stronger", "stronger by less than 50, if at all"),
+        (10, 50, "stronger by more than 10", "stronger by less than 50, if at all"),
+        (-20, 20, "weaker by less than 20, if at all", "stronger by less than 20, if at all"),
+        (-20, 0, "weaker by less than 20, if at all", "weaker"),
+        (-50, -20, "weaker by less than 50, if at all", "weaker by more than 20"),
+    ],
+)
+def test_what_a_test_rejected_is_said_in_words(elo0: float, elo1: float, stronger: str, not_stronger: str) -> None:
+    """Accepting ELO1 rejects a strength of ELO0 or less, and the reverse."""
+    for cell, words in ((4, stronger), (0, not_stronger)):
+        test = SequentialTest(Sprt(elo0, elo1), 5)
+        test.look([cell] * 200)
+        said = verdict(replace(published_match(), test=test))
+        assert said == f"oneply is {words} (sequential test, normalised Elo)"
+
+
+def alone(leads: list[float], name: str = "oneply") -> MatchResult:
+    """A match of one seat with these leads of the first player."""
+    stats = match_statistics([MatchGame(float(lead > 0), True, None, str(index)) for index, lead in enumerate(leads)])
+    seating = Seating(((0,), (1,)), paired=True)
+    plan = replace(published_match().plan, players=(scripted(name), RANDOM), seating=seating)
+    return replace(published_match(), plan=plan, statistics=stats, returns=tuple((10 + lead, 10.0) for lead in leads))
+
+
+def test_alone_seeds_won_and_the_mean_are_two_answers() -> None:
+    noise = [0.1, -0.1]
+    often_little = [1 + one for one in noise * 45] + [-15 + one for one in noise * 5]
+    assert verdict(alone([5 + one for one in noise * 50])) == "oneply is stronger: it wins more seeds and returns more in the mean (95 %)"
+    assert verdict(alone([-lead for lead in often_little])) == "random wins more seeds, who returns more in the mean is not decided (95 %)"
+    assert verdict(alone([5, -1] * 50)) == "who wins more seeds is not decided, oneply returns more in the mean (95 %)"
+    assert verdict(alone([1, -1] * 50)).startswith("not decided (95 %); four times the games")
+
+
+def test_one_player_twice_is_told_apart_and_both_figures_are_looked_at() -> None:
+    one = alone([5, -1] * 50, "random")
+    assert verdict(one) == "the same player twice: the lead off 0, which chance does in one match of twenty"
+    assert verdict(alone([1, -1] * 50, "random")) == "the same player twice: even, as expected"
+    lines = match_lines(one)
+    assert any("(random (first) above random (second))" in line for line in lines)
+    assert not any("random above random" in line for line in lines)

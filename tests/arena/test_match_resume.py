@@ -15,7 +15,7 @@ import pytest
 import arena.match_crew as crew
 from arena.batches import BatchTables
 from arena.league.database import League, open_league
-from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games
+from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games, unfinished_matches
 from arena.league.standings import game_table
 from arena.match import MatchResult, play_match, resume_match
 from arena.match_helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, main, order_of
@@ -24,7 +24,7 @@ from arena.players import ResolvedPlayer
 from arena.sprt import Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec
-from pbt.errors import HeldError
+from pbt.errors import EnvError, HeldError
 from pbt.records import PlayerRef
 from pbt.transport.channel import Channel, channel_pair
 from pbt.transport.messages import GameEnd
@@ -256,3 +256,31 @@ def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monke
     assert helped.records == alone.records
     assert any("a helping process ended" in note for note in helped.notes)
     assert not any(psutil.pid_exists(pid) for pid in hurt)
+
+
+def failing(done: int, planned: int) -> None:
+    raise EnvError("the board is on fire\nand so is the table")
+
+
+def test_the_last_match_is_the_last_that_can_go_on(league: League) -> None:
+    """Not a failed one, and none that is being played."""
+    whole = play_match(ONEPLY, RANDOM, games=20, tables=4)
+    cut = play_match(ONEPLY, RANDOM, games=20, tables=4, league=league, on_progress=stopping_at(6))
+    played = play_match(ONEPLY, RANDOM, games=20, tables=4, league=league, on_progress=stopping_at(6))
+    with pytest.raises(EnvError):
+        play_match(ONEPLY, RANDOM, games=20, tables=4, sprt=Sprt(-300, 300), league=league, on_progress=failing)
+    newest, *_ = unfinished_matches(league)
+    assert newest.failed == "the board is on fire"
+    assert (cut.match_id, played.match_id, newest.id) == (1, 2, 3)
+    with match_lock(league, 2):
+        assert newest_unfinished(league).id == 1
+        with match_lock(league, 1), pytest.raises(MatchError, match=r"match 3 failed \(the board is on fire\); match 2 is being played"):
+            newest_unfinished(league)
+    assert newest_unfinished(league).id == 2
+    with pytest.raises(EnvError):
+        resume_match(league, newest_unfinished(league), (ONEPLY, RANDOM), ENV, on_progress=failing)
+    assert find_match(league, 2).failed == "the board is on fire"
+    went_on = resume_match(league, find_match(league, 2), (ONEPLY, RANDOM), ENV)
+    assert (went_on.records, find_match(league, 2).failed) == (whole.records, None)
+    decided = resume_match(league, find_match(league, 3), (ONEPLY, RANDOM), ENV)
+    assert decided.test is not None and decided.test.state == "accept H1"

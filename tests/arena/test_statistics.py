@@ -18,6 +18,7 @@ from arena.statistics import (
     superiority,
     tally,
     wilson_interval,
+    with_interval,
 )
 from pbt.errors import EngineError
 
@@ -159,3 +160,10 @@ def test_few_games_make_nobody_superior() -> None:
     for wins in range(11):
         found = match_statistics([MatchGame(float(game < wins), True, None, "") for game in range(10)])
         assert (found.los > 0.975) == (found.low > 0.5)
+
+
+def test_an_interval_is_plus_minus_only_where_it_is_even() -> None:
+    assert with_interval(12.34, 2.30, 22.38) == "+12.3 ± 10.0"
+    assert with_interval(12.34, 2.30, 23.38) == "+12.3 [+2.3, +23.4]"
+    assert with_interval(-0.0, -5.0, 5.0) == "+0.0 ± 5.0"
+    assert with_interval(-150.0, -300.0, -80.0) == "-150.0 [-300.0, -80.0]"
