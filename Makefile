@@ -33,5 +33,5 @@ format: ## rewrite the code in the project's format
 	$(VENV)/bin/ruff check --fix .
 
 clean: ## remove the virtual environment and caches; trained populations (arena-data) stay
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info pbt/native/*.so
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info pbt/native/*.so api/static/dashboard web/node_modules web/generated
 	find pbt arena api tests -name __pycache__ -type d -prune -exec rm -rf {} +

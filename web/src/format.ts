@@ -6,23 +6,25 @@ function signed(text: string): string {
   return text.replace("-", MINUS);
 }
 
-/** 421888 -> "422k"; as player labels round. */
+const UNITS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
+
+/** 421888 -> "422k": three digits, rounded up, as the service names snapshots, so that "the snapshot at or below" is the same one. */
 export function count(value: number): string {
-  const size = Math.abs(value);
-  for (const [unit, letter] of [[1e9, "B"], [1e6, "M"], [1e3, "k"]] as const) {
-    if (size >= unit * 0.9995) {
-      const scaled = value / unit;
-      return signed(scaled.toFixed(Math.abs(scaled) < 9.995 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0)) + letter;
-    }
+  const whole = Math.ceil(value);
+  for (const [unit, letter] of UNITS) {
+    if (whole < unit) continue;
+    const digits = whole < 10 * unit ? 2 : whole < 100 * unit ? 1 : 0;
+    // One power of ten at a time: whole numbers up to 2^53 stay exact.
+    return String(Math.ceil((whole * 10 ** digits) / unit) / 10 ** digits) + letter;
   }
-  return signed(String(Math.round(value)));
+  return signed(String(whole));
 }
 
 /** Three digits that matter: 0.0048 stays 0.0048. */
 export function decimal(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e4) return count(value);
+  if (size >= 1e4) return (value < 0 ? MINUS : "") + count(size);
   if (size < 1e-4) return signed(value.toExponential(2));
   return signed(String(Number(value.toPrecision(4))));
 }

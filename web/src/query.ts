@@ -1,6 +1,6 @@
 /** What a view shows of the service, kept fresh: read when it appears, when an event touches it, and every so often while it is seen. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { paths } from "./api/schema";
+import type { paths } from "../generated/schema";
 import { get, type Got, type Place, ServiceProblem } from "./api/client";
 import { heard, onEvent } from "./live";
 

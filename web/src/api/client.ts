@@ -1,5 +1,5 @@
 /** Calls of the service. Types come from its OpenAPI document; an answer that is not a success becomes a `ServiceProblem`. */
-import type { components, paths } from "./schema";
+import type { components, paths } from "../../generated/schema";
 import { session } from "./session";
 
 export type Schemas = components["schemas"];

@@ -1,6 +1,6 @@
 /** Who the browser is to the service. */
 import { signal } from "@preact/signals";
-import type { components } from "./schema";
+import type { components } from "../../generated/schema";
 
 export type Level = components["schemas"]["SessionBody"]["level"];
 

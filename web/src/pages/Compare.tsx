@@ -32,7 +32,7 @@ export function Compare() {
           const flip = (name: string) => setQuery({ population: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
           return (
             <>
-              <div class="legend" role="group" aria-label="Populations">
+              <div class="chips" role="group" aria-label="Populations">
                 {[...new Set([...names, ...chosen])].map((name) => (
                   <button key={name} aria-pressed={chosen.includes(name)} onClick={() => flip(name)}>
                     {name}

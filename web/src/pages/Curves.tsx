@@ -41,7 +41,7 @@ export function Curves({ name, everyMs }: { name: string; everyMs: number }) {
         const flip = (key: string) => setQuery({ key: chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key] });
         return (
           <>
-            <div class="legend" role="group" aria-label="Curves">
+            <div class="chips" role="group" aria-label="Curves">
               {keys.map((key) => (
                 <button key={key} aria-pressed={chosen.includes(key)} onClick={() => flip(key)}>
                   {key}

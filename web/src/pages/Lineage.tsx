@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Copy>[] = [
   { name: "member", value: (row) => row.to },
   { name: "copied", value: (row) => row.from },
   { name: "round", value: (row) => row.round, numeric: true },
-  { name: "why", value: (row) => row.verdict },
+  { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
 export function Lineage({ name, everyMs }: { name: string; everyMs: number }) {

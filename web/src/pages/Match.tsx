@@ -2,17 +2,17 @@
 import { useState } from "preact/hooks";
 import { type Got } from "../api/client";
 import { when } from "../format";
+import { labelOf } from "../labels";
 import { useGet } from "../query";
 import { type Column, Empty, Shown, Table, Take, Value } from "../ui/parts";
 import { Fact } from "./Evaluation";
-import { nameOf } from "./Matches";
 
 type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
 const GAMES: readonly Column<Game>[] = [
   { name: "number", value: (row) => row.number, numeric: true },
   { name: "pair", value: (row) => row.pair, show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />, numeric: true },
-  { name: "seats", value: (row) => row.seats.map((seat) => seat.player).join(" "), show: (row) => row.seats.map((seat) => nameOf({ kind: seat.player_kind, name: seat.player })).join(" – ") },
+  { name: "seats", value: (row) => row.seats.map((seat) => seat.player).join(" "), show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – ") },
   { name: "result", value: (row) => row.seats.map((seat) => seat.place).join(" "), show: result },
   { name: "decisions", value: (row) => row.steps, numeric: true },
   { name: "ended by", value: (row) => row.end_reason },
@@ -22,7 +22,7 @@ const GAMES: readonly Column<Game>[] = [
 function result(game: Game): string {
   const first = game.seats.filter((seat) => seat.place === 0);
   if (first.length === game.seats.length) return "drawn";
-  return `${first.map((seat) => nameOf({ kind: seat.player_kind, name: seat.player })).join(", ")} won`;
+  return `${first.map((seat) => labelOf(seat.player_kind, seat.player)).join(", ")} won`;
 }
 
 export function Match({ id }: { id: string }) {
@@ -34,7 +34,7 @@ export function Match({ id }: { id: string }) {
       {(match) => (
         <>
           <h1>
-            Match {id}: {match.players.map(nameOf).join(" against ")}
+            Match {id}: {match.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" against ")}
           </h1>
           <dl class="facts">
             <Fact name="game">{match.env}</Fact>

@@ -1,5 +1,6 @@
 import type { Got } from "../api/client";
 import { percent, when } from "../format";
+import { labelOf } from "../labels";
 import { useGet } from "../query";
 import { to } from "../router";
 import { type Column, Empty, Shown, Table, Value } from "../ui/parts";
@@ -27,16 +28,11 @@ function score({ statistics }: Asked) {
 const STORED: readonly Column<Stored>[] = [
   { name: "number", value: (row) => row.id, show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>, numeric: true },
   { name: "game", value: (row) => row.env },
-  { name: "players", value: (row) => row.players.map(nameOf).join(" – ") },
+  { name: "players", value: (row) => row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – ") },
   { name: "games", value: (row) => row.games, numeric: true },
   { name: "begun", value: (row) => row.created_at, show: (row) => when(row.created_at) },
   { name: "finished", value: (row) => row.finished_at, show: (row) => (row.finished_at === null ? <Value of={null} format={String} why="open: `arena match --resume` goes on with it" /> : when(row.finished_at)) },
 ];
-
-/** Of a player without its label: the beginning of a snapshot's id. */
-export function nameOf(player: Record<string, string>): string {
-  return player["kind"] === "snapshot" ? player["name"]!.slice(0, 8) : player["name"]!;
-}
 
 export function Matches() {
   const asked = useGet("/v1/evaluations", { query: { limit: 50 } });

@@ -15,7 +15,7 @@ const STEPS: readonly Column<LineageStep>[] = [
   { name: "member", value: (row) => row.member },
   { name: "what", value: (row) => row.kind, show: (row) => (row.donor ? `${row.kind} of ${row.donor.member} at ${count(row.donor.frames)}` : row.kind) },
   { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "–" },
-  { name: "why", value: (row) => row.verdict },
+  { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
 type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;

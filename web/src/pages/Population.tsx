@@ -179,7 +179,7 @@ const EVENTS: readonly Column<Event>[] = [
   { name: "kind", value: (row) => row.kind },
   { name: "member", value: (row) => row.member, show: (row) => row.member ?? "all" },
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
-  { name: "what", value: (row) => row.text },
+  { name: "what", value: (row) => row.text, wide: true },
 ];
 
 function Events({ name, everyMs }: { name: string; everyMs: number }) {

@@ -72,13 +72,17 @@ function Row({ of, again }: { of: Population; again: () => void }) {
         <a href={to(["populations", of.id])}>{of.id}</a>
       </td>
       <td data-name="state">
+        <div>
         <StateChip status={of.status} />
         {of.status.state === "failed" && <p class="wrong">{of.status.message}</p>}
         {of.status.restarts > 0 && <p class="warning">{of.status.restarts} restarts</p>}
         {of.spec.pending_edits.length > 0 && <p class="note">edits wait for the next start</p>}
+        </div>
       </td>
       <td data-name="best rating" class="right">
-        <Best report={ratings.value as Ratings | undefined} />
+        <div>
+          <Best report={ratings.value as Ratings | undefined} />
+        </div>
       </td>
       <td data-name="frames" class="right">
         <Value of={of.status.members.length ? of.status.frames : null} format={count} why="it has not trained yet" />

@@ -15,7 +15,7 @@ const ROUNDS: readonly Column<Round>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
   { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? "–" },
   { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || "–" },
-  { name: "why", value: (row) => row.verdict },
+  { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
 export function Schedules({ name, everyMs }: { name: string; everyMs: number }) {

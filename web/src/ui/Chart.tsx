@@ -151,7 +151,7 @@ function optionsOf({ lines, format = decimal, log = false, height = 220, range, 
     legend: { show: false },
     scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
     axes: [
-      { ...axis, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : count(tick))) },
+      { ...axis, size: 34, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : count(tick))) },
       { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))) },
     ],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },

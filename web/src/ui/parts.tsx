@@ -69,6 +69,8 @@ export interface Column<Row> {
   /** What stands on the page, where it is more than the value. */
   show?: (row: Row) => ComponentChildren;
   numeric?: boolean;
+  /** Long text. */
+  wide?: boolean;
 }
 
 /** A table that scrolls sideways where it must. */
@@ -89,7 +91,7 @@ export function Table<Row>({ label, columns, rows, id }: { label: string; column
           {rows.map((row, index) => (
             <tr key={id ? id(row) : index}>
               {columns.map((column) => (
-                <td key={column.name} class={column.numeric ? "right" : ""}>
+                <td key={column.name} class={column.numeric ? "right" : column.wide ? "wide" : ""}>
                   {column.show ? column.show(row) : String(column.value(row) ?? "")}
                 </td>
               ))}

@@ -1,0 +1,93 @@
+"""A real browser before a real service. Whatever it logs as an error, and whatever it asks of another host, fails the test."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WAIT_MS = 30_000
+"""Generous: the machine may be busy."""
+SCREENSHOTS = Path(os.environ.get("SCREENSHOTS") or Path(tempfile.gettempdir()) / "pbt-arena-screenshots")
+
+
+def chromium() -> str | None:
+    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium on PATH: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visitor:
+    """Somebody with a browser of their own. expected: statuses of refusals that are the point of a test; Chromium logs each as an error."""
+
+    def __init__(self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> None:
+        self.url, self.expected = url, set[int]()
+        self.down = False
+        self._said: list[str] = []
+        self.context: BrowserContext = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+        )
+        self.context.set_default_timeout(WAIT_MS)
+        self.context.on("console", self._console)
+        self.context.on("weberror", lambda error: self._said.append(f"uncaught: {error.error}"))
+        self.context.on("request", self._request)
+        self.page: Page = self.context.new_page()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type not in ("error", "warning"):
+            return
+        status = re.search(r"the server responded with a status of (\d+)", message.text)
+        refused = "net::ERR_CONNECTION_REFUSED" in message.text or "net::ERR_INCOMPLETE_CHUNKED_ENCODING" in message.text
+        if (status and int(status[1]) in self.expected) or (refused and self.down):
+            return
+        self._said.append(message.text)
+
+    def _request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("blob", "data") and parts.netloc != urlsplit(self.url).netloc:
+            self._said.append(f"asked another host: {request.url}")
+
+    def see(self, view: str) -> Page:
+        """Go to a view by its address."""
+        self.page.goto(f"{self.url}/app/{view}")
+        return self.page
+
+    def keep(self, name: str) -> None:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    @property
+    def too_wide_px(self) -> int:
+        """By how much the page has to be scrolled sideways."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    def leave(self) -> None:
+        self.context.close()
+        assert self._said == [], "\n".join(self._said)
