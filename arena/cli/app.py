@@ -4,6 +4,7 @@ A new command is one row of COMMANDS. Its target is either a function (one comma
 or a `typer.Typer` (a group of commands, like `arena config show`).
 """
 
+import errno
 import importlib
 import os
 import sys
@@ -24,6 +25,8 @@ from pbt.errors import PbtError
 
 PROGRAM = "arena"
 INTERRUPTED = 130
+# Files that cannot be written are no fault of the program.
+_OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,12 @@ def run(arguments: Sequence[str]) -> int:
     except PbtError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            return _report_bug(error)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"error: {where}{error.strerror}; expected a place that you may write to, on a disk with room", file=sys.stderr)
+        return 1
     except Exception as error:  # noqa: BLE001  # the last line of defence: a person gets one line, the log gets everything
         return _report_bug(error)
     return 0

@@ -69,7 +69,10 @@ class League:
         try:
             yield
         except DBAPIError as error:
-            raise PbtError(f"league {self.path}: {error.orig}") from error
+            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * (
+                "readonly" in str(error.orig)
+            )
+            raise PbtError(f"league {self.path}: {error.orig}{hint}") from error
 
 
 @contextmanager

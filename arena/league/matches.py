@@ -150,10 +150,11 @@ def newest_unfinished(league: League) -> Match:
             return match
     if not found:
         raise MatchError(f"no match in {league.path} is unfinished; start one with `arena match A B`")
+    by_number = "; a failed one goes on with --resume NUMBER" * any(match.failed is not None for match in found)
     others = "; ".join(
         f"match {match.id} {f'failed ({match.failed})' if match.failed else 'is being played by another process'}" for match in found[:3]
     )
-    raise MatchError(f"no match in {league.path} can be gone on with: {others}; expected one that was cut off. A failed one: --resume NUMBER")
+    raise MatchError(f"no match in {league.path} can be gone on with: {others}; expected one that was cut off{by_number}")
 
 
 def stored_games(league: League, match: Match) -> list[GameRecord]:

@@ -1,5 +1,6 @@
 """The command line as people meet it: fast help, one message per mistake, exit codes."""
 
+import errno
 import os
 import resource
 import subprocess
@@ -111,6 +112,17 @@ def test_a_bug_leaves_one_line_and_a_log(failing: Fail, capsys: pytest.CaptureFi
     (log,) = (data / "logs").iterdir()
     assert line.startswith("error: unexpected ZeroDivisionError: by zero;") and str(log) in line
     assert "Traceback" in log.read_text() and "second line" in log.read_text()
+
+
+def test_a_place_that_cannot_be_written_is_no_bug(failing: Fail, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert failing.run(PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "imported"))) == 1
+    assert failing.run(OSError(errno.ENOSPC, "No space left on device")) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: {tmp_path / 'imported'}: Permission denied; expected a place that you may write to, on a disk with room",
+        "error: No space left on device; expected a place that you may write to, on a disk with room",
+    ]
+    assert failing.run(FileNotFoundError(errno.ENOENT, "No such file or directory", "x")) == 1
+    assert "unexpected FileNotFoundError" in capsys.readouterr().err
 
 
 def test_a_bug_without_data_directory_makes_none(

@@ -52,7 +52,7 @@ def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_numbe
     assert f"should it be cut off: arena match oneply {bot} --resume 1 --data" in said and "That is 3 forfeited games in a row" in said
     well.touch()
     assert run(["match", "oneply", bot, "--resume", "last", *data]) == 2
-    assert "match 1 failed (guest bot.py, game " in (said := capsys.readouterr().err) and "A failed one: --resume NUMBER" in said
+    assert "match 1 failed (guest bot.py, game " in (said := capsys.readouterr().err) and "a failed one goes on with --resume NUMBER" in said
     assert run(["match", "--resume", "1", *data]) == 2
     assert "name its players again: arena match oneply exec:PROGRAM --resume 1" in capsys.readouterr().err
     assert run(["match", "oneply", bot, "--resume", "1", *data, "--json"]) == 0
