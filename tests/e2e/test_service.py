@@ -2,14 +2,16 @@
 
 import json
 import os
+import random
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -194,30 +196,70 @@ def test_the_command_line_as_its_client(served: Served, tmp_path: Path) -> None:
     assert served.arena("population", "list", expect=5).stderr.startswith("error: no service has")
 
 
+KILLS = int(os.environ.get("ARENA_KILLS", "2"))
+"""Of the service, and as many of trainers."""
+
+
+@contextmanager
+def load(served: Served) -> Iterator[None]:
+    """Four clients that read all the time, and find nobody at home while the service is dead."""
+    over = threading.Event()
+    token = (served.data / "service/viewer.token").read_text().strip()
+
+    def read() -> None:
+        while not over.is_set():
+            for path in ("populations/first", "ratings?population=first", "populations/first/games?limit=50"):
+                with suppress(httpx2.HTTPError):
+                    httpx2.get(f"{served.url}/v1/{path}", headers={"authorization": f"Bearer {token}"}, timeout=30)
+            over.wait(0.2)
+
+    clients = [threading.Thread(target=read) for _ in range(4)]
+    for client in clients:
+        client.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for client in clients:
+            client.join()
+
+
+@pytest.mark.timeout(600 + 60 * KILLS)
 def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Served) -> None:
-    """The trainer saves at the end of its leash; what was committed before each kill is there after it; everything resumes."""
+    """The trainer saves at the end of its leash; what another process had read before each kill is there after it; everything resumes.
+
+    ARENA_KILLS: so many of each, at random moments. Prints how long it took until the service was ready, and until training had resumed.
+    """
+    rng, ready_s, resumed_s = random.Random(5), [], []
     served.call("POST", "/v1/populations", {"name": "first", "config": CONFIG, "start": True})
     served.wait_trains(50)
-    for turn in range(4):
-        before, played, trainer = set(all_games(served.data)), served.games(), served.trainer()
-        tree = [psutil.Process(trainer), *children(psutil.Process(trainer))]
-        if turn % 2 == 0:
-            served.kill()
-            _, alive = psutil.wait_procs(tree, GONE_S)
-            assert not alive
-            assert json.loads((served.data / "populations/first/status.json").read_text())["ended"] == "stopped and saved"
-            served.start()
-        else:
-            os.kill(trainer, signal.SIGKILL)
-            _, alive = psutil.wait_procs(tree, GONE_S)
-            assert not alive
-        served.wait_trains(played + 20)
+    for turn in range(2 * KILLS):
+        with load(served):
+            time.sleep(rng.random() * 2)
+            before, played, trainer = set(all_games(served.data)), served.games(), served.trainer()
+            tree = [psutil.Process(trainer), *children(psutil.Process(trainer))]
+            killed = time.monotonic()
+            if turn % 2 == 0:
+                served.kill()
+                _, alive = psutil.wait_procs(tree, GONE_S)
+                assert not alive
+                assert json.loads((served.data / "populations/first/status.json").read_text())["ended"] == "stopped and saved"
+                killed = time.monotonic()
+                served.start()
+                ready_s.append(time.monotonic() - killed)
+            else:
+                os.kill(trainer, signal.SIGKILL)
+                _, alive = psutil.wait_procs(tree, GONE_S)
+                assert not alive
+            served.wait_trains(played + 20)
+            resumed_s.append(time.monotonic() - killed)
         assert before <= set(all_games(served.data))
     assert served.stop() == 0
     assert processes_of(served.data) == []
     assert holder(service_lock(served.data)) is None
     numbers = [number for _, number in stored_games(served.data)]
     assert sorted(numbers) == list(range(len(numbers)))
+    print(f"{KILLS} + {KILLS} kills, {len(numbers)} games; ready after {max(ready_s):.1f} s at most, training again after {max(resumed_s):.1f} s")
 
 
 def all_games(data: Path) -> list[tuple[int, int]]:
