@@ -16,7 +16,7 @@ from api.tokens import COOKIE
 from tests.api.live import live
 from tests.api.service import Service
 
-SAMPLES = {"name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64}
+SAMPLES = {"name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64, "evaluation_id": "1"}
 
 
 def routes(service: Service) -> list[tuple[str, str]]:

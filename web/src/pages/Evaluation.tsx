@@ -86,12 +86,18 @@ function Block({ of, first }: { of: Statistics; first: string }) {
         <Fact name="lost">{of.losses}</Fact>
         <Fact name="Elo">
           <Value of={of.elo} format={elo} why="the score has no finite Elo" />{" "}
-          {of.elo_low !== null && of.elo_high !== null && <small class="number">{`[${elo(of.elo_low)}, ${elo(of.elo_high)}]`}</small>}
+          <small class="number">{interval(of)}</small>
         </Fact>
         <Fact name="likely the stronger">{percent(of.los)}</Fact>
       </dl>
     </section>
   );
+}
+
+/** One end of the interval may be beyond every rating: a score of 0 or 1. */
+function interval({ elo_low: low, elo_high: high }: Statistics): string {
+  if (low !== null && high !== null) return `[${elo(low)}, ${elo(high)}]`;
+  return low !== null ? `above ${elo(low)}` : high !== null ? `below ${elo(high)}` : "";
 }
 
 function Facts({ body }: { body: Body }) {

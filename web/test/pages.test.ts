@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, it, vi } from "vitest";
+
+/** What modules ask of a browser when they are loaded. */
+beforeAll(() => {
+  vi.stubGlobal("location", new URL("http://service/app/populations/first?key=a"));
+  vi.stubGlobal("addEventListener", () => {});
+  vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => {} }));
+});
+
+const POINT = { round: 1, values: { lr: 2 }, copied_from: null, mutated: [], verdict: "" };
+const HISTORY = {
+  start: { m0: { lr: 1 }, m1: { lr: 1 } },
+  members: { m0: [{ ...POINT, frames: 100 }], m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0" }] },
+};
+
+describe("addresses", () => {
+  it("say what is shown, and say it back", async () => {
+    const { partsOf, to } = await import("../src/router");
+    expect(to(["populations", "a/b"], { key: ["x", "y&z"], all: true, none: "" })).toBe("/app/populations/a%2Fb?key=x&key=y%26z&all=1");
+    expect(partsOf("/app/populations/a%2Fb/")).toEqual(["populations", "a/b"]);
+    expect(partsOf("/")).toEqual([]);
+  });
+  it("of resources leave out what is undefined", async () => {
+    const { address } = await import("../src/api/client");
+    expect(address("/v1/populations/{name}", { path: { name: "a?b" }, query: { limit: 5, cursor: undefined } })).toBe("/v1/populations/a%3Fb?limit=5");
+  });
+});
+
+describe("schedules", () => {
+  it("hold each value until the next, up to now, and mark copies", async () => {
+    const { linesOf } = await import("../src/pages/Schedules");
+    const [first, second] = linesOf(HISTORY, "lr", new Map([["m0", 150]]));
+    expect([first!.x, first!.y, first!.marks]).toEqual([[0, 100, 150], [1, 2, 2], undefined]);
+    expect([second!.x, second!.y, second!.marks]).toEqual([[0, 120], [1, 3], [{ x: 120, y: 3 }]]);
+  });
+  it("tell copies by frames, rounds newest first", async () => {
+    const { roundsOf } = await import("../src/pages/Schedules");
+    const { copiesOf } = await import("../src/pages/Lineage");
+    expect(roundsOf(HISTORY).map((round) => round.member)).toEqual(["m1", "m0"]);
+    expect(copiesOf(HISTORY)).toEqual([{ from: "m0", to: "m1", frames: 120, round: 1, verdict: "" }]);
+  });
+});
+
+describe("the matrix", () => {
+  it("knows each pair from both sides", async () => {
+    const { cells } = await import("../src/ui/Matrix");
+    const found = cells([{ player: "a", opponent: "b", games: 4, wins: 3, draws: 1, losses: 0, score: 0.875, low: 0.5, high: 1 }]);
+    expect(found.get("b a")).toEqual({ row: "b", column: "a", games: 4, wins: 0, draws: 1, losses: 3, score: 0.125, low: 0, high: 0.5 });
+    expect(found.size).toBe(2);
+  });
+  it("is blue above a half, orange below, and written in ink that is read", async () => {
+    const { inkOn, scoreColour } = await import("../src/ui/colours");
+    expect(scoreColour(1, 1000, false)).toBe("rgb(0 92 170)");
+    expect(scoreColour(0, 1000, false)).toBe("rgb(205 95 0)");
+    expect(scoreColour(0.5, 1000, false)).toBe("rgb(240 241 243)");
+    expect([inkOn("rgb(0 92 170)"), inkOn("rgb(240 241 243)")]).toEqual(["#fff", "#000"]);
+  });
+});
+
+describe("charts", () => {
+  it("tell the newest value at a place", async () => {
+    const { valueAt } = await import("../src/ui/Chart");
+    const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3] };
+    expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual(["–", "1", "1", "–", "3"]);
+  });
+});
