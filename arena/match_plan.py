@@ -55,7 +55,7 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
     if len(game.seat_roles) == 1:
         alone = tuple(f"{note}, so returns are compared by number alone" for note in unequal)
         return Seating(((0,), (1,)), paired=env.replayable, notes=alone)
-    possible = _sittings(game, players)
+    possible = sittings(game, players)
     if len(possible) < len(players):
         roles = [game.roles[role].name for role in game.seat_roles]
         seats = ", ".join(f"{players[player].label} is {role}" for player, role in zip(possible[0], roles, strict=True))
@@ -80,7 +80,7 @@ def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
     raise PlayerError(f"{name} has {seats} seats, and {given} players were named; expected a player for every seat; {alone}")
 
 
-def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
+def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
     """Every turn of the table in which everybody plays the role of its seat. Raises: PlayerError when there is none."""
     number = len(players)
     roles = [game.roles[role].name for role in game.seat_roles]

@@ -69,6 +69,7 @@ COMMANDS = (
     Command("populations", "arena.cli.league:populations", LOOK, "What has been trained, and how large it is.", "arena populations"),
     Command("lineage", "arena.cli.lineage:lineage", LOOK, "Where a policy comes from, as a schedule, too.", "arena lineage first@best"),
     Command("replay", "arena.cli.replay:replay", LOOK, "A stored game, move by move.", "arena replay first:1234"),
+    Command("watch", "arena.cli.watch:watch", LOOK, "A video of what players of Doom see.", "arena watch duel@best duel/m1 --out duel.mp4"),
     Command("metrics", "arena.cli.league:metrics", LOOK, "Training curves of a population.", "arena metrics first --csv"),
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
     Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),

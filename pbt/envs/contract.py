@@ -107,6 +107,14 @@ class Overlapping(Protocol):
         """What `step` will be given next. Returns at once, and raises nothing: what goes wrong is raised by `step`."""
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """A game whose own count can be read while it is played."""
+
+    def points_now(self) -> tuple[float, ...] | None:
+        """As in `Outcome.points`, so far."""
+
+
 @dataclass(frozen=True)
 class EnvSpec:
     """A registered game.
@@ -117,6 +125,7 @@ class EnvSpec:
     winners     one sentence: how the ranking comes about
     paths       which of the options given are paths of the user's files: stored absolute, and refused where only registered games may be played
     scripted    named players without a network, by name ("oneply")
+    tics_per_s  of the game's engine, as people play it; None: it has no clock of its own
     draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the seat -> the position as text; None: no board
     """
 
@@ -129,6 +138,7 @@ class EnvSpec:
     scripted: Mapping[str, ScriptedAct] = field(default_factory=dict)
     paths: Callable[[Mapping[str, Any]], Sequence[str]] = lambda options: ()
     draw: Callable[[Mapping[str, NDArray[Any]], int], str] | None = None
+    tics_per_s: float | None = None
 
 
 def opens_at_random(env: EnvSpec, game: Game) -> bool:

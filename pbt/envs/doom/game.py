@@ -11,7 +11,7 @@ from gymnasium import spaces
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
 from pbt.envs.doom.engine import load_vizdoom, start_engine
-from pbt.envs.doom.options import DoomOptions, named_paths, read_options
+from pbt.envs.doom.options import TICS_PER_S, DoomOptions, named_paths, read_options
 from pbt.envs.doom.scene import configure_scene, known
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.doom.strays import remove_strays
@@ -87,8 +87,11 @@ class DoomGame:
 
     def outcome(self) -> Outcome:
         """Alone at the table: ranking (0,); points as the options say."""
-        points = None if self._points is None else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
-        return Outcome((0,), points, self._reason)
+        return Outcome((0,), self.points_now(), self._reason)
+
+    def points_now(self) -> tuple[float, ...] | None:
+        """None where the options name no variable that counts."""
+        return None if self._points is None else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
 
     def close(self) -> None:
         engine, self._engine = self._engine, None
@@ -159,4 +162,5 @@ SPEC = EnvSpec(
     winners="one seat: nobody wins, the return counts",
     description="A ViZDoom scenario for one player, from pixels (env.options.scenario)",
     paths=named_paths,
+    tics_per_s=TICS_PER_S,
 )

@@ -14,7 +14,7 @@ from pbt.envs.doom.match_link import MatchLink
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
 from pbt.envs.doom.match_rewards import MatchRewards
-from pbt.envs.doom.options import named_paths
+from pbt.envs.doom.options import TICS_PER_S, named_paths
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
 
@@ -93,8 +93,12 @@ class DoomMatch:
 
     def outcome(self) -> Outcome:
         """points: frags, less one for each suicide, which also decide the ranking."""
-        frags = tuple(after - before for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True))
+        frags = self.points_now()
         return Outcome(ranking_from_scores(frags), frags, self._reason)
+
+    def points_now(self) -> tuple[float, ...]:
+        """Frags since the game began."""
+        return tuple(after - before for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True))
 
     def close(self) -> None:
         link, self._link = self._link, None
@@ -178,4 +182,5 @@ SPEC = EnvSpec(
     winners="most frags when the time is over",
     description="A match of Doom: duel, deathmatch, with or without bots, from pixels (env.options.scenario, players, bots)",
     paths=named_paths,
+    tics_per_s=TICS_PER_S,
 )

@@ -12,6 +12,7 @@ from pbt.errors import EnvOptionsError
 
 ACTIONS = ("heads", "single")
 TIMEOUTS = ("truncated", "terminated")
+TICS_PER_S = 35.0
 
 
 class RewardTerm(NamedTuple):

@@ -1,0 +1,133 @@
+"""`arena watch`: a video of what the players see."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.cli.app import INTERRUPTED
+from arena.cli.match_options import NAMES, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption
+from arena.cli.output import DataOption, JsonOption, print_json, say
+from arena.film.extra import require_video
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.match_report import player_json
+from arena.players import ResolvedPlayer, resolve_players
+from pbt.config.load import options_from
+
+if TYPE_CHECKING:
+    from arena.film.filming import Film, Filming
+
+
+def watch(
+    players: Annotated[list[str], typer.Argument(metavar="A [B]...", help=NAMES, show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FILE.mp4", help="The video; H.264, as browsers play it.", show_default=False)],
+    games: Annotated[int, typer.Option(min=1, help="Games to film; in games of one seat, of every player.")] = 1,
+    seed: SeedOption = 1,
+    greedy: GreedyOption = False,
+    scale: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Pixels of the video to one that is seen; else tiles are some 288 high.", show_default=False)
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(min=0.1, max=240, help="Moves a second; else as fast as it was played, or 10 a second.", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE.mp4.")] = False,
+    move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
+    env: EnvOption = None,
+    options: OptionsOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Film games: a tile for every seat with what it sees, two side by side, more in a grid. For games whose players see an image, such as Doom's.
+
+    Nothing is recorded in the league. Ctrl-C ends the film with a whole video of what was played (exit 130); a second one leaves none.
+    """
+    require_video()
+    from arena.film.filming import film
+
+    spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
+    with _bar(" vs ".join(player.label for player in found)) as on_progress:
+        result = film(
+            found, spec, out, games=games, seed=seed, greedy=greedy, scale=scale, moves_per_s=fps, force=force, on_progress=on_progress
+        )  # fmt: skip
+    if as_json:
+        print_json(film_json(result, found, seed, greedy=greedy))
+    elif result.path is not None:
+        print("\n".join(film_lines(result, found)))
+    if result.interim:
+        say(f"ended after {len(result.games)} of {result.planned} games" + ("; there is no video" if result.path is None else ""))
+        raise typer.Exit(INTERRUPTED)
+
+
+def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
+    """The report for people."""
+    assert result.path is not None
+    size_mb = result.path.stat().st_size / 1e6
+    lines = [f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, {result.pictures} pictures, {size_mb:.1f} MB"]
+    for number, game in enumerate(result.games, start=1):
+        shown = []
+        for player, seat in sorted(zip(game.sitting, game.end.seats, strict=True)):
+            score = f"return {seat.returns:.4g}" if seat.points is None else f"points {seat.points:.4g}"
+            shown.append(f"{players[player].label} {score}" + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else ""))
+        lines.append(f"Game {number}   {', '.join(shown)}; {game.end.reason} after {game.end_s - game.start_s:.1f} s")
+    if result.voided:
+        tries = "once" if len(result.voided) == 1 else f"{len(result.voided)} times"
+        lines.append(f"Note     a game was voided {tries}, filmed up to there, and played again; first: {result.voided[0]}")
+    return lines
+
+
+def film_json(result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool) -> dict[str, Any]:
+    """Seats of a game in their order, with the index of their player; start_s and end_s are seconds of the video."""
+    games = [
+        {
+            "seed": game.end.plan.seed,
+            "seats": [
+                {"player": player, "place": seat.place, "return": seat.returns, "points": seat.points}
+                for player, seat in zip(game.sitting, game.end.seats, strict=True)
+            ],
+            "end_reason": game.end.reason,
+            "steps": game.end.steps,
+            "start_s": game.start_s,
+            "end_s": game.end_s,
+        }
+        for game in result.games
+    ]
+    return {
+        "video": result.path,
+        "env": players[0].env_name,
+        "env_options": players[0].env_options,
+        "players": [player_json(player) for player in players],
+        "seed": seed,
+        "greedy": greedy,
+        "games": games,
+        "planned": result.planned,
+        "voided": result.voided,
+        "pictures": result.pictures,
+        "seconds": result.seconds,
+        "width": result.width,
+        "height": result.height,
+        "interim": result.interim,
+    }
+
+
+@contextmanager
+def _bar(title: str) -> "Iterator[Filming | None]":
+    """On stderr, on a terminal only. Nobody knows how long a game will be, so within the last one it only shows that something moves."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(escape(title), total=None, said="")
+
+        def show(done: int, planned: int, seconds: float) -> None:
+            said = f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
+            bar.update(task, completed=done, total=planned if planned > 1 else None, said=said)
+
+        yield show

@@ -1,0 +1,158 @@
+"""Looks at a game through the eyes of its seats while others step it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from arena.film.extra import FilmError
+from arena.film.picture import Painter, Picture, Tile, as_rgb
+from arena.film.video import VideoWriter
+from pbt.envs.contract import Counting, Game, Outcome, SeatTurn
+from pbt.envs.spaces import ObservationCodec
+from pbt.transport.messages import GameEnd
+
+CHANNELS = (1, 3, 4)
+MOVES_PER_S = 10
+# So long the last picture of a game stays.
+_HOLD_S = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """ticks_per_s: of the video;  tics: a tick is one of the engine's, so a game lasts as long as it was played; else it is a move"""
+
+    ticks_per_s: Fraction
+    tics: bool
+
+    def seconds(self, ticks: int) -> float:
+        return float(ticks / self.ticks_per_s)
+
+    def clock(self, ticks: int) -> str:
+        """Such as "0:12.3  tic 431"."""
+        if not self.tics:
+            return f"move {ticks}"
+        tenths = int(ticks * 10 / self.ticks_per_s)
+        return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}  tic {ticks}"
+
+
+def pace_of(tics_per_s: float | None, moves_per_s: float | None) -> Pace:
+    """tics_per_s: of the game's engine, where it has one;  moves_per_s: asked for, instead of real time."""
+    if tics_per_s is not None and moves_per_s is None:
+        return Pace(Fraction(tics_per_s).limit_denominator(1000), tics=True)
+    return Pace(Fraction(moves_per_s or MOVES_PER_S).limit_denominator(1000), tics=False)
+
+
+class Eyes:
+    """Finds the image in what a seat observes.
+
+    seats: that see one;  height, width: of the largest
+    Raises: FilmError when no seat does.
+    """
+
+    def __init__(self, env_name: str, game: Game) -> None:
+        self._codecs = [ObservationCodec(role.observation_space) for role in game.roles]
+        self._roles = game.seat_roles
+        images = [
+            next((at for at, leaf in enumerate(codec.leaves) if leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] in CHANNELS), None)
+            for codec in self._codecs
+        ]
+        self._images = images
+        self.seats = tuple(seat for seat, role in enumerate(game.seat_roles) if images[role] is not None)
+        if not self.seats:
+            found = ", ".join(f"{leaf.name} {leaf.dtype} {list(leaf.shape)}" for codec in self._codecs for leaf in codec.leaves)
+            boards = "the moves and boards of a stored game are shown by `arena replay`, such as match:1:0"
+            raise FilmError(f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, width, 1, 3 or 4]; {boards}")
+        shapes = [self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None]
+        self.height, self.width = (max(shape[side] for shape in shapes) for side in (0, 1))
+
+    def see(self, turn: SeatTurn) -> Picture | None:
+        at = self._images[self._roles[turn.seat]]
+        if at is None or turn.observation is None:
+            return None
+        return as_rgb(self._codecs[self._roles[turn.seat]].split(turn.observation)[at]).copy()
+
+
+class Camera:
+    """Makes a picture of every moment of the games at one table.
+
+    Tiles stand in the order of the players, wherever they sit. A game that was voided is in the film, too, and says so.
+    """
+
+    def __init__(self, seat_names: Sequence[str], eyes: Eyes, painter: Painter, video: VideoWriter, pace: Pace) -> None:
+        self._seat_names, self._eyes, self._painter, self._video, self._pace = seat_names, eyes, painter, video, pace
+        self._tick = -1
+
+    def begins(self, names: Sequence[str], sitting: Sequence[int], title: str) -> None:
+        """The next game. names: of the players, by seat;  sitting: index of the player in each seat;  title: such as "game 1 of 2"."""
+        shown = [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)] if len(names) > 1 else list(names)
+        self._names, self._order, self._title = shown, sorted(self._eyes.seats, key=lambda seat: sitting[seat]), title
+        self._images: list[Picture | None] = [None] * len(names)
+        self._returns = [0.0] * len(names)
+        self._points: Sequence[float] | None = None
+        self._tick += 1
+        self.first_tick = self._tick
+
+    def look(self, turns: Sequence[SeatTurn], points: Sequence[float] | None) -> None:
+        """What the seats learned now: after reset, or after a step."""
+        started = self._video.last_tick >= self.first_tick
+        if started:
+            self._tick += max(turn.tics for turn in turns) if self._pace.tics else 1
+        for turn in turns:
+            seen = self._eyes.see(turn)
+            self._images[turn.seat] = self._images[turn.seat] if seen is None else seen
+            self._returns[turn.seat] += turn.rewards[0]
+        self._points = points
+        self._show([self._score(seat) for seat in range(len(self._names))], "")
+
+    def ends(self, end: GameEnd, voided: bool) -> None:
+        """The result stays for a moment."""
+        places = ["" if voided or len(end.seats) == 1 else f"   place {seat.place + 1}" for seat in end.seats]
+        self._points = self._points if any(seat.points is None for seat in end.seats) else [seat.points or 0.0 for seat in end.seats]
+        scores = [self._score(seat) + place for seat, place in enumerate(places)]
+        self.last_tick = self._tick
+        for ticks in (1, max(1, round(_HOLD_S * self._pace.ticks_per_s))):
+            self._tick += ticks
+            self._show(scores, f"   {end.reason}", self.last_tick)
+
+    def _score(self, seat: int) -> str:
+        return f"return {self._returns[seat]:.4g}" if self._points is None else f"points {self._points[seat]:.4g}"
+
+    def _show(self, scores: Sequence[str], said: str, clock_tick: int | None = None) -> None:
+        tiles = [Tile(self._images[seat], self._names[seat], scores[seat]) for seat in self._order]
+        ticks = (self._tick if clock_tick is None else clock_tick) - self.first_tick
+        self._video.add(self._painter.paint(tiles, f"{self._title}   {self._pace.clock(ticks)}{said}"), self._tick)
+
+
+class FilmedGame:
+    """A game that shows a camera what its seats learn, and is otherwise the game itself."""
+
+    def __init__(self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> None:
+        self._game, self._look = game, look
+        self.roles, self.seat_names = game.roles, game.seat_names
+        self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        return self._shown(self._game.reset(seed))
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        return self._shown(self._game.step(actions))
+
+    def _shown(self, turns: list[SeatTurn]) -> list[SeatTurn]:
+        self._look(turns, self._game.points_now() if isinstance(self._game, Counting) else None)
+        return turns
+
+    def outcome(self) -> Outcome:
+        return self._game.outcome()
+
+    def close(self) -> None:
+        self._game.close()
+
+
+def filmed(make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> Callable[..., Game]:
+    """`EnvSpec.make` whose games are looked at."""
+
+    def make_filmed(**options: Any) -> Game:
+        return FilmedGame(make(**options), look)
+
+    return make_filmed

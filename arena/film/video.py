@@ -1,0 +1,110 @@
+"""Pictures written as an H.264 video that browsers play."""
+
+import os
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+from av.error import FFmpegError
+from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc
+
+from arena.film.extra import FilmError
+from arena.film.picture import Picture
+
+_SUFFIX = ".mp4"
+_KEY_FRAME_S = 4
+
+
+def check_place(path: Path, *, force: bool) -> None:
+    """Raises: FilmError when no video can be written there; force: another one may stand there."""
+    if path.suffix != _SUFFIX:
+        raise FilmError(f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {_SUFFIX}")
+    if path.is_dir():
+        raise FilmError(f"--out {path}: it is a folder; name a file in it: --out {path / 'film.mp4'}")
+    if not path.parent.is_dir():
+        raise FilmError(f"--out {path}: there is no folder {path.parent}; make it, or name another one")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise FilmError(f"--out {path}: the folder {path.parent} cannot be written to; name another one")
+    if path.exists() and not force:
+        raise FilmError(f"--out {path}: it exists; name another file, or add --force to replace it")
+
+
+class VideoWriter:
+    """Takes one picture after the other and keeps none. The file stands under its name when it is whole; after an error nothing stands there.
+
+    path         of the video;  size: (width, height), even
+    ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the next one
+    Raises: FilmError when the file cannot be written.
+    """
+
+    def __init__(self, path: Path, size: tuple[int, int], ticks_per_s: Fraction) -> None:
+        self._path, self._ticks_per_s = path, ticks_per_s
+        self._beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        self.pictures, self.last_tick = 0, -1
+        # The index comes first in the file, so that a browser need not load all of it to begin.
+        self._container = av.open(str(self._beside), "w", format="mp4", options={"movflags": "+faststart"})
+        self._stream = stream = self._container.add_stream("libx264", rate=ticks_per_s)
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        # Without pictures that refer to later ones: with uneven times these would make the file say that it is shorter than it is.
+        stream.options = {"preset": "veryfast", "crf": "20", "bf": "0"}
+        stream.codec_context.time_base = 1 / ticks_per_s
+        stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * ticks_per_s))
+        # Said in the file, since players guess the colours of a file that does not say by its size.
+        stream.codec_context.colorspace, stream.codec_context.color_range = Colorspace.ITU709, ColorRange.MPEG
+        stream.codec_context.color_primaries, stream.codec_context.color_trc = ColorPrimaries.BT709, ColorTrc.BT709
+        try:
+            self._container.start_encoding()
+        except (OSError, FFmpegError) as error:
+            raise self._unwritten(error) from error
+
+    @property
+    def seconds(self) -> float:
+        """Up to the last picture."""
+        return float(max(self.last_tick, 0) / self._ticks_per_s)
+
+    def add(self, picture: Picture, tick: int) -> None:
+        """tick: after that of the picture before."""
+        assert tick > self.last_tick, f"tick {tick} after tick {self.last_tick}"
+        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        frame = frame.reformat(format="yuv420p", src_color_range=ColorRange.JPEG, dst_colorspace=Colorspace.ITU709, dst_color_range=ColorRange.MPEG)
+        frame.pts, frame.time_base = tick, 1 / self._ticks_per_s
+        self._write(frame)
+        self.pictures, self.last_tick = self.pictures + 1, tick
+
+    def _write(self, frame: av.VideoFrame | None) -> None:
+        try:
+            self._container.mux(self._stream.encode(frame))
+        except (OSError, FFmpegError) as error:
+            raise self._unwritten(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None and self.pictures:
+            try:
+                self._finish()
+            finally:
+                self._discard()
+        else:
+            self._discard()
+
+    def _finish(self) -> None:
+        self._write(None)
+        try:
+            self._container.close()
+            self._beside.replace(self._path)
+        except (OSError, FFmpegError) as error:
+            raise self._unwritten(error) from error
+
+    def _discard(self) -> None:
+        """What is left when the video did not come to its name."""
+        with suppress(OSError, FFmpegError):
+            self._container.close()
+        self._beside.unlink(missing_ok=True)
+
+    def _unwritten(self, error: Exception) -> FilmError:
+        return FilmError(f"{self._path}: the video could not be written: {error}; free space, or name another place with --out")
