@@ -19,9 +19,9 @@ Table = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Body(BaseModel):
-    """What a request may say: nothing that is not named here."""
+    """What a request may say: nothing that is not named here, and a number is no text that looks like one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class NewPopulationBody(Body):

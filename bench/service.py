@@ -1,0 +1,181 @@
+"""Does watching cost? A population trains under `arena serve`; in turn, nobody asks anything, and 32 clients ask something that is not cached.
+
+    python -m bench.service --rounds 5 --seconds 60 --json service.json
+
+Each client sends one request every two seconds, at a moment of its own: curves of a new number of points, a page of games, members, values, ratings
+(whose revision changes with the games). Reported: p50 and p99 of all answers; of each round, frames per second with and without readers and the loss
+between them, with the median over rounds; answers that were no success; how often a log says "database is locked".
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import numpy as np
+
+from arena.service_state import ServiceState, read_state
+from bench.throughput import hardware
+
+NAME, CLIENTS, EVERY_S = "watched", 32, 2.0
+START_S, SETTLE_S = 120.0, 10.0
+LOCKED = "database is locked"
+
+
+@dataclass
+class Asked:
+    """answers_s: time to each answer's last byte;  refused: those that were no success"""
+
+    answers_s: list[float] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+class Service:
+    """A running one, with a population that trains."""
+
+    def __init__(self, state: ServiceState, data: Path) -> None:
+        self.state, self.data = state, data
+        self.headers = {"authorization": f"Bearer {(data / 'service/admin.token').read_text().strip()}"}
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        answer = httpx2.request(method, self.state.url + path, json=body, headers=self.headers, timeout=60)
+        answer.raise_for_status()
+        return answer.json()
+
+    def frames(self) -> int:
+        """Trained so far, by its status file: asking for it would be watching."""
+        status = json.loads((self.data / f"populations/{NAME}/status.json").read_bytes())
+        return sum(int(member["frames"]) for member in status["members"])
+
+    def train(self, config: str) -> None:
+        from pbt.config.load import load_config
+
+        table = load_config(config, ["stop_at_frames=1_000_000_000_000"]).model_dump(mode="json", exclude_unset=True)
+        self.call("POST", "/v1/populations", {"name": NAME, "config": table, "start": True})
+        deadline = time.monotonic() + START_S
+        while self.call("GET", f"/v1/populations/{NAME}")["status"]["frames"] == 0:
+            assert time.monotonic() < deadline, "it does not train; see the log of its trainer"
+            time.sleep(0.5)
+
+
+@contextmanager
+def served(data: Path, log: Path) -> Iterator[Service]:
+    with log.open("wb") as output:
+        words = [sys.executable, "-P", "-m", "arena", "serve", "--port", "0", "--data", str(data)]
+        process = subprocess.Popen(words, stdout=output, stderr=output)
+    try:
+        deadline = time.monotonic() + START_S
+        while (state := read_state(data)) is None:
+            assert process.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield Service(state, data)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+def question(rng: random.Random) -> str:
+    """Something that was hardly asked before."""
+    return rng.choice(
+        [
+            f"populations/{NAME}/metrics?points={rng.randint(10, 1900)}",
+            f"populations/{NAME}/games?limit={rng.randint(1, 200)}&kind={rng.choice(['training', 'evaluation'])}",
+            f"populations/{NAME}/members",
+            f"populations/{NAME}/hyperparameters",
+            f"populations/{NAME}",
+            f"ratings?population={NAME}",
+            f"populations/{NAME}/events?limit={rng.randint(1, 400)}",
+        ]
+    )
+
+
+async def ask(service: Service, seconds: float, seed: int) -> Asked:
+    """All clients, for so long."""
+    asked, until = Asked(), time.monotonic() + seconds
+
+    async def client(number: int) -> None:
+        rng = random.Random(f"{seed} {number}")
+        async with httpx2.AsyncClient(base_url=service.state.url, headers=service.headers, timeout=60) as caller:
+            await asyncio.sleep(rng.random() * EVERY_S)
+            while (began := time.monotonic()) < until:
+                path = question(rng)
+                answer = await caller.get(f"/v1/{path}")
+                asked.answers_s.append(time.monotonic() - began)
+                if not answer.is_success:
+                    asked.refused.append(f"{answer.status_code} {path}: {answer.text[:200]}")
+                await asyncio.sleep(max(0.0, began + EVERY_S - time.monotonic()))
+
+    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    return asked
+
+
+def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> float:
+    """Frames per second over so long, while everybody asks, or nobody."""
+    before, began = service.frames(), time.monotonic()
+    if asked is None:
+        time.sleep(seconds)
+    else:
+        found = asyncio.run(ask(service, seconds, seed))
+        asked.answers_s += found.answers_s
+        asked.refused += found.refused
+    return (service.frames() - before) / (time.monotonic() - began)
+
+
+def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
+    """In turn, and in another order every other round, so that a slow moment of the machine, or of training, hits both alike."""
+    asked = Asked()
+    on: list[float] = []
+    off: list[float] = []
+    time.sleep(SETTLE_S)
+    for number in range(rounds):
+        for watched in (False, True) if number % 2 == 0 else (True, False):
+            (on if watched else off).append(speed(service, seconds, asked if watched else None, number))
+        print(f"round {number + 1}: {off[-1]:,.0f} frames/s alone, {on[-1]:,.0f} watched", flush=True)
+    losses = [1 - watched / alone for watched, alone in zip(on, off, strict=True)]
+    p50, p99 = np.percentile(asked.answers_s, [50, 99]) * 1000
+    answers = {"answers": len(asked.answers_s), "p50_ms": round(float(p50), 1), "p99_ms": round(float(p99), 1), "refused": asked.refused[:20]}
+    return {**answers, "alone_frames_per_s": off, "watched_frames_per_s": on, "losses": losses, "median_loss": statistics.median(losses)}
+
+
+def locked(logs: Sequence[Path]) -> int:
+    return sum(path.read_text(errors="replace").count(LOCKED) for path in logs if path.exists())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", default="demo")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    os.environ.pop("ARENA_TOKEN", None)
+    with tempfile.TemporaryDirectory() as folder:
+        data, log = Path(folder) / "data", Path(folder) / "serve.log"
+        with served(data, log) as service:
+            service.train(options.config)
+            found = measure(service, options.rounds, options.seconds)
+        found["locked"] = locked([log, *(data / f"populations/{NAME}/logs").glob("*")])
+    result = {"config": options.config, "rounds": options.rounds, "seconds": options.seconds, "clients": CLIENTS, "hardware": hardware(), **found}
+    print(
+        f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, {len(found['refused'])} refused; "
+        f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: {result['locked']}"
+    )
+    if options.json is not None:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
