@@ -215,13 +215,13 @@ def _id_text(player: PlayerRef) -> str:
 
 
 def _versus_best(row: Standing, best: Standing | None) -> str:
-    """Score against the best with its interval; in round brackets what the ratings predict where they never met."""
+    """Score against the best with half its interval; in brackets what the ratings predict where they never met."""
     if best is None or row.player == best.player:
         return ""
     direct = row.results.get(best.player)
     if direct is not None:
         low, high = wilson_interval(direct.score, direct.games)
-        return f"{direct.score:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
+        return f"{direct.score:.0%} ± {(high - low) / 2:.0%}"
     predicted = predicted_score(row, best)
     return "" if predicted is None else f"({predicted:.0%})"
 
