@@ -63,15 +63,17 @@ def watch(
 
 def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
     """The report for people."""
+    from arena.film.camera import score_text
+
     assert result.path is not None
     size_mb = result.path.stat().st_size / 1e6
     lines = [f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, {result.pictures} pictures, {size_mb:.1f} MB"]
     for number, game in enumerate(result.games, start=1):
         shown = []
         for player, seat in sorted(zip(game.sitting, game.end.seats, strict=True)):
-            score = f"return {seat.returns:.4g}" if seat.points is None else f"points {seat.points:.4g}"
-            shown.append(f"{players[player].label} {score}" + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else ""))
-        lines.append(f"Game {number}   {', '.join(shown)}; {game.end.reason} after {game.end_s - game.start_s:.1f} s")
+            score = score_text(seat.points, seat.returns, alone=len(game.sitting) == 1)
+            shown.append(f"{players[player].label}   {score}" + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else ""))
+        lines.append(f"Game {number}   {',   '.join(shown)};   {game.end.reason} after {game.end_s - game.start_s:.1f} s")
     if result.voided:
         tries = "once" if len(result.voided) == 1 else f"{len(result.voided)} times"
         lines.append(f"Note     a game was voided {tries}, filmed up to there, and played again; first: {result.voided[0]}")

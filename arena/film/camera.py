@@ -61,7 +61,7 @@ class Eyes:
         self.seats = tuple(seat for seat, role in enumerate(game.seat_roles) if images[role] is not None)
         if not self.seats:
             found = ", ".join(f"{leaf.name} {leaf.dtype} {list(leaf.shape)}" for codec in self._codecs for leaf in codec.leaves)
-            boards = "the moves and boards of a stored game are shown by `arena replay`, such as match:1:0"
+            boards = "boards and moves of a stored game are shown by `arena replay match:1:0`"
             raise FilmError(f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, width, 1, 3 or 4]; {boards}")
         shapes = [self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None]
         self.height, self.width = (max(shape[side] for shape in shapes) for side in (0, 1))
@@ -71,6 +71,12 @@ class Eyes:
         if at is None or turn.observation is None:
             return None
         return as_rgb(self._codecs[self._roles[turn.seat]].split(turn.observation)[at]).copy()
+
+
+def score_text(points: float | None, returned: float, *, alone: bool) -> str:
+    """What counts. alone: at a table of one seat, where that is the return, whatever else is counted."""
+    said = [] if points is None else [f"points {points:.4g}"]
+    return "   ".join([*said, f"return {returned:.4g}"] if points is None or alone else said)
 
 
 class Camera:
@@ -116,7 +122,8 @@ class Camera:
             self._show(scores, f"   {end.reason}", self.last_tick)
 
     def _score(self, seat: int) -> str:
-        return f"return {self._returns[seat]:.4g}" if self._points is None else f"points {self._points[seat]:.4g}"
+        points = None if self._points is None else self._points[seat]
+        return score_text(points, self._returns[seat], alone=len(self._names) == 1)
 
     def _show(self, scores: Sequence[str], said: str, clock_tick: int | None = None) -> None:
         tiles = [Tile(self._images[seat], self._names[seat], scores[seat]) for seat in self._order]

@@ -50,13 +50,17 @@ def test_a_game_of_ones_own_is_filmed(game: str, tmp_path: Path, capsys: Output)
     assert "it exists; name another file, or add --force" in capsys.readouterr().err
     assert run(["watch", "random", "--env", game, "--out", str(out), "--force"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert shown[0].startswith(f"{out}   288x312, ") and shown[1] == "Game 1   random return 3; rules after 0.6 s"
+    assert shown[0].startswith(f"{out}   288x312, ") and shown[1] == "Game 1   random   return 3;   rules after 0.6 s"
 
 
 def test_a_board_is_not_filmed(tmp_path: Path, capsys: Output) -> None:
     assert run(["watch", "random", "oneply", "--env", "connect_four", "--out", str(tmp_path / "a.mp4")]) == 2
     said = capsys.readouterr().err
-    assert "connect_four: no seat sees an image, found" in said and "expected uint8 [height, width, 1, 3 or 4]" in said and "`arena replay`" in said
+    assert (
+        "connect_four: no seat sees an image, found" in said
+        and "expected uint8 [height, width, 1, 3 or 4]" in said
+        and "`arena replay match:1:0`" in said
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arena.film.camera import pace_of
+from arena.film.camera import pace_of, score_text
 from arena.film.extra import FilmError
 from arena.film.filming import film
 from arena.players import resolve_players
@@ -111,6 +111,12 @@ def test_a_second_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         film(random_players(2), lamps(lambda: Lamps(on_step=stop)), tmp_path / "a.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_score_is_what_counts() -> None:
+    assert score_text(2.0, -1.5, alone=False) == "points 2"
+    assert score_text(None, -1.5, alone=False) == score_text(None, -1.5, alone=True) == "return -1.5"
+    assert score_text(2.0, -1.5, alone=True) == "points 2   return -1.5"
 
 
 def test_players_who_cannot_sit_together(tmp_path: Path) -> None:
