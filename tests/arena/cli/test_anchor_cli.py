@@ -29,6 +29,6 @@ def test_an_anchor_is_marked_and_unmarked(tmp_path: Path, capsys: Output) -> Non
 
 
 def test_an_anchor_without_a_league_makes_none(tmp_path: Path, capsys: Output) -> None:
-    assert run(["anchor", "demo/m0", "--data", str(tmp_path / "none")]) == 1
+    assert run(["anchor", "demo/m0", "--data", str(tmp_path / "none")]) == 2
     assert "nothing there yet" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()

@@ -282,7 +282,7 @@ def test_unknown_population_exits_2(trained: Path, capsys: Output) -> None:
 
 
 def test_no_league_is_one_clear_line(tmp_path: Path, capsys: Output) -> None:
-    assert run(["rounds", "verify", "run", "--data", str(tmp_path / "none")]) == 1
+    assert run(["rounds", "verify", "run", "--data", str(tmp_path / "none")]) == 2
     captured = capsys.readouterr()
     assert (captured.out, len(captured.err.splitlines())) == ("", 1)
     assert not (tmp_path / "none").exists()
