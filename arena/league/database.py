@@ -69,9 +69,7 @@ class League:
         try:
             yield
         except DBAPIError as error:
-            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * (
-                "readonly" in str(error.orig)
-            )
+            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * ("readonly" in str(error.orig))
             raise PbtError(f"league {self.path}: {error.orig}{hint}") from error
 
 
