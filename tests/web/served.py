@@ -62,7 +62,7 @@ class Served:
         return answer.json()
 
     def text(self, path: str) -> str:
-        return self._ask("GET", path).text
+        return str(self._ask("GET", path).text)
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         token = (self.data / "service/admin.token").read_text().strip()
