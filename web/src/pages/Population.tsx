@@ -105,7 +105,7 @@ function Overview({ body }: { body: Body }) {
         <div>
           <dt>of its goal</dt>
           <dd>
-            <Value of={goal && least !== null ? least / goal : null} format={(share) => `${Math.floor(100 * share)} %`} why="it has no goal, or has not trained yet" />
+            <Value of={goal && least !== null ? least / goal : null} format={(share) => `${Math.min(100, Math.floor(100 * share))} %`} why="it has no goal, or has not trained yet" />
           </dd>
         </div>
         <div>
