@@ -95,7 +95,15 @@ def test_only_names_of_the_league_are_players(shared: Service, players: list[str
 
 
 def test_what_contradicts_itself_is_refused(shared: Service) -> None:
-    for more in ({"env": "./game.py:make"}, {"games": 0}, {"sprt": {"elo0": 5, "elo1": 5}}, {"seed": -1}, {"colour": 1}, {"games": "4"}, {"greedy": "yes"}):
+    for more in (
+        {"env": "./game.py:make"},
+        {"games": 0},
+        {"sprt": {"elo0": 5, "elo1": 5}},
+        {"seed": -1},
+        {"colour": 1},
+        {"games": "4"},
+        {"greedy": "yes"},
+    ):
         shared.call("POST", "/v1/evaluations", {"players": ["oneply", "random"], "env": "connect_four", **more}, status=422)
     shared.call("GET", "/v1/evaluations/4711", status=404)
     shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
