@@ -46,7 +46,12 @@ def requests(service: Service) -> Iterator[tuple[str, str, dict[str, Any]]]:
             for parameter in operation.get("parameters", ()):
                 for text in STRINGS:
                     filled = path.replace("{" + parameter["name"] + "}", quote(text, safe="")).replace("{name}", "nobody")
-                    filled = filled.replace("{operation_id}", "1").replace("{match_id}", "1").replace("{snapshot_id}", "0" * 64)
+                    filled = (
+                        filled.replace("{operation_id}", "1")
+                        .replace("{match_id}", "1")
+                        .replace("{evaluation_id}", "1")
+                        .replace("{snapshot_id}", "0" * 64)
+                    )
                     yield method.upper(), filled, {"params": {parameter["name"]: text}} if parameter["in"] == "query" else {}
     for text in STRINGS:
         yield "POST", "/v1/populations?dry_run=true", {"json": {"name": text, "config": CONFIG}}
@@ -56,6 +61,8 @@ def requests(service: Service) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield "PATCH", "/v1/populations/nobody", {"json": {"set": {text: 1}}}
         yield "PATCH", "/v1/populations/nobody", {"json": {"set": {"description": text}}}
         yield "POST", "/v1/session", {"json": {"code": text}}
+        yield "POST", "/v1/evaluations", {"json": {"players": [text, "random"]}}
+        yield "POST", "/v1/evaluations", {"json": {"players": ["oneply", "random"], "env": text}}
 
 
 @pytest.mark.slow
