@@ -5,6 +5,8 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+# The width of somebody's terminal: tables would leave out columns.
+os.environ.pop("COLUMNS", None)
 
 from collections.abc import Generator
 from pathlib import Path
