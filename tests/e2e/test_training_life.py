@@ -160,6 +160,7 @@ def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: 
     assert answer(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1000")["finished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_a_game_that_raises_ends_the_run_with_its_reason(placement: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(RAISING)

@@ -135,9 +135,12 @@ def test_one_that_keeps_forfeiting_ends_the_match_with_its_last_words(tmp_path: 
 
 STARTS = {
     "ends at once": ("import sys; sys.exit('no module named bot')", r"did not start: ended with exit code 1.*\n    no module named bot"),
-    "no protocol": ("print('{}', flush=True); input()", r"did not start: said '\{\}'; expected one line with \{\"protocol\": 1\} in answer to hello"),
+    "no protocol": (
+        "input(); print('{}', flush=True); input()",
+        r"did not start: said '\{\}'; expected one line with \{\"protocol\": 1\} in answer to hello",
+    ),
     "another protocol": (
-        "print('{\"protocol\": 2}', flush=True); input()",
+        "input(); print('{\"protocol\": 2}', flush=True); input()",
         r"did not start: said .*2\}'; expected one line with \{\"protocol\": 1\}",
     ),
     "talks first": ("print('hello!', flush=True); input()", r"did not start: said 'hello!'"),

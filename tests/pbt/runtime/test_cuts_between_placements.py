@@ -107,6 +107,7 @@ def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
     assert all(later.state["controller"]["games"] > earlier.state["controller"]["games"] for earlier, later in pairwise(cuts))
 
 
+@pytest.mark.slow
 def test_one_life_through_all_placements(tmp_path: Path) -> None:
     chain("tictactoe", ["serial", "inline", "central", "serial"], 500, tmp_path)
 

@@ -36,7 +36,7 @@ def config(game: str, **changes: Any) -> RunConfig:
 @pytest.mark.parametrize(("game", "changes"), [
     ("tictactoe", {}),
     ("rock_paper_scissors", {}),
-    ("hide_and_seek", {"stop_at_frames": 400}),
+    pytest.param("hide_and_seek", {"stop_at_frames": 400}, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_generation(game: str, changes: dict[str, Any]) -> None:
     checked = CheckedEngine(config(game, **changes))

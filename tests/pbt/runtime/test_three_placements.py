@@ -90,7 +90,7 @@ FEW = {"serial": ("tictactoe", 700), "inline": ("tictactoe", 2000), "central": (
        "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
 
 
-@pytest.mark.parametrize("placement", [pytest.param(name, marks=pytest.mark.slow) if name == "mixture" else name for name in FEW])
+@pytest.mark.parametrize("placement", [pytest.param(name, marks=pytest.mark.slow) if name in ("mixture", "shards") else name for name in FEW])
 def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(placement: str, tmp_path: Path, logs: Path) -> None:
     """Over all placements learners are given some 20 000 rows, and each of them is checked."""
     whole_life(placement, *FEW[placement], tmp_path, logs)
@@ -125,6 +125,7 @@ def in_one_process(game: str, number: int) -> Games:
         return first_games("serial", game, number, Path(folder))
 
 
+@pytest.mark.slow
 def test_games_are_the_same_in_another_placement(tmp_path: Path) -> None:
     check_streams("central", "rock_paper_scissors", 1200, tmp_path)
 

@@ -187,7 +187,7 @@ def kill_writers(rounds: int) -> None:
 
 
 def test_no_reader_sees_a_mixture_or_waits_while_writers_publish_and_are_killed() -> None:
-    kill_writers(3)
+    kill_writers(2)
 
 
 @pytest.mark.slow
