@@ -11,16 +11,9 @@ const LEAST_PX = 7;
 const TEXT_PX = 30;
 const LABEL_PX = 88;
 
-export interface Cell {
+export interface Cell extends Omit<Pair, "player" | "opponent"> {
   row: string;
   column: string;
-  games: number;
-  wins: number;
-  draws: number;
-  losses: number;
-  score: number;
-  low: number;
-  high: number;
 }
 
 /** Both directions of every pair, by "row column". */
