@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from arena.guests.tables import FORFEIT_PREFIX, forfeit_places
 from arena.league.game_names import NamedGame
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game, SeatTurn
@@ -69,6 +70,12 @@ class _Replayer:
         self._observations = [ObservationCodec(game.roles[role].observation_space) for role in game.seat_roles]
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
+        # Of a forfeited game: the seats that owe an action where it ends.
+        self._owing: set[int] = set()
+
+    @property
+    def _forfeited(self) -> bool:
+        return self._record.end_reason.startswith(FORFEIT_PREFIX)
 
     def play(self) -> Replay:
         problems: list[str] = []
@@ -94,6 +101,11 @@ class _Replayer:
         at = step = 0
         while due := {turn.seat: turn for turn in turns if not turn.over}:
             chosen = dict(actions[at : at + len(due)])
+            if self._forfeited and len(actions) < at + len(due) and set(chosen) < set(due):
+                self._check_legal(step + 1, due, chosen)
+                self._note(step + 1, chosen, (), opening=False)
+                self._owing = set(due) - set(chosen)
+                return
             if set(chosen) != set(due):
                 raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
             self._check_legal(step + 1, due, chosen)
@@ -101,6 +113,8 @@ class _Replayer:
             at, step = at + len(due), step + 1
             turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
             self._note(step, chosen, turns, opening)
+        if self._forfeited:
+            raise _Mismatch(f"step {step}: the game is over, and stored as forfeited")
         if at < len(actions):
             raise _Mismatch(f"step {step}: the game is over, {len(actions) - at} stored actions are left")
 
@@ -116,7 +130,7 @@ class _Replayer:
         rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
         for seat, terms in rewards.items():
             self._returns[seat] += terms[0]
-        last = list(chosen)[-1]
+        last = next(reversed(chosen), None)
         for seat, action in chosen.items():
             decoded = self._codecs[seat].decode(action)
             self._moves.append(
@@ -131,15 +145,28 @@ class _Replayer:
 
     def _differences(self) -> list[str]:
         """Between the game as it ended now and as it is stored."""
-        outcome, record = self._call("outcome", self._game.outcome), self._record
+        record = self._record
+        ranking, reason = self._ending()
         places, returns = tuple(seat.place for seat in record.seats), tuple(seat.returns for seat in record.seats)
         pairs = (
-            ("places", places, tuple(outcome.ranking)),
+            ("places", places, ranking),
             ("returns", returns, tuple(self._returns)),
             ("decisions", record.steps, len(self._moves)),
-            ("end", record.end_reason, outcome.reason),
+            ("end", record.end_reason, reason),
         )
         return [f"{name}: stored {stored}, replayed {found}" for name, stored, found in pairs if stored != found]
+
+    def _ending(self) -> tuple[tuple[int, ...], str]:
+        """(places, reason). Raises: _Mismatch when it is not for a guest to move where a forfeited game ends."""
+        if not self._forfeited:
+            outcome = self._call("outcome", self._game.outcome)
+            return tuple(outcome.ranking), outcome.reason
+        seats = self._record.seats
+        guests = [seat for seat in self._owing if seats[seat].player.kind == "guest"]
+        if not guests:
+            raise _Mismatch(f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, are no guest's")
+        guilty = max(guests, key=lambda seat: seats[seat].place)
+        return forfeit_places(len(seats), guilty), self._record.end_reason
 
     def _call(self, what: str, call: Any) -> Any:
         try:

@@ -73,7 +73,8 @@ def _lines(named: NamedGame, found: Replay) -> list[str]:
         words = f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: {_plain(move.action)}{' (opening)' * move.opening}"
         lines += ["", words + _rewards(move, found)] if move.board is not None else [words + _rewards(move, found)]
         lines += [move.board] if move.board is not None else []
-    result = ", ".join(f"{player} {_place(seat.place)} (return {seat.returns:.4g})" for player, seat in zip(players, record.seats, strict=True))
+    seated = zip(found.seat_names, players, record.seats, strict=True)
+    result = ", ".join(f"{name} {player} {_place(seat.place)} (return {seat.returns:.4g})" for name, player, seat in seated)
     checked = "does NOT replay as stored" if found.problems else f"replays as stored, trajectory {record.trajectory_hash}"
     return [*lines, "", f"Result   {result}; {record.end_reason}", f"Checked  {checked}"]
 

@@ -25,6 +25,11 @@ def tables_for(programs: Sequence[GuestProgram | None], tables: int) -> int:
     return min(tables, _TABLES_PER_CORE * usable_cores()) if any(programs) else tables
 
 
+def forfeit_places(seats: int, guilty: int) -> tuple[int, ...]:
+    """By seat: whoever forfeited is last, the others share the first place."""
+    return tuple(seats - 1 if seat == guilty else 0 for seat in range(seats))
+
+
 class GuestTables:
     """seed: of the tables' action noise;  slabs: by role."""
 
@@ -54,12 +59,12 @@ class GuestTables:
         return ActionsReady(request.policy, request.role, request.slots[played], request.rows[played], 0)
 
     def forfeit(self, worker: RolloutWorker) -> None:
-        """End the games that were forfeited since: whoever did is last, the others share the first place."""
+        """End the games that were forfeited since."""
         forfeits, self._forfeits = self._forfeits, {}
         for table in worker.tables:
             for guilty in [seat for seat in table.seats if seat.key in forfeits][:1]:
-                for seat in table.seats:
-                    seat.place = len(table.seats) - 1 if seat is guilty else 0
+                for seat, place in zip(table.seats, forfeit_places(len(table.seats), guilty.index), strict=True):
+                    seat.place = place
                 worker.void(table, FORFEIT_PREFIX + forfeits[guilty.key])
 
     def game_begins(self, plan: GamePlan) -> None:

@@ -14,6 +14,7 @@ from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
 from arena.paths import league_path
 from pbt.envs import registry
+from tests.arena.guests.guest_match import acting
 from tests.arena.league.samples import CONFIG, MEMBERS, game
 
 Output = pytest.CaptureFixture[str]
@@ -30,6 +31,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         population_id = create_population(league, "plain", "connect_four", CONFIG, {}, MEMBERS)
         with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:
             writer.game(game(0))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def forfeited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Matches 1 and 2: the first game of each is forfeited in the guest's second move, the second is played to its end."""
+    folder = tmp_path_factory.mktemp("forfeited")
+    bot = acting(folder, "answer(action=99 if game == 0 and message['move'] == 1 else message['legal'][0])")
+    for env in ("connect_four", "rock_paper_scissors"):
+        assert run(["match", "random", bot, "--env", env, "--games", "2", "--seed", "3", "--data", str(folder)]) == 0
     return folder
 
 
@@ -111,6 +122,31 @@ def test_an_altered_game_is_found_out(data: Path, tmp_path: Path, capsys: Output
     assert "does not replay as it was stored" in captured.err
     assert said in captured.err
     assert "does NOT replay as stored" in captured.out
+
+
+def test_a_forfeited_game_replays_to_the_move_that_is_missing(forfeited: Path, capsys: Output) -> None:
+    for match in (1, 2):
+        for number in (0, 1):
+            found = replayed(forfeited, capsys, f"match:{match}:{number}")
+            assert found["problems"] == []
+            assert found["end_reason"].startswith("forfeit: guest bot.py, game 0, seat 1") == (number == 0)
+    assert run(["replay", "match:1:0", "--data", str(forfeited)]) == 0
+    text = capsys.readouterr().out
+    assert "Result   player_0 random first (return 0), player_1 bot.py #" in text and "place 2 (return 0); forfeit: guest bot.py, game 0" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (f"games SET end_reason = 'rules' {FIRST}", "are due, the stored actions are of seats []"),
+        ("games SET end_reason = 'forfeit: nobody' WHERE match_id = 1 AND number = 1", "the game is over, and stored as forfeited"),
+        (f"game_seats SET place = 1 - place WHERE game_id = (SELECT id FROM games {FIRST})", "places: stored (1, 0), replayed (0, 1)"),
+        (f"games SET actions = substr(actions, 1, length(actions) - 4) {FIRST}", "which are due, are no guest's"),
+    ],
+)
+def test_an_altered_forfeit_is_found_out(forfeited: Path, tmp_path: Path, capsys: Output, change: str, said: str) -> None:
+    assert run(["replay", f"match:1:{int('number = 1' in change)}", "--data", str(altered(forfeited, tmp_path, change))]) == 1
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
