@@ -17,6 +17,7 @@ from arena.ratings import ELO_PER_NAT, NORMAL_975
 from pbt.errors import EngineError
 
 MIN_PAIRS = 10
+_UNSEEN_PAIRS = 0.25
 # Van den Bergh, "Comments on normalized Elo": what (score - 1/2) / (standard deviation of a game) is multiplied by.
 NORMALISED_ELO = 800.0 / math.log(10.0)
 
@@ -104,7 +105,7 @@ class MatchStatistics:
 
     @property
     def elo_text(self) -> str:
-        """Such as "+30.5 [+7.9, +53.3]", or "above +166" where a side scored everything the interval can tell apart."""
+        """Such as "+30.5 ± 22.6", "+133.1 [+96.0, +175.9]", or "above +166" where a side scored everything the interval can tell apart."""
         if self.elo_low is None and self.elo_high is None:
             return "not known"
         if self.elo_high is None:
@@ -162,13 +163,14 @@ def tally(points: Iterable[float]) -> Tally:
 
 
 def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
-    """Student's t over n >= 2 pairs counted by points (0, 0.5, 1, 1.5, 2): mean ± t(0.975, n - 1) sqrt(variance / n), cut to [0, 1].
+    """Wilson's interval with the design effect of pairs, counted by points (0, 0.5, 1, 1.5, 2): n are worth n score (1 - score) / variance games.
 
-    The variance divides by n, as engine testers do, not by n - 1: simulated coverage is 93.5 % at 10 pairs, 94.7 % from 20 on.
+    A quarter of a pair all lost and of one all won are counted into the variance, so that what was seen once or never has one. Simulated coverage is
+    94 to 96 % from 100 pairs on at scores of 0.5 to 0.75, and 93 to 98 % up to 0.99, where a mean with its standard error has as little as 86 %.
     """
-    number, mean, variance = _moments(pair_counts)
-    half = float(stdtrit(number - 1, 0.975)) * math.sqrt(variance / number)
-    return max(0.0, mean - half), min(1.0, mean + half)
+    number, score, _ = _moments(pair_counts)
+    _, mean, variance = _moments((pair_counts[0] + _UNSEEN_PAIRS, *pair_counts[1:-1], pair_counts[-1] + _UNSEEN_PAIRS))
+    return wilson_interval(score, number * mean * (1 - mean) / variance)
 
 
 def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
@@ -221,7 +223,7 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the precision printed, "+30.5 [+7.9, +53.3]"."""
+    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the precision printed, "+133.1 [+96.0, +175.9]"."""
     below, above = f"{value - low:.1f}", f"{high - value:.1f}"
     # "+ 0.0" makes 0 of a negative zero.
     return f"{value + 0.0:+.1f} ± {above}" if below == above else f"{value + 0.0:+.1f} [{low:+.1f}, {high:+.1f}]"
@@ -243,7 +245,7 @@ def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
     return [found for _, found in sorted(by_pair.items()) if len(found) == 2]
 
 
-def _moments(counts: Sequence[int]) -> tuple[int, float, float]:
+def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
     """(number, mean, variance) of scores 0 ... 1 in equal steps; Raises: EngineError without any."""
     number = sum(counts)
     if number <= 0 or min(counts) < 0:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_a_pentanomial_sample_gives_its_published_figures() -> None:
     assert found.pair_counts == (8, 31, 96, 48, 17)
     assert found.interval == "pairs"
     assert [round(100 * value, 1) for value in (found.score, found.low, found.high)] == [54.4, 51.1, 57.6]
-    assert found.elo_text == "+30.5 [+7.9, +53.3]"
+    assert found.elo_text == "+30.5 ± 22.6"
     assert found.verdict == "A is stronger"
     assert found.nelo == pytest.approx(46.2, abs=0.05)
     assert round(100 * found.los, 1) == 99.6
@@ -58,10 +59,21 @@ def test_a_pentanomial_sample_gives_its_published_figures() -> None:
 
 
 def test_the_pair_interval_by_hand() -> None:
-    """0.25, 0.5, 0.75 and 1 two, four, two and two times: mean 0.6 and mean square 0.425, so variance 0.065; t(0.975, 9) = 2.262157."""
+    """0.25, 0.5, 0.75 and 1 two, four, two and two times: score 0.6. With a quarter each of 0 and 1 the sums are 10.5, 6.25 and (of squares) 4.5."""
+    mean = 6.25 / 10.5
+    games = 10 * mean * (1 - mean) / (4.5 / 10.5 - mean**2)
     low, high = pair_interval((0, 2, 4, 2, 2))
-    half = 2.262157163 * math.sqrt(0.065 / 10)
-    assert (low, high) == pytest.approx((0.6 - half, 0.6 + half), abs=1e-9)
+    assert (low, high) == pytest.approx(wilson_interval(0.6, games), abs=1e-12)
+    assert (low, high) == pytest.approx((0.4296592, 0.7491664), abs=1e-7)
+
+
+@pytest.mark.parametrize("number", [10, 20, 50, 200])
+def test_whoever_loses_one_more_game_is_never_better_for_it(number: int) -> None:
+    """From all games won to one lost in each pair: the score, both ends of its interval and the bounds of Elo fall."""
+    points = ((1.0, 1.0), (0.0, 1.0))
+    matches = [match_statistics(pairs(*[points[1]] * lost, *[points[0]] * (number - lost))) for lost in range(number)]
+    for better, worse in pairwise(matches):
+        assert worse.score < better.score and worse.low < better.low and worse.high <= better.high
 
 
 def test_wilson_known_values() -> None:
