@@ -62,7 +62,7 @@ class MatchStatistics:
     """Of A, in fractions of 1.
 
     low, high          95 % interval of the score, inside [0, 1]
-    interval           "pairs": Student's t over pairs; "games": Wilson's over games (few pairs, pairs that are all alike, or no pairs)
+    interval           "pairs": over pairs; "games": over games (few pairs, pairs that are all alike, or no pairs)
     elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo difference has no bound there
     nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where nothing is paired), or when all are alike
     los                likelihood of superiority: how sure the results make it that A is the stronger one, by the normal law
