@@ -199,7 +199,7 @@ def _state(data: Path, name: str) -> str | None:
     """Of a population, None for one that the league does not know."""
     if not league_path(data).exists():
         return None
-    with open_league(league_path(data), read_only=True) as league:
+    with open_league(league_path(data)) as league:
         return next((summary.state for summary in list_populations(league) if summary.name == name), None)
 
 

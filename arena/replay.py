@@ -130,7 +130,7 @@ class _Replayer:
         rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
         for seat, terms in rewards.items():
             self._returns[seat] += terms[0]
-        last = next(reversed(chosen), None)
+        last = list(chosen)[-1] if chosen else None
         for seat, action in chosen.items():
             decoded = self._codecs[seat].decode(action)
             self._moves.append(

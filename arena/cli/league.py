@@ -16,7 +16,7 @@ from arena.cli.tables import tables_of
 from arena.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
 from arena.deletion import delete as delete_from
 from arena.frames import frames_text
-from arena.league.database import League, open_league
+from arena.league.database import League, open_league, upgrade_league
 from arena.league.populations import stored_config
 from arena.league.queries import PopulationSummary, list_populations
 from arena.league.retention import mark_anchor
@@ -241,6 +241,8 @@ def delete(
     if name.startswith(f"{IMPORTED}/"):
         _delete_import(folder, name, dry_run=dry_run, yes=yes, as_json=as_json)
         return
+    if not dry_run:
+        upgrade_league(league_path(folder))
     plan = plan_deletion(folder, name)
     if not as_json:
         print("\n".join(_plan_lines(plan)))

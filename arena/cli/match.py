@@ -12,7 +12,7 @@ from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.league.database import League, open_league
+from arena.league.database import League, open_league, upgrade_league
 from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished, unfinished_matches
 from arena.machine import usable_cores
 from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
@@ -96,6 +96,8 @@ def match(
             raise MatchError(f"{len(names)} players were named; expected two or more, such as `arena match demo@best random`")
         test = None if sprt is None else read_sprt(sprt)
         assertions = read_assertions(asserted or (), tested=test is not None)
+        if record:
+            upgrade_league(league_path(data_dir(data)))
         spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
         check_meeting(spec, found)
         check_test(found, test is not None or bool(assertions))

@@ -11,7 +11,7 @@ from arena.cli.match_options import NAMES, SPOILED, EnvOption, MoveTimeoutOption
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_table import print_standings, standings_report
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.league.database import open_league
+from arena.league.database import open_league, upgrade_league
 from arena.league.standings import Table, match_table
 from arena.match import MatchResult
 from arena.paths import data_dir, data_text, league_path
@@ -38,6 +38,7 @@ def tournament(
     The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was played already counts. Exit 4 when more than 1 % of
     the games raised, 130 after Ctrl-C.
     """
+    upgrade_league(league_path(data_dir(data)))
     spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
     fixtures = plan_tournament(spec, found, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:

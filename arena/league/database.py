@@ -111,6 +111,12 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
     return league
 
 
+def upgrade_league(path: Path) -> None:
+    """For commands that will write, before they read: bring a league to this program's schema; where there is none, make none. Raises: PbtError."""
+    if path.exists():
+        open_league(path).close()
+
+
 def _engine(path: Path, read_only: bool) -> Engine:
     uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rwc")
 

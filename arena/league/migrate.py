@@ -40,7 +40,11 @@ def refuse_other_schema(engine: Engine, path: Path) -> None:
         raise PbtError(f"league {path}: holds no league tables; expected a league written by `arena train`")
     raise PbtError(
         f"league {path}: its schema is {found}, this program's is {SCHEMA_REVISION}; "
-        + ("any command that writes upgrades it, for example `arena train`" if found < SCHEMA_REVISION else "upgrade pbt-arena to open it")
+        + (
+            "commands that write upgrade it and keep a copy beside it, for example `arena match A B`"
+            if found < SCHEMA_REVISION
+            else "upgrade pbt-arena to open it"
+        )
     )
 
 
