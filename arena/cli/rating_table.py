@@ -10,12 +10,11 @@ from arena.cli.return_table import print_returns, returns_report
 from arena.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.league.database import League
 from arena.league.returns import return_standings
-from arena.league.standings import ANCHOR, Standing, Table, best_standing, game_table, population_table, standings
+from arena.league.standings import ANCHOR, Standing, Table, best_standing, by_lower_bound, game_table, is_provisional, population_table, standings
 from arena.ratings import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.statistics import Tally, wilson_interval
 from pbt.records import PlayerRef
 
-RANK_MAX_HALF_WIDTH = 75.0
 RATING_TEXT = "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % intervals; ordered by the lower end"
 CENTRED_TEXT = "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` never played), with 95 % intervals; ordered by the lower end"
 # Of the variance of results: beyond, the order of the table says little.
@@ -63,7 +62,9 @@ def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
     print(f"{rating_words(rows)}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
-        print(f"? = provisional: fewer than {BEST_MIN_GAMES} games, or an interval of {RANK_MAX_HALF_WIDTH:.0f} Elo or more to a side.")
+        print(f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to the others.")
+    if any(_is_weightless(row) for row in shown):
+        print("* = its weights were removed: its games still count, but it plays no more.")
     for line in circle_lines(table):
         print(line)
 
@@ -103,6 +104,7 @@ def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
         "low": row.low,
         "high": row.high,
         "provisional": is_provisional(row),
+        "weights_removed": _is_weightless(row),
         "games": row.total.games,
         "wins": row.total.wins,
         "draws": row.total.draws,
@@ -141,14 +143,10 @@ def rating_words(table: Sequence[Standing]) -> str:
     return RATING_TEXT if not table or any(row.player == ANCHOR for row in table) else CENTRED_TEXT
 
 
-def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:
-    """Most surely strong first; players without a rating last."""
-    return sorted(table, key=lambda row: (-row.low if row.low is not None else math.inf, row.label))
-
-
 def leader(table: Sequence[Standing]) -> Standing | None:
-    """The most surely strong player that is not provisional; None while all are."""
-    return next((row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row)), None)
+    """Whom `vs best` means: `@best`, among players of whom none can be that the first of the ranked; None while all are provisional."""
+    ranked = (row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row))
+    return best_standing(table) or next(ranked, None)
 
 
 def predicted_score(row: Standing, best: Standing | None) -> float | None:
@@ -158,20 +156,13 @@ def predicted_score(row: Standing, best: Standing | None) -> float | None:
     return 1 / (1 + math.exp((best.elo - row.elo) / ELO_PER_NAT))
 
 
-def is_provisional(row: Standing) -> bool:
-    """Whether too little is known of a player to give it a rank."""
-    if row.low is None or row.high is None:
-        return True
-    return row.total.games < BEST_MIN_GAMES or (row.high - row.low) / 2 >= RANK_MAX_HALF_WIDTH
-
-
 def best_text(name: str, table: Sequence[Standing]) -> str:
     """Who is `@best`, or why nobody is."""
     found = best_standing(table)
     if found is None:
         return f"{name}@best: nobody yet; {why_no_best(table)}"
     who = f"{found.label} ({found.player.name[:ID_DIGITS]})"
-    return f"{name}@best is {who}: the highest lower end, {found.low:+.0f}, of those with {BEST_MIN_GAMES} games or more"
+    return f"{name}@best is {who}: the highest lower end, {found.low:+.0f}, of its snapshots that play and have {BEST_MIN_GAMES} games or more"
 
 
 def why_no_best(table: Sequence[Standing]) -> str:
@@ -193,7 +184,7 @@ def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[s
     return [
         (
             str(rank) if rank is not None else "" if row.player == ANCHOR else "?",
-            "(deleted)" if row.snapshot is None and row.player.kind == "snapshot" else row.label,
+            _name(row),
             _id_text(row.player),
             rating_text(row),
             str(row.total.games),
@@ -205,6 +196,16 @@ def _cells(table: Sequence[Standing], shown: Sequence[Standing]) -> list[tuple[s
         )
         for rank, row in zip(ranks, shown, strict=False)
     ]
+
+
+def _name(row: Standing) -> str:
+    if row.snapshot is None and row.player.kind == "snapshot":
+        return "(deleted)"
+    return f"{row.label}*" if _is_weightless(row) else row.label
+
+
+def _is_weightless(row: Standing) -> bool:
+    return row.snapshot is not None and row.snapshot.weights_removed
 
 
 def _id_text(player: PlayerRef) -> str:

@@ -1,5 +1,6 @@
 """The rating table, fitted anew from all evaluation games whenever asked for. Training, greedy, voided and superseded games never enter."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +21,11 @@ ANCHOR = PlayerRef("scripted", "random")
 class Standing:
     """One row of the table.
 
-    rank            1, 2, ... among rated players; None for one that no chain of games connects to `random`
     elo, low, high  rating and its 95 % interval, `random` = 0; None without a rating
     results         against each opponent met, by one comparison per opponent and game;  total: against all of them
     snapshot        None for a scripted player
     """
 
-    rank: int | None
     player: PlayerRef
     elo: float | None
     low: float | None
@@ -86,17 +85,27 @@ def _table(league: League, results: Results, population: str | None = None) -> T
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
-    rows = [_standing(rank, rating, met[rating.player], kept) for rank, rating in enumerate(rate(results), start=1)]
+    rows = [_standing(rating, met[rating.player], kept) for rating in rate(results)]
     return Table(rows, results.matrix)
 
 
-def best_standing(table: Sequence[Standing], min_games: int = BEST_MIN_GAMES) -> Standing | None:
-    """The snapshot with the highest lower bound among those with enough games and weights; None when there is none."""
-    ready = [row for row in table if row.snapshot is not None and not row.snapshot.weights_removed and row.total.games >= min_games]
-    return max((row for row in ready if row.low is not None), key=lambda row: (row.low, row.label), default=None)
+def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:
+    """Most surely strong first; players without a rating last."""
+    return sorted(table, key=lambda row: (-row.low if row.low is not None else math.inf, row.label))
 
 
-def _standing(rank: int, rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]) -> Standing:
+def is_provisional(row: Standing) -> bool:
+    """Whether too little is known of a player to give it a rank."""
+    return row.low is None or row.total.games < BEST_MIN_GAMES
+
+
+def best_standing(table: Sequence[Standing]) -> Standing | None:
+    """`@best`: the first of the ranked that is a snapshot with weights; None when there is none."""
+    ranked = (row for row in by_lower_bound(table) if not is_provisional(row))
+    return next((row for row in ranked if row.snapshot is not None and not row.snapshot.weights_removed), None)
+
+
+def _standing(rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]) -> Standing:
     player = rating.player
     snapshot = kept.get(player.name) if player.kind == "snapshot" else None
-    return Standing(rank if rating.connected else None, player, rating.elo, rating.low, rating.high, results, results.total, snapshot)
+    return Standing(player, rating.elo, rating.low, rating.high, results, results.total, snapshot)

@@ -19,13 +19,10 @@ import pytest
 import arena.cli.league as cli
 import arena.deletion
 from arena.cli.app import run
-from arena.cli.rating_table import by_lower_bound, is_provisional, print_league, why_no_best
+from arena.cli.rating_table import print_league
 from arena.league.database import open_league
-from arena.league.standings import Standing
 from arena.lock import PopulationLock
 from arena.paths import league_path, population_paths
-from arena.statistics import Tally
-from pbt.records import PlayerRef
 
 CONFIG = """
 stop_at_frames = 1200
@@ -106,9 +103,11 @@ def test_the_rating_table(trained: Path, capsys: Output) -> None:
     for player in players:
         assert player["games"] == player["wins"] + player["draws"] + player["losses"]
         assert player["score"] == (player["wins"] + player["draws"] / 2) / player["games"]
-        wide = player["high"] - player["low"] >= 150 or player["games"] < 30
-        assert player["provisional"] == wide
-        assert (player["rank"] is None) == (wide or player["player"] == "random")
+        assert player["provisional"] == (player["games"] < 30)
+        assert (player["rank"] is None) == (player["provisional"] or player["player"] == "random")
+    best = next(player for player in players if player["id"] == found["best"])
+    assert best["rank"] == min(player["rank"] for player in players if player["rank"] and player["kind"] == "snapshot")
+    assert best["score_vs_best"] is None and best["predicted_vs_best"] is None
 
 
 def test_the_table_for_people(trained: Path, capsys: Output) -> None:
@@ -143,19 +142,6 @@ def test_an_empty_folder_says_how_to_begin(tmp_path: Path, capsys: Output) -> No
         assert "arena demo" in line
         assert report(capsys, command, "--data", folder) == []
     assert not Path(folder).exists()
-
-
-def standing(name: str, low: float | None, games: int, half_width: float = 50.0) -> Standing:
-    elo, high = (None, None) if low is None else (low + half_width, low + 2 * half_width)
-    rank, won = None if low is None else 1, Tally(games, 0, 0)
-    return Standing(rank, PlayerRef("snapshot", name), elo, low, high, {PlayerRef("scripted", "random"): won}, won, None)
-
-
-def test_order_and_provisional() -> None:
-    table = [standing("a", None, 50), standing("b", 10.0, 50), standing("c", 90.0, 29), standing("d", 50.0, 30, 75.0)]
-    assert [row.player.name for row in by_lower_bound(table)] == ["c", "d", "b", "a"]
-    assert [is_provisional(row) for row in table] == [True, False, True, True]
-    assert "no evaluation game" in why_no_best([])
 
 
 def test_one_function_prints_it_for_the_demo(trained: Path, capsys: Output) -> None:

@@ -116,10 +116,10 @@ def test_the_best_is_surely_strong_and_has_played_enough(started: Started) -> No
     assert best is not None and best.player == B
 
 
-def test_players_without_a_chain_to_random_have_no_rank(started: Started) -> None:
+def test_players_without_a_chain_to_random_have_no_rating(started: Started) -> None:
     league, source = started
     write(league, source, game(0, (A, RANDOM), (0, 1), "evaluation"), game(1, (B, C), (0, 1), "evaluation"))
-    assert [(row.player, row.rank) for row in standings(league, "demo")][2:] == [(B, None), (C, None)]
+    assert [(row.player, row.elo) for row in standings(league, "demo")][2:] == [(B, None), (C, None)]
 
 
 def test_names_find_snapshots(started: Started) -> None:

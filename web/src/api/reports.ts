@@ -9,6 +9,7 @@ export interface RatedPlayer {
   low: number | null;
   high: number | null;
   provisional: boolean;
+  weights_removed: boolean;
   games: number;
   wins: number;
   draws: number;

@@ -19,7 +19,7 @@ export function Player({ label, kind }: { label: string; kind?: string }) {
 
 const RATED: readonly Column<RatedPlayer>[] = [
   { name: "rank", value: (row) => row.rank, show: (row) => (row.rank ?? (row.player === "random" ? "" : <Provisional />)), numeric: true },
-  { name: "player", value: (row) => row.player, show: (row) => <Player label={row.player} kind={row.kind} /> },
+  { name: "player", value: (row) => row.player, show: rated },
   { name: "Elo", value: (row) => row.elo, show: (row) => <Value of={row.elo} format={elo} why="no chain of games connects it to the others" />, numeric: true },
   { name: "low", value: (row) => row.low, show: (row) => <Value of={row.low} format={elo} why="no interval" />, numeric: true },
   { name: "high", value: (row) => row.high, show: (row) => <Value of={row.high} format={elo} why="no interval" />, numeric: true },
@@ -33,9 +33,18 @@ const RATED: readonly Column<RatedPlayer>[] = [
   { name: "met", value: (row) => row.opponents, numeric: true },
 ];
 
+function rated(row: RatedPlayer) {
+  return (
+    <>
+      <Player label={row.player} kind={row.kind} />
+      {row.weights_removed && <abbr title="its weights were removed: its games still count, but it plays no more">*</abbr>}
+    </>
+  );
+}
+
 function Provisional() {
   return (
-    <abbr title="provisional: fewer than 30 games, or an interval of 75 Elo or more to a side">?</abbr>
+    <abbr title="provisional: fewer than 30 games, or no chain of games to the others">?</abbr>
   );
 }
 
