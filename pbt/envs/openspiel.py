@@ -118,7 +118,9 @@ def _pyspiel(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "pyspiel":
             raise
-        raise EnvError(f"env {name!r}: OpenSpiel is not installed; `pip install open-spiel` in the environment of this program adds it") from error
+        raise EnvError(
+            f"env {name!r}: OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'` in the environment of this program adds it"
+        ) from error
     return pyspiel
 
 

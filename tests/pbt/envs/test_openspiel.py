@@ -100,4 +100,4 @@ except EnvError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install open-spiel`" in done.stdout
+    assert "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'`" in done.stdout
