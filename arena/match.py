@@ -43,7 +43,7 @@ class MatchResult:
     statistics  of the first player; None at tables of more than two, where `table` and `ratings` (in the order given) are
     returns     of both players on each seed, in games of one seat
     test        the sequential test, None without
-    records     the games that count, in the order planned
+    records     the games that count, in the order planned;  left_out: finished ones of unfinished pairs or blocks, which do not
     errors      what the environment said in each try that it spoiled by raising; those games were played again
     games_per_s  of those played now, None when all were stored
     notes       what a reader of the numbers should know
@@ -61,6 +61,7 @@ class MatchResult:
     games_per_s: float | None
     interim: bool
     notes: tuple[str, ...]
+    left_out: int = 0
 
     @property
     def a(self) -> ResolvedPlayer:
@@ -276,6 +277,7 @@ def _result(plan: MatchPlan, results: Results, match: Match | None, games_per_s:
         games_per_s=games_per_s,
         interim=not results.complete,
         notes=(*plan.notes, *notes),
+        left_out=results.left_out,
     )
 
 

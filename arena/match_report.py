@@ -166,10 +166,9 @@ def warnings(result: MatchResult) -> list[str]:
     if distinct < FEW_DISTINCT * games and (result.plan.greedy or not result.plan.chance):
         cure = "play without --greedy" if result.plan.greedy else _OPENINGS if result.plan.opening_plies else "these players hardly ever vary"
         found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
-    left_out = result.table.left_out if result.table is not None else result.duel.left_out
-    if left_out:
+    if result.left_out:
         units = "pairs" if result.table is None else "blocks"
-        found.append(f"{left_out} games of unfinished {units} are left out")
+        found.append(f"games of unfinished {units} are left out: {result.left_out}")
     if result.test is not None and result.test.state != "continue":
         found.append("the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them")
     if forfeits := [record.end_reason for record in result.records if record.end_reason.startswith(FORFEIT_PREFIX)]:

@@ -46,7 +46,7 @@ class Results:
             self._keep(record)
             return
         block = self._block(record.count % self._plan.games)
-        if all(index in self.games for index in block):
+        if self._finished(block.start):
             for index in block:
                 self._keep(self.games[index])
 
@@ -69,7 +69,7 @@ class Results:
             return
         size, cells = self._plan.seating.block, []
         start = self.test.looked_at * size
-        while all(index in self.games for index in self._block(start)) and start < self._plan.games:
+        while self._finished(start) and start < self._plan.games:
             block = {index: self.games[index] for index in self._block(start)}
             cells.append(round(2 * sum(game.points for game in duel_games(self._plan, block))))
             start += size
@@ -88,7 +88,11 @@ class Results:
     @property
     def whole(self) -> bool:
         """At least one block is finished."""
-        return any(all(game in self.games for game in self._block(index)) for index in self.games)
+        return any(self._finished(index) for index in self.games)
+
+    def _finished(self, index: int) -> bool:
+        """The whole block of a game is."""
+        return all(game in self.games for game in self._block(index))
 
     @property
     def end(self) -> int:
@@ -97,8 +101,13 @@ class Results:
 
     @property
     def counted(self) -> dict[int, GameRecord]:
-        """In the order planned."""
-        return {index: record for index, record in sorted(self.games.items()) if index < self.end}
+        """Games of whole blocks, in the order planned."""
+        return {index: record for index, record in sorted(self.games.items()) if index < self.end and self._finished(index)}
+
+    @property
+    def left_out(self) -> int:
+        """Finished games of blocks that are not whole."""
+        return sum(not self._finished(index) for index in self.games if index < self.end)
 
     @property
     def errors(self) -> tuple[str, ...]:

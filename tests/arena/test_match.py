@@ -213,7 +213,7 @@ def test_a_voided_game_is_played_again_and_counted_apart(league: League) -> None
     result = play_match(ONEPLY, RANDOM, games=20, env=failing_at(100), league=league)
     assert hashes(result) == hashes(play_match(ONEPLY, RANDOM, games=20))
     assert result.duel.total.games == 20
-    assert result.duel.left_out == 0
+    assert result.left_out == 0
     assert len(result.errors) == 1
     assert result.spoiled
     assert any("fell over at step 100" in line for line in match_lines(result))
@@ -242,11 +242,15 @@ def test_an_interrupted_match_keeps_whole_pairs(league: League) -> None:
     result = play_match(ONEPLY, RANDOM, games=40, tables=1, league=league, on_progress=interrupt)
     assert result.interim
     assert result.duel.total.games == 10
-    assert result.duel.left_out == 1
+    assert (len(result.records), result.left_out) == (10, 1)
     assert result.match_id is not None
     assert len(stored_games(league, find_match(league, result.match_id))) == 10
     assert find_match(league, result.match_id).finished_at is None
-    assert match_lines(result)[-1].startswith("Interim")
+    lines = match_lines(result)
+    assert lines[0].startswith("oneply vs random   connect_four, 10 of 40 games")
+    assert any("distinct 10/10" in line for line in lines)
+    assert any("games of unfinished pairs are left out: 1" in line for line in lines)
+    assert lines[-1].startswith("Interim")
 
 
 def test_an_interrupt_before_the_first_pair_leaves_nothing_to_report() -> None:

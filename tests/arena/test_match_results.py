@@ -89,7 +89,8 @@ def test_only_whole_pairs_are_kept_and_each_once() -> None:
     results = Results(plan, kept.append)
     for index in (0, 2, 3, 5, 3, 2):
         results.take(end(plan, index, 1.0))
-    assert [record.number for record in kept] == [2, 3]
+    assert [record.number for record in kept] == [2, 3] == list(results.counted)
+    assert results.left_out == 2
     assert results.whole
     assert not results.complete
     assert results.changed == 0
