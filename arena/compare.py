@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -86,19 +86,31 @@ class Comparison:
         return {key: values for key, values in changes(a, b).items() if key not in ("description", "seed")}
 
 
-Meetings = dict[str, dict[str, Any]]
-"""What is known of the finals, by who meets: {"match": number in the league, and "score", "errors" once it is over}."""
+@dataclass(frozen=True)
+class Kept:
+    """What is known of a comparison.
+
+    meetings  the finals, by who meets: {"match": number in the league, and "score", "errors" once it is over}
+    looks     numbers of seeds after which a result was told, in order
+    """
+
+    meetings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    looks: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """scores: [seeds, seeds] of each run of A against each of B;  games: that each of them rests on;  errors: of the game, in all matches"""
+    """scores: [seeds, seeds] of each run of A against each of B;  games: that each of them rests on;  errors: of the game, in all matches
+
+    looks: numbers of seeds after which a result was told, this one's the last or told before
+    """
 
     comparison: Comparison
     scores: tuple[tuple[float, ...], ...]
     games: int
     errors: int
     total: SeedScore
+    looks: tuple[int, ...]
 
 
 Say = Callable[[str], None]
@@ -134,23 +146,31 @@ def train_runs(comparison: Comparison, say: Say) -> None:
 # --- what is kept ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _kept(comparison: Comparison) -> Meetings:
+def _kept(comparison: Comparison) -> Kept:
     """Of the comparison of this name; none of a new one. Raises: ConfigError when it is another one, or its populations are somebody else's."""
     if comparison.path.exists():
         try:
             stored = json.loads(comparison.path.read_bytes())
-            plan, meetings = stored["plan"], dict(stored["meetings"])
+            plan, kept = stored["plan"], Kept(dict(stored["meetings"]), list(stored.get("looks", [])))
         except (ValueError, KeyError) as error:
             raise PbtError(f"{comparison.path}: damaged ({error!r}); remove it and train under another --name") from error
         if problems := _other_plan(plan, comparison):
             raise ConfigError(f"comparison {comparison.name!r}, begun before", [*problems, "give what it was begun with, or another --name"])
-        return meetings
+        return kept
     taken = [name for side, seed in comparison.runs() if population_paths(comparison.data, name := comparison.population(side, seed)).config.exists()]
     if taken:
         raise ConfigError(
             f"comparison {comparison.name!r}", [f"population {taken[0]} exists already and belongs to no comparison; choose another --name"]
         )
-    return {}
+    return Kept()
+
+
+def _looks(comparison: Comparison, kept: Kept) -> tuple[int, ...]:
+    """With this one, which is kept; to tell the same result again is none."""
+    if comparison.seeds not in kept.looks:
+        kept.looks.append(comparison.seeds)
+        _keep(comparison, kept)
+    return tuple(kept.looks)
 
 
 def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
@@ -164,10 +184,10 @@ def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
     return found
 
 
-def _keep(comparison: Comparison, meetings: Meetings) -> None:
+def _keep(comparison: Comparison, kept: Kept) -> None:
     comparison.path.parent.mkdir(parents=True, exist_ok=True)
     aside = comparison.path.with_suffix(".part")
-    aside.write_text(json.dumps({"plan": comparison.plan(), "meetings": meetings}, indent=1), encoding="utf-8")
+    aside.write_text(json.dumps({"plan": comparison.plan(), **asdict(kept)}, indent=1), encoding="utf-8")
     aside.replace(comparison.path)
 
 
@@ -231,7 +251,8 @@ def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None =
 
     Raises: Interrupted.
     """
-    spec, meetings = check(comparison), _kept(comparison)
+    spec, kept = check(comparison), _kept(comparison)
+    meetings = kept.meetings
     between = _pairings(comparison, spec)
     pairs = [pair for row in between for found in row for pair in found]
     # Whole pairs of games, alike for every meeting.
@@ -243,11 +264,11 @@ def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None =
         for number, pair in enumerate(left):
             if on_progress is not None:
                 on_progress(number, len(left))
-            _play(comparison, spec, league, meetings, pair, games)
+            _play(comparison, spec, league, kept, pair, games)
     scores = [[fmean(meetings[_key(pair)]["score"] for pair in found) for found in row] for row in between]
     errors = sum(meetings[_key(pair)]["errors"] for pair in pairs)
     each = games * len(between[0][0])
-    return Outcome(comparison, tuple(map(tuple, scores)), each, errors, seed_score(np.array(scores), each))
+    return Outcome(comparison, tuple(map(tuple, scores)), each, errors, seed_score(np.array(scores), each), _looks(comparison, kept))
 
 
 def _pairings(comparison: Comparison, spec: EnvSpec) -> list[list[list[Pair]]]:
@@ -279,13 +300,13 @@ def _key(pair: Pair) -> str:
     return " ".join(f"{player.population}/{player.member}" for player in pair)
 
 
-def _play(comparison: Comparison, spec: EnvSpec, league: League, meetings: Meetings, pair: Pair, games: int) -> None:
+def _play(comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pair: Pair, games: int) -> None:
     """One match, or the rest of it. Raises: Interrupted."""
-    key = _key(pair)
+    key, meetings = _key(pair), kept.meetings
 
     def begun(match: Match) -> None:
         meetings[key] = {"match": match.id}
-        _keep(comparison, meetings)
+        _keep(comparison, kept)
 
     try:
         if key in meetings:
@@ -297,4 +318,4 @@ def _play(comparison: Comparison, spec: EnvSpec, league: League, meetings: Meeti
     if result.interim:
         raise Interrupted
     meetings[key] |= {"score": result.duel.score, "errors": len(result.errors)}
-    _keep(comparison, meetings)
+    _keep(comparison, kept)

@@ -1,6 +1,7 @@
 """`arena compare`: which of two configurations trains the stronger players, over seeds."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +34,7 @@ def command(
     a: Annotated[str, typer.Argument(metavar="A", help="A config file (.toml) or the name of a shipped one.", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="Another; or the same with other values: --set-b.", show_default=False)],
     frames: Annotated[int, typer.Option(min=1, help="Each member's own clock at the end: stop_at_frames of both.", show_default=False)],
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Trainings of each; may be raised later, the command goes on.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Trainings of each, best decided before; may be raised, the command goes on.")] = 3,
     games: Annotated[int, typer.Option(min=2, help="At least so many between each training of A and each of B.")] = DEFAULT_GAMES,
     name: Annotated[
         str | None, typer.Option(help="Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the configs.", show_default=False)
@@ -105,7 +106,15 @@ def outcome_lines(outcome: Outcome) -> list[str]:
     lines.append(f"Score    {100 * total.score:.1f} % for A" + _interval(total))
     if total.low is not None and total.high is not None:
         lines.append(f"Elo      {_elo(total.score)} [{_elo(total.low)}, {_elo(total.high)}]")
+    if len(outcome.looks) > 1:
+        lines.append(
+            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; who stops at the first verdict errs more often than in 5 % of cases"
+        )
     return [*lines, f"Verdict  {verdict(outcome)}"]
+
+
+def looks_text(looks: Sequence[int]) -> str:
+    return f"after {', '.join(map(str, looks[:-1]))} and {looks[-1]} seeds"
 
 
 def _interval(total: SeedScore) -> str:
@@ -123,7 +132,7 @@ def verdict(outcome: Outcome) -> str:
         case "worse":
             return f"A is worse (95 %, {seeds} seeds)"
         case _:
-            return f"undecided (95 %); with --seeds {max(2, 2 * seeds)} the same command goes on and the interval narrows"
+            return f"undecided (95 %); with --seeds {max(2, 2 * seeds)} the same command goes on: a narrower interval, and one more look"
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -141,6 +150,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "spread_b": total.spread_b,
         "scores": outcome.scores,
         "seeds": len(outcome.scores),
+        "looks": outcome.looks,
         "frames": comparison.frames,
         "games_per_pair": outcome.games,
         "errors": outcome.errors,

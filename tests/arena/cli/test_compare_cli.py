@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
-from arena.compare import Comparison, Contestant, Outcome, _meet
+from arena.compare import Comparison, Contestant, Outcome, _kept, _looks, _meet
 from arena.players import ResolvedPlayer
 from arena.seed_scores import seed_score
 from pbt.config.schema import RunConfig
@@ -85,11 +86,11 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]
 
 
-def outcome(scores: list[list[float]]) -> Outcome:
+def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome:
     configs = [RunConfig.model_validate({"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}) for share in (0.2, 0.0)]
     contestants = {side: Contestant(side.upper(), f"{side}.toml", one, ()) for side, one in zip("ab", configs, strict=True)}
     comparison = Comparison("x", contestants, len(scores), 500, 400, Path("data"))  # type: ignore[arg-type]
-    return Outcome(comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400))
+    return Outcome(comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +98,13 @@ def outcome(scores: list[list[float]]) -> Outcome:
     [
         ([[0.7, 0.72], [0.71, 0.74]], "better", 0, "Verdict  A is better (95 %, 2 seeds)"),
         ([[0.3, 0.28], [0.29, 0.26]], "worse", 5, "Verdict  A is worse (95 %, 2 seeds)"),
-        ([[0.7, 0.4], [0.6, 0.3]], "undecided", 6, "Verdict  undecided (95 %); with --seeds 4 the same command goes on and the interval narrows"),
-        ([[1.0]], "undecided", 6, "Verdict  undecided (95 %); with --seeds 2 the same command goes on and the interval narrows"),
+        (
+            [[0.7, 0.4], [0.6, 0.3]],
+            "undecided",
+            6,
+            "Verdict  undecided (95 %); with --seeds 4 the same command goes on: a narrower interval, and one more look",
+        ),
+        ([[1.0]], "undecided", 6, "Verdict  undecided (95 %); with --seeds 2 the same command goes on: a narrower interval, and one more look"),
         ([[1.0, 1.0], [1.0, 1.0]], "better", 0, "Verdict  A is better (95 %, 2 seeds)"),
     ],
 )
@@ -110,6 +116,17 @@ def test_what_it_says(scores: list[list[float]], verdict: str, code: int, line: 
     assert not any(word in " ".join(lines) for word in ("nan", "inf ", "None"))
     told = json.loads(json.dumps(outcome_json(found), allow_nan=False))
     assert told["verdict"] == verdict and told["scores"] == scores and told["populations"]["b"][-1] == f"x-b{len(scores)}"
+
+
+def test_looks_are_counted_and_said(tmp_path: Path) -> None:
+    """Seeds added to a comparison that was looked at make a second look, of which 95 % is not true; the same seeds again make none."""
+    begun = replace(outcome([[0.5]]).comparison, data=tmp_path)
+    looks = [_looks(one, _kept(one)) for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))]
+    assert looks == [(3,), (3,), (3, 6), (3, 6)]
+    first, third = (outcome_lines(outcome([[0.5]], told)) for told in ((3,), (3, 6, 12)))
+    assert not any(line.startswith("Looks") for line in first)
+    assert any(line.startswith("Looks    3, after 3, 6 and 12 seeds;") for line in third)
+    assert outcome_json(outcome([[0.5]], (3, 6)))["looks"] == (3, 6)
 
 
 def player(role: str | None) -> ResolvedPlayer:
