@@ -8,7 +8,7 @@ from typing import Any
 
 from arena.assertions import Assertion, holds
 from arena.free_for_all import Measure
-from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, PREFIX
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, PREFIX, printable
 from arena.guests.tables import FORFEIT_PREFIX
 from arena.match import MatchResult
 from arena.match_model import (
@@ -155,7 +155,14 @@ def resume_command(match_id: int, players: Sequence[ResolvedPlayer]) -> str:
     names = [player.label if player.program is None else PREFIX + shlex.join(player.program.command) for player in players]
     patience = programs[0].move_timeout_s
     waiting = "" if patience == DEFAULT_MOVE_TIMEOUT_S else f" --move-timeout {patience:g}"
-    return f"arena match {shlex.join(names)} --resume {match_id}{waiting}"
+    return f"arena match {' '.join(map(_shell_word, names))} --resume {match_id}{waiting}"
+
+
+def _shell_word(text: str) -> str:
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{printable(escaped)}'"
 
 
 def warnings(result: MatchResult) -> list[str]:

@@ -6,7 +6,7 @@ action = player.act(observation)
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,12 @@ def resolve_players(
     if first is not None and env is not None and env != first.env_name:
         raise PlayerError(f"--env {env}: {first.label} plays {first.env_name}; leave --env away, or name players of {env}")
     played = first.env_options if first is not None else options or {}
+    labels = [*scripted_names(spec), *(label for label, _ in {(program.label, program.name) for program in guests.values()})]
+    clashing = {label for label in labels if labels.count(label) > 1}
     return spec, [
-        _seated_guest(guests[name], game, played) if name in guests else trained.get(name) or _scripted_player(name, spec, game, played, data)
+        _seated_guest(guests[name], game, played, clashing)
+        if name in guests
+        else trained.get(name) or _scripted_player(name, spec, game, played, data)
         for name in names
     ]
 
@@ -138,8 +142,10 @@ def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgr
     return find_program(name, move_timeout_s)
 
 
-def _seated_guest(program: GuestProgram, game: str, options: Mapping[str, Any]) -> ResolvedPlayer:
-    return ResolvedPlayer(PlayerRef("guest", program.name), program.label, game, options, program=program)
+def _seated_guest(program: GuestProgram, game: str, options: Mapping[str, Any], clashing: Collection[str]) -> ResolvedPlayer:
+    """clashing: labels that others have, too; the hash tells such a guest apart."""
+    label = program.name if program.label in clashing else program.label
+    return ResolvedPlayer(PlayerRef("guest", program.name), label, game, options, program=program)
 
 
 def _names_snapshot(name: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.guests.process import GuestProcess, Question, ask_all, end_all
-from arena.guests.program import START_TIMEOUT_S, GuestProgram
+from arena.guests.program import START_TIMEOUT_S, GuestProgram, printable
 from arena.guests.protocol import Action, GuestFault, hello, line, question, read_action, read_ready
 from pbt.errors import PbtError
 from pbt.transport.slab import RoleLayout
@@ -148,4 +148,4 @@ def _check_ready(process: GuestProcess, said: bytes | GuestFault) -> None:
 def _words(process: GuestProcess) -> str:
     """What it wrote to standard error, indented below the message."""
     words = process.last_words
-    return "\n  its last words on stderr:\n" + "\n".join(f"    {text}" for text in words.splitlines()) if words else ""
+    return "\n  its last words on stderr:\n" + "\n".join(f"    {printable(text.expandtabs())}" for text in words.splitlines()) if words else ""

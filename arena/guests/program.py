@@ -14,13 +14,14 @@ DEFAULT_MOVE_TIMEOUT_S = 10.0
 # Interpreters that load large libraries take their time, once per process.
 START_TIMEOUT_S = 60.0
 _ID_DIGITS = 12
+_OF_SHELLS = ("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>>", "2>&1")
 
 
 @dataclass(frozen=True)
 class GuestProgram:
     """A program and how it is called.
 
-    command  what is executed, its first part an absolute path;  label: the same for people, files without their folders
+    command  what is executed, its first part an absolute path;  label: the same for people, files without their folders, printable
     name     what the league knows it by: the label and the beginning of a hash over it and the files in it; who changes a bot has another player
     move_timeout_s  for one answer
     """
@@ -35,10 +36,15 @@ def is_guest(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
+def printable(text: str) -> str:
+    """Without what moves a terminal's cursor or breaks its lines: such characters as their escapes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> GuestProgram:
     """The program of "exec:COMMAND [ARGUMENT ...]", quoted as for a shell, which has no part in it.
 
-    Raises: PlayerError when there is no such file, or it may not be executed.
+    Raises: PlayerError when there is no such file, or it may not be executed, and for what only a shell could do.
     """
     example = "expected exec:./bot.py, or exec:'./bot.py --depth 3'"
     try:
@@ -47,8 +53,11 @@ def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> G
         raise PlayerError(f"player {name!r}: {error}; {example}") from error
     if not words:
         raise PlayerError(f"player {name!r} names no program; {example}")
+    if operators := [word for word in words if word in _OF_SHELLS]:
+        raise PlayerError(f"player {name!r}: {operators[0]} is for a shell, which has no part in it; {example}; put the rest into a script")
     command = (_executable(name, words[0]), *words[1:])
-    label, digest = " ".join(Path(part).name if Path(part).is_file() else part for part in command), hashlib.sha256()
+    label = printable(" ".join(Path(part).name if Path(part).is_file() else part for part in command))
+    digest = hashlib.sha256()
     digest.update(label.encode())
     for part in command:
         if Path(part).is_file():
@@ -60,11 +69,14 @@ def _executable(name: str, program: str) -> str:
     if "/" not in program:
         if found := shutil.which(program):
             return found
-        here = f"; did you mean exec:./{program}?" if Path(program).exists() else ""
+        here = f"; did you mean exec:./{printable(program)}?" if Path(program).exists() else ""
         raise PlayerError(f"player {name!r}: no program {program!r} on the PATH{here or '; expected a path such as ./bot.py'}")
     path = Path(program).expanduser().absolute()
     if not path.is_file():
-        raise PlayerError(f"player {name!r}: no file {path}; paths are relative to the working directory")
+        raise PlayerError(f"player {name!r}: no file {printable(str(path))}; paths are relative to the working directory")
     if not os.access(path, os.X_OK):
-        raise PlayerError(f"player {name!r}: {path} is not executable; `chmod +x {program}`, or name its interpreter: exec:'python3 {program}'")
+        typed = printable(program)
+        raise PlayerError(
+            f"player {name!r}: {printable(str(path))} is not executable; `chmod +x {typed}`, or name its interpreter: exec:'python3 {typed}'"
+        )
     return str(path)

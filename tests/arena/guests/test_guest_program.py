@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from arena.guests.player import GuestError
 from arena.guests.program import find_program
+from arena.match_report import resume_command
 from arena.players import load_player, resolve_players
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef
@@ -47,6 +49,39 @@ def test_files_among_the_arguments_are_part_of_it() -> None:
     assert find_program(call).name != once.name
 
 
+def test_what_would_move_the_cursor_is_shown_as_its_escape(tmp_path: Path) -> None:
+    bot = program(tmp_path, LOWEST, "\x1b[31mred\nline.py")
+    found = find_program("exec:'./\x1b[31mred\nline.py'")
+    assert found.label == r"\x1b[31mred\nline.py" and found.name.startswith(found.label)
+    _, (player,) = resolve_players([f"exec:'{bot.removeprefix('exec:')}'"], Path("none"), "connect_four", allow_files=True)
+    command = resume_command(7, (player,))
+    assert command.isprintable()
+    typed = subprocess.run(
+        ["bash", "-c", f"printf %s {command.removeprefix('arena match ').partition(' --resume')[0]}"], capture_output=True, text=True
+    )
+    assert find_program(typed.stdout) == found
+    with pytest.raises(PlayerError) as raised:
+        find_program("exec:'./no\x1b[31mfile'")
+    assert str(raised.value).isprintable()
+
+
+def test_the_last_words_cannot_move_the_cursor(tmp_path: Path) -> None:
+    bot = program(tmp_path, r"import sys; sys.exit('\x1b[31mred\tand \x07')")
+    with load_player(bot, env="connect_four", allow_files=True) as player, pytest.raises(GuestError, match=r"\n    \\x1b\[31mred +and \\x07"):
+        player.act(BOARD)
+
+
+def test_a_guest_called_like_another_player_is_told_apart_by_its_hash(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    named_random, other = program(tmp_path, LOWEST, "random"), program(tmp_path / "other", f"# {LOWEST}")
+    names = [named_random, "random", "exec:./bot.py", other]
+    _, players = resolve_players(names, Path("none"), "connect_four", allow_files=True)
+    assert players[1].label == "random"
+    assert [players[index].label for index in (0, 2, 3)] == [find_program(names[index]).name for index in (0, 2, 3)]
+    _, same = resolve_players(["exec:./bot.py", f"exec:{tmp_path}/bot.py"], Path("none"), "connect_four", allow_files=True)
+    assert [player.label for player in same] == ["bot.py", "bot.py"]
+
+
 def test_a_guest_plays_the_game_of_the_others_and_any_role() -> None:
     _, (player,) = resolve_players(["exec:./bot.py"], Path("none"), "connect_four", allow_files=True, move_timeout_s=2.5)
     assert player.ref == PlayerRef("guest", find_program("exec:./bot.py").name)
@@ -64,6 +99,7 @@ BAD_NAMES = {
     ),
     "not on the path": ("exec:no-such-bot", "no program 'no-such-bot' on the PATH; expected a path such as ./bot.py"),
     "without ./": ("exec:bot.py", r"no program 'bot\.py' on the PATH; did you mean exec:\./bot\.py\?"),
+    "a shell's business": ("exec:./bot.py | tee log", r"\| is for a shell, which has no part in it; .*put the rest into a script"),
     "quotes": ("exec:'./bot.py", "No closing quotation; expected exec:./bot.py, or"),
 }
 
