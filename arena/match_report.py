@@ -49,15 +49,15 @@ def verdict(result: MatchResult) -> str:
     stats, test = result.duel, result.test
     if test is not None and test.state != "continue":
         found = _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
-        return f"{side_names(result)[0]} is {found} (sequential test, {_unit(test)})"
+        return f"{side_names(result)[0]} is {found} (sequential test, {_unit(test)}{_doubt(result)})"
     if result.same_player:
         return _verdict_on_one(result)
     if result.plan.seating.alone:
         return _verdict_alone(result)
     if stats.low > 0.5:
-        return f"{side_names(result)[0]} is stronger (95 %)"
+        return f"{side_names(result)[0]} is stronger (95 %{_doubt(result)})"
     if stats.high < 0.5:
-        return f"{side_names(result)[1]} is stronger (95 %)"
+        return f"{side_names(result)[1]} is stronger (95 %{_doubt(result)})"
     return _undecided(result)
 
 
@@ -90,10 +90,10 @@ def _verdict_alone(result: MatchResult) -> str:
     if winner is None and leader is None:
         return _undecided(result)
     if winner == leader:
-        return f"{winner} is stronger: it wins more seeds and returns more in the mean (95 %)"
+        return f"{winner} is stronger: it wins more seeds and returns more in the mean (95 %{_doubt(result)})"
     wins = f"{winner} wins more seeds" if winner else "who wins more seeds is not decided"
     means = f"{leader} returns more in the mean" if leader else "who returns more in the mean is not decided"
-    return f"{wins}, {means} (95 %)"
+    return f"{wins}, {means} (95 %{_doubt(result)})"
 
 
 def _lead_interval(result: MatchResult) -> tuple[float, float] | None:
@@ -121,7 +121,7 @@ def _table_verdict(result: MatchResult) -> str:
     best, second = table.standings[:2]
     name = result.plan.players[best.player].label
     if best.mean_place.high < second.mean_place.low:
-        return f"{name} comes first (95 %)"
+        return f"{name} comes first (95 %{_doubt(result)})"
     return f"{name} leads; intervals overlap, so the first place is not decided (95 %)"
 
 
@@ -168,9 +168,8 @@ def _shell_word(text: str) -> str:
 def warnings(result: MatchResult) -> list[str]:
     """What makes the numbers doubtful."""
     found = list(result.notes)
-    distinct, games = _distinct(result), len(result.records)
-    # Of short games with chance many are alike, and yet each was drawn anew.
-    if distinct < FEW_DISTINCT * games and (result.plan.greedy or not result.plan.chance):
+    if _repeats(result):
+        distinct, games = _distinct(result), len(result.records)
         cure = "play without --greedy" if result.plan.greedy else _OPENINGS if result.plan.opening_plies else "these players hardly ever vary"
         found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
     if result.left_out:
@@ -183,6 +182,16 @@ def warnings(result: MatchResult) -> list[str]:
     if result.errors:
         found.append(f"the game raised; first: {result.errors[0]}")
     return found
+
+
+def _repeats(result: MatchResult) -> bool:
+    """Most of its games were played before. Of short games with chance many are alike, and yet each was drawn anew."""
+    return _distinct(result) < FEW_DISTINCT * len(result.records) and (result.plan.greedy or not result.plan.chance)
+
+
+def _doubt(result: MatchResult) -> str:
+    """What a verdict rests on, where that cannot be taken for granted."""
+    return ", if games that are alike were independent" if _repeats(result) else ""
 
 
 def _distinct(result: MatchResult) -> int:

@@ -82,6 +82,7 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
     width = max(len(name) for name in names)
     rows = [("Place", f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places")]
     rows += [(str(place), f"{row.player.name:{width}}  {_standing(row)}") for place, row in enumerate(report.standings, start=1)]
+    rows.append(("", "the intervals of Elo take all games as independent, the others only whole blocks"))
     heads = [f"{name:>{width}}" for name in names]
     rows.append(("Before", f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)"))
     for name, scores in zip(names, report.score, strict=True):
@@ -91,9 +92,14 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
 
 
 def _standing(row: StandingReport) -> str:
-    rating = "not known" if row.rating is None else f"{row.rating.value:+.0f} [{row.rating.low:+.0f}, {row.rating.high:+.0f}]"
+    rating = "not known" if row.rating is None else _rating(row.rating)
     places = " ".join(f"{games:g}" for games in row.places)
     return f"{_measure(row.mean_place, '.2f'):21}  {_percent(row.place_points):19}  {_percent(row.first):19}  {rating:20}  {places}"
+
+
+def _rating(elo: MeasureReport) -> str:
+    """Of the player pinned at 0 there is nothing to be uncertain of."""
+    return "0" if elo.low == elo.high else _measure(elo, "+.0f")
 
 
 def _percent(measure: MeasureReport) -> str:

@@ -140,6 +140,15 @@ def test_alone_the_higher_return_wins_and_the_lead_has_an_interval() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["Score", "Elo", "Return", "Lead", "Games", "Verdict"]
 
 
+@pytest.mark.parametrize("sprt", [None, Sprt(0, 50)])
+def test_games_that_repeat_each_other_weaken_the_verdict(sprt: Sprt | None) -> None:
+    """Two that always do the same have played two games, however often they are repeated."""
+    rock, paper = scripted("rock", "rock_paper_scissors"), scripted("paper", "rock_paper_scissors")
+    result = play_match(rock, paper, games=40, sprt=sprt)
+    assert verdict(result).endswith(", if games that are alike were independent)")
+    assert any("games are distinct, so the interval is too narrow" in note for note in match_report(result).notes)
+
+
 def test_a_table_of_three_is_ranked_by_places() -> None:
     result = play_match(MODEST, BOLD, MIDDLING, games=150, env=bidding.SPEC)
     report = match_report(result)
@@ -160,6 +169,9 @@ def test_a_table_of_three_is_ranked_by_places() -> None:
     assert report.score[0][0] is None
     lines = match_lines(result)
     assert lines[0].startswith("modest vs bold vs middling   bidding, 150 games in 50 blocks of 3")
+    (pinned,) = [line for line in lines if line.startswith("3        modest")]
+    assert pinned.count("[") == 3 and "  0  " in pinned
+    assert any("intervals of Elo take all games as independent" in line for line in lines)
     assert lines[-1] == "Verdict  bold comes first (95 %)"
 
 
