@@ -18,7 +18,9 @@ def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
     for name, section in table.items():
         if name == "members":
             for member, override in section.items():
-                lines += ["", f"[members.{toml_key(member)}]", *_key_lines(override, ("members", member), origins)]
+                # What a member does not say is that of [learning], or of its schedule: nothing is decided later.
+                said = {key: value for key, value in override.items() if value is not None}
+                lines += ["", f"[members.{toml_key(member)}]", *_key_lines(said, ("members", member), origins)]
         elif isinstance(section, Mapping):
             lines += ["", f"[{name}]", *_key_lines(section, (name,), origins)]
     return "\n".join(lines) + "\n"

@@ -55,6 +55,7 @@ def test_every_line_says_where_its_value_came_from(tmp_path: Path) -> None:
 
 def test_values_decided_later_are_shown_as_comments() -> None:
     assert "# copy_gap: decided when training starts" in to_toml(RunConfig(env=EnvConfig(name="x")))
+    assert "[members.m0]\nlearning_rate = 0.0\nshaping = {}\n" in to_toml(FULL), "what a member leaves to others is not decided later"
 
 
 def test_the_schema_for_editors_forbids_what_loading_forbids() -> None:
