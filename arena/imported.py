@@ -20,6 +20,8 @@ MAX_CARD_BYTES = 1 << 16
 MAX_SIZES, MAX_WIDTH = 128, 1 << 16
 # Shown on terminals: no control characters.
 Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+# A population or a member; empty where a card does not say.
+Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
 
 
 class SnapshotCard(BaseModel):
@@ -41,8 +43,8 @@ class SnapshotCard(BaseModel):
     model: ModelConfig
     precision: Literal["auto", "float32", "bfloat16"]
     opening_plies: Annotated[int, Field(ge=0, le=1000)]
-    population: Text
-    member: Text
+    population: Name
+    member: Name
     frames: Annotated[int, Field(ge=0, le=10**15)]
     hyperparams: dict[Text, float] = {}
     made_by: Text = ""

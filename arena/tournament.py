@@ -51,7 +51,7 @@ def plan_tournament(env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int
     """
     refs = [player.ref for player in players]
     if len(players) < 2:
-        raise PlayerError(f"{len(players)} players were named; expected two or more, such as `arena tournament demo/m0 demo/m1 random`")
+        raise PlayerError(f"players named: {len(players)}; expected two or more, such as `arena tournament demo/m0 demo/m1 random`")
     for player in players:
         if refs.count(player.ref) > 1:
             raise PlayerError(f"{player.label} was named twice; expected different players")

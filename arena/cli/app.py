@@ -25,6 +25,8 @@ from pbt.errors import PbtError
 
 PROGRAM = "arena"
 INTERRUPTED = 130
+# As of a program that SIGPIPE ended: whoever read the output went away, as `head` does.
+UNREAD = 141
 # Files that cannot be written are no fault of the program.
 _OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
 
@@ -143,10 +145,13 @@ def _program(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """One call of the command line; returns the exit code. Errors become one message on stderr: 2 for what the user typed, else 1."""
+    """One call of the command line; returns the exit code. Errors become one message on stderr: 2 for what the user typed, else
+    mostly 1."""
     try:
         get_command(app)(args=list(arguments), prog_name=PROGRAM)
     except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return UNREAD
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -191,4 +196,12 @@ def main() -> None:
     """The console script."""
     # Ratings are small linear algebra: threads that wait for each other, or for a core that is training, cost more than they gain.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = UNREAD
+    if code == UNREAD:
+        # What is left in the buffer has no reader, and is not to be complained of at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)

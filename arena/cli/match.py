@@ -1,7 +1,7 @@
 """`arena match`: how good is a player, against others."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -84,8 +84,9 @@ def match(
 ) -> None:
     """Play A against B; the score is A's. With more names, in games of as many seats, everybody plays everybody and the places count.
 
-    Exit codes: 0; 2 for what was typed; 4 when more than 1 % of the games raised; 5 when an --assert does not hold; 6 when a sequential test that was
-    asserted did not decide; 130 after Ctrl-C, which keeps whole pairs: `--resume` goes on.
+    Exit codes: 0; 1 for an error of the game, of weights or of the league; 2 for what was typed; 3 for a program that cannot be played with; 4 when
+    more than 1 % of the games raised; 5 when an --assert does not hold; 6 when a sequential test that was asserted did not decide; 130 after Ctrl-C,
+    which keeps whole pairs: `--resume` goes on; 141 when nobody reads the output any more.
     """
     names, processes = players or [], concurrency or usable_cores()
     if resume is not None:
@@ -93,7 +94,7 @@ def match(
         result, assertions = _resume(resume, names, asserted or (), processes, move_timeout_s, data)
     else:
         if len(names) < 2:
-            raise MatchError(f"{len(names)} players were named; expected two or more, such as `arena match demo@best random`")
+            raise MatchError(f"players named: {len(names)}; expected two or more, such as `arena match demo@best random`")
         test = None if sprt is None else read_sprt(sprt)
         assertions = read_assertions(asserted or (), tested=test is not None)
         if record:
@@ -101,10 +102,14 @@ def match(
         spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
         check_meeting(spec, found)
         check_test(found, test is not None or bool(assertions))
-        with open_league(league_path(data_dir(data))) if record else nullcontext() as league, progress_bar(_title(found)) as on_progress:
+        with (
+            open_league(league_path(data_dir(data))) if record else nullcontext() as league,
+            _saying_how_to_go_on(found, data) as on_start,
+            progress_bar(_title(found)) as on_progress,
+        ):
             result = play_match(
                 *found, games=games, seed=seed, greedy=greedy, sprt=test, league=league, concurrency=processes,
-                on_start=lambda begun: _say_begun(begun, found, data), on_progress=on_progress, env=spec,
+                on_start=on_start, on_progress=on_progress, env=spec,
             )  # fmt: skip
     _tell(result, assertions, data, as_json=as_json)
     _exit(result, assertions)
@@ -134,10 +139,8 @@ def _resume(
         assertions = read_assertions(asserted, tested=SPRT_KEY in begun.settings)
         spec, found = _players_of(begun, names, move_timeout_s, data)
         check_test(found, bool(assertions))
-        with progress_bar(_title(found)) as on_progress:
-            result = resume_match(
-                league, begun, found, spec, concurrency=processes, on_start=lambda begun: _say_begun(begun, found, data), on_progress=on_progress
-            )  # fmt: skip
+        with _saying_how_to_go_on(found, data) as on_start, progress_bar(_title(found)) as on_progress:
+            result = resume_match(league, begun, found, spec, concurrency=processes, on_start=on_start, on_progress=on_progress)
     return result, assertions
 
 
@@ -193,8 +196,20 @@ def _title(players: Sequence[ResolvedPlayer]) -> str:
     return " vs ".join(player.label for player in players)
 
 
-def _say_begun(begun: Match, players: Sequence[ResolvedPlayer], data: Path | None) -> None:
-    say(f"match {begun.id}: {begun.games} games; should it be cut off: {resume_command(begun.id, players)}{data_text(data)}")
+@contextmanager
+def _saying_how_to_go_on(players: Sequence[ResolvedPlayer], data: Path | None) -> Iterator[Callable[[Match], None]]:
+    """Gives what says it when the match begins. Ctrl-C before there is anything to report says it once more."""
+    commands: list[str] = []
+
+    def begins(begun: Match) -> None:
+        commands.append(f"{resume_command(begun.id, players)}{data_text(data)}")
+        say(f"match {begun.id}: {begun.games} games; should it be cut off: {commands[0]}")
+
+    try:
+        yield begins
+    except KeyboardInterrupt:
+        say("".join(["stopped before a pair of games was whole", *(f"; go on with: {command}" for command in commands)]))
+        raise
 
 
 def _exit(result: MatchResult, assertions: Sequence[Assertion]) -> None:

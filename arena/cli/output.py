@@ -54,7 +54,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         if _table_width(least) > room:
             del least[name]
             left_out.append(name)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     shown = [place for place, name in enumerate(columns) if name.removeprefix(">") in least]
     for name in (columns[place] for place in shown):
         number = name.startswith(">")
@@ -63,6 +63,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         table.add_row(*(Text(row[place]) for place in shown))
     # A terminal that is too narrow for what is left breaks the line itself, which loses nothing.
     console.width = max(room, _table_width(least))
+    if title is not None:
+        console.print(Text(title, style="table.title"), soft_wrap=True)
     console.print(table)
     if left_out:
         print(f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider terminal have {'it' if len(left_out) == 1 else 'them'}.")

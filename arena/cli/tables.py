@@ -11,6 +11,7 @@ from arena.league.evaluations import rated_games
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
 from arena.league.standings import Table, game_table, population_table
+from pbt.envs.registry import absolute_name
 from pbt.errors import ConfigError, PlayerError
 
 
@@ -61,7 +62,7 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
     if env is not None:
         if name is not None or everyone:
             raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
-        return _of_game(league, env)
+        return _of_game(league, absolute_name(env))
     if name is not None:
         return [PopulationTable(name, everyone)]
     games = {repr((env_name, options)): GameTable(env_name, options) for env_name, options in rated_games(league)}

@@ -20,6 +20,8 @@ MAX_FORFEITS = 3
 class GuestError(PbtError):
     """A guest that cannot be played with: it does not start, or it keeps forfeiting."""
 
+    exit_code = 3
+
 
 @dataclass(frozen=True)
 class SeatTaken:

@@ -157,6 +157,7 @@ def test_weights_that_are_no_numbers(away: Path, capsys: Output) -> None:
         ({"frames": "many"}, "frames"),
         ({"frames": 10**30}, "frames"),
         ({"member": "\x1b[31m evil"}, "member"),
+        ({"population": "../../x"}, "population"),
     ],
 )
 def test_cards_that_lie(away: Path, capsys: Output, changes: dict[str, Any], said: str) -> None:

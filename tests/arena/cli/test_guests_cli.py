@@ -47,7 +47,7 @@ def test_a_forfeited_game_is_lost_and_told_of(tmp_path: Path, capsys: Output) ->
 def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_number(tmp_path: Path, capsys: Output) -> None:
     data, well = ["--data", str(tmp_path / "data")], tmp_path / "well"
     bot = acting(tmp_path, f"answer(action=message['legal'][0]) if game < 6 or os.path.exists({str(well)!r}) else sys.exit('unwell')")
-    assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 1
+    assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 3
     said = capsys.readouterr().err
     assert f"should it be cut off: arena match oneply {bot} --resume 1 --data" in said and "That is 3 forfeited games in a row" in said
     well.touch()
@@ -63,11 +63,11 @@ def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_numbe
 @pytest.mark.parametrize("command", [["match", "random"], ["evaluate"]])
 def test_the_time_for_a_move_is_an_option(tmp_path: Path, capsys: Output, command: list[str]) -> None:
     bot = acting(tmp_path, "time.sleep(60)")
-    assert run([*command, bot, *GAME, "--move-timeout", "0.2", "--data", str(tmp_path / "data")]) == 1
+    assert run([*command, bot, *GAME, "--move-timeout", "0.2", "--data", str(tmp_path / "data")]) == 3
     assert "gave no answer for 0.2 s; expected one line within that time" in capsys.readouterr().err
 
 
 def test_a_return_needs_a_whole_episode(tmp_path: Path, capsys: Output) -> None:
     bot = acting(tmp_path, "answer(action=9 if game == 0 else 0)")
-    assert run(["evaluate", bot, "--env", "cartpole", "--episodes", "5"]) == 1
+    assert run(["evaluate", bot, "--env", "cartpole", "--episodes", "5"]) == 3
     assert '9 is not legal; expected {"action": N}, where N is one of 0, 1; half an episode has no return' in capsys.readouterr().err

@@ -139,6 +139,22 @@ def test_ctrl_c_reports_and_exits_130(data: str, capsys: Output, monkeypatch: py
     assert capsys.readouterr().out.splitlines()[-1].startswith("Interim")
 
 
+class AtOnce(Interrupting):
+    def interrupt(self, done: int, planned: int) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("going_on", [True, False])
+def test_ctrl_c_before_the_first_pair_says_so(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch, going_on: bool) -> None:
+    monkeypatch.setattr(cli, "progress_bar", AtOnce)
+    assert run(["match", "oneply", "random", "--env", "connect_four", "--data", data, *["--no-record"] * (not going_on)]) == 130
+    captured = capsys.readouterr()
+    said = captured.err.splitlines()[-1]
+    assert captured.out == ""
+    assert said.startswith("stopped before a pair of games was whole")
+    assert ("go on with: arena match --resume " in said and said.endswith(f" --data {data}")) == going_on
+
+
 ODDS = ["match", "oneply", "random", "--env", "connect_four", "--games", "60"]
 
 

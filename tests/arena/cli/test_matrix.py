@@ -62,6 +62,15 @@ def test_a_circle_is_flagged_and_its_ratings_are_equal(circle: Path, capsys: Out
     assert "see `arena matrix`" in text
 
 
+def test_a_game_of_a_file_is_found_by_the_name_it_was_played_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("from pbt.envs.tiny.rock_paper_scissors import SPEC\nmake = SPEC.make\n")
+    game = ("--env", "./mine.py:make", "--data", str(tmp_path))
+    answer(capsys, "match", "random", "random", *game, "--games", "2")
+    for command in ("league", "matrix"):
+        assert f"game {tmp_path}/mine.py:make" in answer(capsys, command, *game)
+
+
 def test_the_matrix_says_who_beat_whom(circle: Path, capsys: Output) -> None:
     rows = list(csv.DictReader(io.StringIO(answer(capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle), "--csv"))))
     scores = {(row["player"], row["opponent"]): (float(row["score"]), int(row["games"])) for row in rows}

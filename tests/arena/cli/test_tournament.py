@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("rock", "--env", "rock_paper_scissors"), "1 players were named; expected two or more"),
+        (("rock", "--env", "rock_paper_scissors"), "players named: 1; expected two or more"),
         (("rock", "paper", "rock", "--env", "rock_paper_scissors"), "rock was named twice"),
         (("random", "nobody", "--env", "rock_paper_scissors"), "player 'nobody' names nobody"),
     ],
