@@ -11,7 +11,6 @@ from arena.league.evaluations import rated_games
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
 from arena.league.standings import Table, game_table, population_table
-from pbt.envs.registry import absolute_name
 from pbt.errors import ConfigError, PlayerError
 
 
@@ -62,6 +61,11 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
     if env is not None:
         if name is not None or everyone:
             raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
+        # Games are not imported where none is named.
+        
+        # It loads what games are made of, which no other table needs.
+        from pbt.envs.registry import absolute_name
+
         return _of_game(league, absolute_name(env))
     if name is not None:
         return [PopulationTable(name, everyone)]
