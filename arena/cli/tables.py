@@ -62,8 +62,6 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
         if name is not None or everyone:
             raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
         # Games are not imported where none is named.
-        
-        # It loads what games are made of, which no other table needs.
         from pbt.envs.registry import absolute_name
 
         return _of_game(league, absolute_name(env))
