@@ -87,12 +87,7 @@ def resolve_players(
     if game is None:
         raise PlayerError(_no_game(names, data_dir(data)))
     spec = registry.spec(game, allow_files=allow_files)
-    for player in trained.values():
-        assert first is not None
-        if (player.env_name, player.env_options) != (first.env_name, first.env_options):
-            raise PlayerError(f"{first.label} plays {_described(first)}, {player.label} plays {_described(player)}; expected players of one game")
-    if first is not None and env is not None and env != first.env_name:
-        raise PlayerError(f"--env {env}: {first.label} plays {first.env_name}; leave --env away, or name players of {env}")
+    _check_one_game(list(trained.values()), env)
     played = first.env_options if first is not None else options or {}
     labels = [*scripted_names(spec), *(label for label, _ in {(program.label, program.name) for program in guests.values()})]
     clashing = {label for label in labels if labels.count(label) > 1}
@@ -102,6 +97,16 @@ def resolve_players(
         else trained.get(name) or _scripted_player(name, spec, game, played, data)
         for name in names
     ]
+
+
+def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
+    """Raises: PlayerError when two of them were trained in different games, or in another one than was asked for."""
+    for player in trained:
+        first = trained[0]
+        if (player.env_name, player.env_options) != (first.env_name, first.env_options):
+            raise PlayerError(f"{first.label} plays {_described(first)}, {player.label} plays {_described(player)}; expected players of one game")
+    if trained and env is not None and env != trained[0].env_name:
+        raise PlayerError(f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, or name players of {env}")
 
 
 def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -102,17 +102,20 @@ def match(
         spec, found = resolve_players(names, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
         check_meeting(spec, found)
         check_test(found, test is not None or bool(assertions))
-        with (
-            open_league(league_path(data_dir(data))) if record else nullcontext() as league,
-            _saying_how_to_go_on(found, data) as on_start,
-            progress_bar(_title(found)) as on_progress,
-        ):
-            result = play_match(
-                *found, games=games, seed=seed, greedy=greedy, sprt=test, league=league, concurrency=processes,
-                on_start=on_start, on_progress=on_progress, env=spec,
-            )  # fmt: skip
+        plan = {"games": games, "seed": seed, "greedy": greedy, "sprt": test, "concurrency": processes}
+        result = _play(spec, found, data, record=record, **plan)
     _tell(result, assertions, data, as_json=as_json)
     _exit(result, assertions)
+
+
+def _play(env: EnvSpec, players: Sequence[ResolvedPlayer], data: Path | None, *, record: bool, **plan: Any) -> MatchResult:
+    """A new match, with a bar and a word on how it can go on. plan: for `play_match`"""
+    with (
+        open_league(league_path(data_dir(data))) if record else nullcontext() as league,
+        _saying_how_to_go_on(players, data) as on_start,
+        progress_bar(_title(players)) as on_progress,
+    ):
+        return play_match(*players, league=league, on_start=on_start, on_progress=on_progress, env=env, **plan)
 
 
 def _refuse_planned(ctx: typer.Context, resume: str) -> None:

@@ -87,15 +87,7 @@ def film(
     voided: list[str] = []
     with SignalControl() as control, VideoWriter(out, painter.size, pace.ticks_per_s) as video:
         camera = Camera(seat_names, eyes, painter, video, pace)
-
-        def next_game() -> PlannedGame | None:
-            found = schedule.next_game()
-            if found is not None:
-                names = [players[player].label for player in found.sitting]
-                camera.begins(names, found.sitting, f"game {found.plan.game_count % planned + 1} of {planned}")
-            return found
-
-        seen = replace(env, make=filmed(env.make, camera.look))
+        seen, next_game = replace(env, make=filmed(env.make, camera.look)), _announced(schedule, camera, players, planned)
         with closing(FrozenTables(seen, make_game(env, players[0].env_options), players, 1, seed, next_game)) as tables:
             while schedule.left and not control.stop_requested():
                 for end in turn(tables):
@@ -110,6 +102,19 @@ def film(
                     on_progress(planned - schedule.left, planned, video.seconds)
     path = out if video.pictures else None
     return Film(path, tuple(played), planned, tuple(voided), video.pictures, video.seconds, *painter.size, interim=bool(schedule.left))
+
+
+def _announced(schedule: Schedule, camera: Camera, players: Sequence[ResolvedPlayer], planned: int) -> Callable[[], PlannedGame | None]:
+    """The schedule's next game, of which the camera hears first."""
+
+    def next_game() -> PlannedGame | None:
+        found = schedule.next_game()
+        if found is not None:
+            names = [players[player].label for player in found.sitting]
+            camera.begins(names, found.sitting, f"game {found.plan.game_count % planned + 1} of {planned}")
+        return found
+
+    return next_game
 
 
 def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
