@@ -1,20 +1,23 @@
 """Games of frozen players, played to be filmed."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from arena.control import SignalControl
-from arena.film.camera import Camera, Eyes, filmed, pace_of
-from arena.film.extra import FilmError
-from arena.film.picture import Painter
-from arena.film.video import VideoWriter, check_place
 from arena.match_plan import sittings
 from arena.players import ResolvedPlayer, make_game
 from arena.playing import FrozenTables, PlannedGame
 from arena.schedule import Schedule, is_voided, turn
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
+from pbt.film.camera import Camera, Eyes, counted, pace_of
+from pbt.film.extra import FilmError
+from pbt.film.folder import SUFFIX
+from pbt.film.picture import Painter
+from pbt.film.video import VideoWriter
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
 
@@ -135,3 +138,51 @@ def _planned(index: int, sitting: Sequence[tuple[int, ...]], seed: int, greedy: 
     game_seed = integer(seed, "film", index // len(sitting) if alone else index, bits=31)
     plan = GamePlan(game_count=index, kind="evaluation", seed=game_seed, seats=(), noise=("film", seed, index), greedy=greedy)
     return PlannedGame(sitting[index % len(sitting)], plan)
+
+
+def check_place(path: Path, *, force: bool) -> None:
+    """Raises: FilmError when no video can be written there; force: another one may stand there."""
+    if path.suffix != SUFFIX:
+        raise FilmError(f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {SUFFIX}")
+    if path.is_dir():
+        raise FilmError(f"--out {path}: it is a folder; name a file in it: --out {path / 'film.mp4'}")
+    if not path.parent.is_dir():
+        raise FilmError(f"--out {path}: there is no folder {path.parent}; make it, or name another one")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise FilmError(f"--out {path}: the folder {path.parent} cannot be written to; name another one")
+    if path.exists() and not force:
+        raise FilmError(f"--out {path}: it exists; name another file, or add --force to replace it")
+
+
+class FilmedGame:
+    """A game that shows a camera what its seats learn, and is otherwise the game itself."""
+
+    def __init__(self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> None:
+        self._game, self._look = game, look
+        self.roles, self.seat_names = game.roles, game.seat_names
+        self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        return self._shown(self._game.reset(seed))
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        return self._shown(self._game.step(actions))
+
+    def _shown(self, turns: list[SeatTurn]) -> list[SeatTurn]:
+        self._look(turns, counted(self._game))
+        return turns
+
+    def outcome(self) -> Outcome:
+        return self._game.outcome()
+
+    def close(self) -> None:
+        self._game.close()
+
+
+def filmed(make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> Callable[..., Game]:
+    """`EnvSpec.make` whose games are looked at."""
+
+    def make_filmed(**options: Any) -> Game:
+        return FilmedGame(make(**options), look)
+
+    return make_filmed

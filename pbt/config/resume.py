@@ -15,6 +15,8 @@ _EDITABLE_LEARNING = (
 EDITABLE = (
     "description",
     "stop_at_frames",
+    "population.joined",
+    "population.left",
     "env.max_decisions",
     "env.timeout_s",
     "pbt",
@@ -29,8 +31,10 @@ EDITABLE = (
 """Dotted keys; a section stands for all its keys."""
 
 
-LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share")
-"""What a population takes while it trains, at its next rest, without a new start of its processes."""
+MEMBERSHIP = ("population.joined", "population.left")
+"""Who learns: those that are named come or go, and nobody else changes."""
+LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share", *MEMBERSHIP)
+"""What a trainer takes while it trains: at its next rest, or, where members come or go, with new processes around the same weights."""
 
 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
@@ -41,11 +45,25 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
 
 def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
     """One line for every edit that a started population cannot take."""
-    return [
+    return _taken_back(old, new) + [
         f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; leave it, or train a new population with --name"
         for key, (before, after) in changes(old, new).items()
         if not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
     ]
+
+
+def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:
+    """Who has joined or left cannot be made not to have: games and snapshots tell of them."""
+    before, after = old.population, new.population
+    joined = [name for name, one in before.joined.items() if after.joined.get(name) != one]
+    found = [f"population.joined.{name}: has joined already; it can only leave" for name in joined]
+    back = [name for name in before.left if name not in after.left]
+    return found + [f"population.left: {name} has left for good; a new member can begin with the weights of its last snapshot" for name in back]
+
+
+def changes_members(old: RunConfig, new: RunConfig) -> bool:
+    """Somebody joins or leaves."""
+    return (old.population.joined, old.population.left) != (new.population.joined, new.population.left)
 
 
 def is_live(key: str) -> bool:

@@ -35,10 +35,27 @@ class EnvConfig(Section):
     timeout_s: PositiveFloat = 5.0
 
 
+MemberName = Annotated[str, Field(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
+
+
+class Joined(Section):
+    """A member that came while the others trained. weights: what it began with: "" its own first ones, a member ("m0": its learner as it stood then,
+    and its hyperparameters), or a snapshot's id.
+    """
+
+    role: str = Field(min_length=1)
+    weights: Annotated[str, Field(pattern=r"^(|m[0-9]{1,4}|[0-9a-f]{64})$")] = ""
+
+
 class PopulationConfig(Section):
-    """members: how many per role; a number, or a table role -> number for games whose roles differ."""
+    """members: how many per role to begin with; a number, or a table role -> number for games whose roles differ. They are called m0, m1, ...
+
+    joined  those that came later, by name: numbers go on, and none is used twice;  left: those that learn no more; neither is taken back
+    """
 
     members: PositiveInt | dict[str, PositiveInt] = 4
+    joined: dict[MemberName, Joined] = {}
+    left: tuple[MemberName, ...] = ()
 
 
 class ConvLayer(Section):
@@ -197,11 +214,16 @@ class EvaluationConfig(Section):
     """share of all games played between frozen snapshots, apart from training; final_games per member when training ends.
 
     opening_plies: evaluation games and matches of games of turns without chance begin with so many random moves, of all others with none.
+    record_share   of the evaluation games so many are filmed, in games whose players see an image; needs the extra `video`
+    record_films, record_mb  so many films are kept at most, of so many megabytes together: the newest
     """
 
     share: Probability = 0.05
     final_games: Annotated[int, Field(ge=0)] = 40
     opening_plies: Annotated[int, Field(ge=0)] = 2
+    record_share: Probability = 0.0
+    record_films: PositiveInt = 50
+    record_mb: PositiveInt = 500
 
 
 class CheckpointConfig(Section):

@@ -28,12 +28,28 @@ class GameFacts(Protocol):
     def reward_terms(self) -> Sequence[str]: ...
 
 
-def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """Member name -> role name, in order: "m0", "m1", ... counted through the roles in the game's order. A role the table omits has none."""
+def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
+    """Member name -> role name of all that ever were, in order: those it began with, then who joined."""
+    later = sorted(config.population.joined, key=member_number)
+    return _first_members(config, roles) | {name: config.population.joined[name].role for name in later}
+
+
+def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
+    """ "m0", "m1", ... counted through the roles in the game's order. A role the table omits has none."""
     counts = config.population.members
     per_role = {role: counts if isinstance(counts, int) else counts.get(role, 0) for role in roles}
     in_order = [role for role in roles for _ in range(per_role[role])]
     return {f"m{index}": role for index, role in enumerate(in_order)}
+
+
+def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
+    """As `everyone`, without those that left: who plays."""
+    return {name: role for name, role in everyone(config, roles).items() if name not in config.population.left}
+
+
+def member_number(name: str) -> int:
+    """3 of "m3": its place among all that ever were, and in the policy table."""
+    return int(name.removeprefix("m"))
 
 
 def check_against_game(config: RunConfig, game: GameFacts, source: str = "config") -> None:
@@ -41,7 +57,8 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
     roles = [role.name for role in game.roles]
     problems = _role_problems(config.population.members, roles)
     if not problems:
-        members = list(member_roles(config, roles))
+        problems += _membership_problems(config, roles)
+        members = list(everyone(config, roles))
         last = members[-1]
         problems += [_unknown(f"members.{name}", name, "member", members, f"m0 to {last}") for name in config.members if name not in members]
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
@@ -67,6 +84,18 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
         f"population.members.{role}: missing; every role needs members; add {role} = 4 (roles: {named})" for role in roles if role not in counts
     ]
     return unknown + missing
+
+
+def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
+    """Of who joined and who left."""
+    joined, left = config.population.joined, config.population.left
+    first, known, playing = _first_members(config, roles), everyone(config, roles), set(member_roles(config, roles).values())
+    found = [f"population.joined.{name}: the population began with a member of that name; go on at m{len(first)}" for name in joined if name in first]
+    for name, one in joined.items():
+        if one.role not in roles:
+            found.append(_unknown(f"population.joined.{name}.role", one.role, "role", roles, ", ".join(roles)))
+    found += [_unknown(f"population.left.{name}", name, "member", known, ", ".join(known)) for name in left if name not in known]
+    return found + [f"population.left: nobody plays {role} any more; each role keeps a member" for role in roles if role not in playing]
 
 
 def _term_problems(place: str, weights: Mapping[str, float], terms: Sequence[str]) -> list[str]:

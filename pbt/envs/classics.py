@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pbt.envs.boards import board_text
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, Grid
 
 _WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
 _CHIPS = "who gains chips wins (the ranking of summed rewards)"
@@ -49,7 +49,16 @@ def _make_cartpole(**options: Any) -> Game:
     return GymnasiumGame(gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole")
 
 
-TICTACTOE = EnvSpec("tictactoe", _make_tictactoe, False, True, _WIN_DRAW_LOSS, "Tic-tac-toe (PettingZoo tictactoe_v3)", draw=_draw_tictactoe)
+TICTACTOE = EnvSpec(
+    name="tictactoe",
+    make=_make_tictactoe,
+    chance=False,
+    replayable=True,
+    winners=_WIN_DRAW_LOSS,
+    description="Tic-tac-toe (PettingZoo tictactoe_v3)",
+    draw=_draw_tictactoe,
+    grid=Grid(3, 3, lambda square: (square % 3, square // 3), 3),
+)
 LEDUC_HOLDEM = EnvSpec("leduc_holdem", _make_leduc, True, True, _CHIPS, "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)")
 TEXAS_HOLDEM = EnvSpec("texas_holdem", _make_texas, True, True, _CHIPS, "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)")
 CARTPOLE = EnvSpec("cartpole", _make_cartpole, True, True, "one seat: nobody wins, the return counts", "Pole balancing (Gymnasium CartPole-v1)")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pbt.envs.boards import board_text
-from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.contract import EnvSpec, Game, Grid
 from pbt.envs.scripted import pick
 
 ROWS, COLUMNS, IN_A_ROW = 6, 7, 4
@@ -79,4 +79,5 @@ SPEC = EnvSpec(
     description="Connect four (PettingZoo connect_four_v3): two seats, 7 columns, perfect information",
     scripted={"oneply": one_ply},
     draw=draw,
+    grid=Grid(ROWS, COLUMNS, lambda column: (None, column), IN_A_ROW),
 )

@@ -115,6 +115,31 @@ class Counting(Protocol):
         """As in `Outcome.points`, so far."""
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A game that can say in words how it stands, to everybody."""
+
+    def position(self) -> str | None:
+        """After the latest `reset` or `step`; None where seats hide something from each other."""
+
+    def action_name(self, seat: int, action: tuple[int, ...]) -> str:
+        """Of a legal action of the seat that is due, before it is played."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The squares of a board, which are the first `rows` lines of what `EnvSpec.draw` gives: marks with spaces between them.
+
+    square    the one that an action names, (row, column); row None: a piece falls down that column
+    in_a_row  so many equal marks in a line win; None: something else does
+    """
+
+    rows: int
+    columns: int
+    square: Callable[[int], tuple[int | None, int]]
+    in_a_row: int | None = None
+
+
 @dataclass(frozen=True)
 class EnvSpec:
     """A registered game.
@@ -127,6 +152,7 @@ class EnvSpec:
     scripted    named players without a network, by name ("oneply")
     tics_per_s  of the game's engine, as people play it; None: it has no clock of its own
     draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the seat -> the position as text; None: no board
+    grid        where actions stand on that board; None: nowhere
     """
 
     name: str
@@ -138,6 +164,7 @@ class EnvSpec:
     scripted: Mapping[str, ScriptedAct] = field(default_factory=dict)
     paths: Callable[[Mapping[str, Any]], Sequence[str]] = lambda options: ()
     draw: Callable[[Mapping[str, NDArray[Any]], int], str] | None = None
+    grid: Grid | None = None
     tics_per_s: float | None = None
 
 

@@ -45,7 +45,10 @@ def openspiel_spec(name: str) -> EnvSpec:
 
 
 class OpenSpielGame:
-    """A sequential game of OpenSpiel. game: a `pyspiel.Game`;  name: for error messages. Raises: EnvError for games that show no tensor."""
+    """A sequential game of OpenSpiel, which is `Readable`. game: a `pyspiel.Game`;  name: for error messages.
+
+    Raises: EnvError for games that show no tensor.
+    """
 
     roles: tuple[Role, ...]
     reward_terms: tuple[str, ...] = ("reward",)
@@ -59,6 +62,7 @@ class OpenSpielGame:
         else:
             raise EnvError(f"env {name!r} describes its states in words only; expected a game with an information-state or observation tensor")
         self._game = game
+        self._open = kind.information == kind.Information.PERFECT_INFORMATION
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
@@ -97,6 +101,14 @@ class OpenSpielGame:
 
     def outcome(self) -> Outcome:
         return Outcome(ranking_from_scores([round(total, RETURN_DIGITS) for total in self._state.returns()]))
+
+    def position(self) -> str | None:
+        """OpenSpiel's own words."""
+        return str(self._state).rstrip("\n") if self._open else None
+
+    def action_name(self, seat: int, action: tuple[int, ...]) -> str:
+        """OpenSpiel's own."""
+        return str(self._state.action_to_string(seat, action[0]))
 
     def close(self) -> None:
         """Nothing is held."""

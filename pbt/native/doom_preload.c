@@ -5,7 +5,8 @@ In ViZDoom's synchronous mode tic t runs when the commands of all players for ti
 - lets a guest that sees the host's packet early run two tics for one request, so that players count different tics and wait for each other for
   ever, unless whoever drives them holds a barrier after every tic;
 - asks for packets dozens of times while it draws, sleeps 100 ms at a time while players meet, and compresses packets of a few bytes.
-Here a packet is handed over only when its tic is due, the process sleeps until there is one, and nobody asks the kernel for what is known.
+Here a packet is handed over only when its tic is due, the process sleeps until there is one, and nobody asks the kernel for what is known. Nor does
+anybody hear what comes from another machine.
 
 A packet of a running game: byte 0 flags and the number of tics it carries, byte 1 the low byte of the first of them, then one byte if it asks for
 a repetition and one if it carries more than two tics. */
@@ -45,12 +46,14 @@ static int just_sent;
 
 static ssize_t (*real_recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
 static ssize_t (*real_sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+static int (*real_bind)(int, const struct sockaddr *, socklen_t);
 static int (*real_usleep)(useconds_t);
 static int (*real_compress2)(void *, unsigned long *, const void *, unsigned long, int);
 
 __attribute__((constructor)) static void find_real_functions(void) {
     *(void **)&real_recvfrom = dlsym(RTLD_NEXT, "recvfrom");
     *(void **)&real_sendto = dlsym(RTLD_NEXT, "sendto");
+    *(void **)&real_bind = dlsym(RTLD_NEXT, "bind");
     *(void **)&real_usleep = dlsym(RTLD_NEXT, "usleep");
     *(void **)&real_compress2 = dlsym(RTLD_NEXT, "compress2");
 }
@@ -163,6 +166,17 @@ ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *
         }
     }
     return nothing_there();
+}
+
+/* On every address, says the engine. All players are on this machine, and nobody else is to speak to them. */
+int bind(int fd, const struct sockaddr *address, socklen_t length) {
+    struct sockaddr_in own;
+    if (address->sa_family != AF_INET || length < sizeof own) {
+        return real_bind(fd, address, length);
+    }
+    memcpy(&own, address, sizeof own);
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return real_bind(fd, (const struct sockaddr *)&own, sizeof own);
 }
 
 int usleep(useconds_t us) {

@@ -165,6 +165,16 @@ class Controller:
             if member.finished:
                 self._resume(member)
 
+    def welcome(self, name: str, donor: str | None, text: str) -> None:
+        """A member that joined is known to everybody. Before `run`, behind `load`. donor: the member whose weights it has;  text: how it came."""
+        member = self.members[name]
+        member.last_event = "joined"
+        self._matchmaker.set_learning(name, True)
+        if self._payoffs is not None and donor is not None:
+            self._payoffs.copied(name, donor, member.generation)
+        self._snapshot(member, "initial")
+        self._sink.event(Event("join", name, self._learners[name].frames, text))
+
     def fail(self, name: str, text: str) -> None:
         """The member's learner is lost for good: it sits as a frozen opponent, is ranked no more, and the others go on. text: why."""
         member = self.members[name]
@@ -213,12 +223,16 @@ class Controller:
         record = self._store_snapshot(member, reason, {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)})
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
-            self._sink.snapshot(record)
-            entry = SnapshotEntry(record.snapshot_id, member.name, member.role)
-            self._matchmaker.add_snapshot(entry)
-            if self._payoffs is not None:
-                self._payoffs.add_snapshot(entry)
-                self._tell_payoffs()
+            self.add_opponent(record)
+
+    def add_opponent(self, record: SnapshotRecord) -> None:
+        """There is a new snapshot, which others may meet from now on."""
+        self._sink.snapshot(record)
+        entry = SnapshotEntry(record.snapshot_id, record.member, record.role)
+        self._matchmaker.add_snapshot(entry)
+        if self._payoffs is not None:
+            self._payoffs.add_snapshot(entry)
+            self._tell_payoffs()
 
     def _donor_snapshot(self, donor: Member) -> str:
         """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its weights alone play under their own id."""
@@ -228,8 +242,7 @@ class Controller:
 
     def _store_snapshot(self, member: Member, reason: str, tensors: Mapping[str, Tensor]) -> SnapshotRecord:
         learner = self._learners[member.name]
-        metadata = {"member": member.name, "role": member.role, "frames": str(learner.frames), "version": str(learner.version)}
-        snapshot_id, size = self._store.put(tensors, {**metadata, "generation": str(member.generation)})
+        snapshot_id, size = self._store.put(tensors, member.snapshot_metadata(learner.frames, learner.version))
         clock = (member.generation, learner.version, learner.frames)
         return SnapshotRecord(snapshot_id, member.name, member.role, *clock, reason, member.newest_snapshot, size)
 

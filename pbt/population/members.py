@@ -41,6 +41,11 @@ class Member:
     def typed_hyperparams(self) -> Hyperparams:
         return Hyperparams.from_flat(self.hyperparams)
 
+    def snapshot_metadata(self, frames: int, version: int) -> dict[str, str]:
+        """What a file of its weights says. frames, version: its learner's clocks."""
+        facts = {"member": self.name, "role": self.role, "frames": frames, "version": version, "generation": self.generation}
+        return {name: str(value) for name, value in facts.items()}
+
     def state(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import member_roles
+from pbt.config.semantics import everyone, member_number, member_roles
 from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.envs.scripted import random_act
 from pbt.errors import EngineError
@@ -32,6 +32,7 @@ from pbt.sampling.frozen import FrozenPool, LoadPolicy, LocalHost
 from pbt.sampling.matchmaking import MemberEntry
 from pbt.sampling.planner import Entrant, GameFacts, TrainingPlanner
 from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
+from pbt.sampling.recording import Onlooker
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.seeding import integer
@@ -53,7 +54,8 @@ class Blueprint:
 
     roles         their names;  layouts: of their slabs;  dtypes: that their networks compute with;  seats_per_role: of one game
     tables        games played at the same time, in the whole run
-    members       in the order of their places in the policy table, 0 upwards;  behind them stand `frozen_slots` places for frozen players
+    members       in the order of their places in the policy table, which nobody else gets when they leave
+    live_slots    places for all members there ever were;  behind them stand `frozen_slots` places for frozen players
     batch_slots   slots of one batch
     reward_terms  the game's
     """
@@ -66,6 +68,7 @@ class Blueprint:
     seats_per_role: tuple[int, ...]
     tables: int
     members: tuple[MemberPlace, ...]
+    live_slots: int
     frozen_slots: int
     batch_slots: int
     reward_terms: tuple[str, ...]
@@ -73,7 +76,7 @@ class Blueprint:
 
     @property
     def policy_slots(self) -> int:
-        return len(self.members) + self.frozen_slots
+        return self.live_slots + self.frozen_slots
 
     def role_members(self, role: int) -> int:
         """How many members play it."""
@@ -88,8 +91,8 @@ def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     game = game_maker(config, spec)()
     layouts = game_layouts(game, config)
     roles = tuple(role.name for role in game.roles)
-    named = enumerate(member_roles(config, list(roles)).items())
-    members = tuple(MemberPlace(name, roles.index(role), policy) for policy, (name, role) in named)
+    members = tuple(MemberPlace(name, roles.index(role), member_number(name)) for name, role in member_roles(config, roles).items())
+    live_slots = 1 + max(map(member_number, everyone(config, roles)))
     resident = config.matchmaking.resident
     # There are at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
     all_there_are = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
@@ -101,7 +104,7 @@ def facts_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     terms = game.reward_terms
     game.close()
     dtypes = tuple(network_dtype(config, layout) for layout in layouts)
-    return Blueprint(config, spec, roles, layouts, dtypes, seats, tables, members, frozen_slots, batch_slots, terms, facts)
+    return Blueprint(config, spec, roles, layouts, dtypes, seats, tables, members, live_slots, frozen_slots, batch_slots, terms, facts)
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
@@ -241,6 +244,7 @@ class Trainee:
 
     name: str
     role: int
+    policy: int
     learner: Learner
     batcher: Batcher
     published: PublishedWeights
@@ -266,24 +270,26 @@ class Population:
     trainees: list[Trainee]
 
 
-def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotStore) -> Population:
-    """Build a population at frame 0 in this process. Nothing is written or played yet."""
+def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotStore, onlooker: Onlooker | None = None) -> Population:
+    """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker: of its games."""
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = facts_of(config, spec)
-    tables, members, layouts = blueprint.tables, blueprint.members, blueprint.layouts
+    tables, layouts = blueprint.tables, blueprint.layouts
     slabs = tuple(
         Slab(layout, slots_needed(tables * blueprint.seats_per_role[role], blueprint.role_members(role), blueprint.batch_slots))
         for role, layout in enumerate(layouts)
     )
     server = PolicyServer(slabs, blueprint.policy_slots, choose_device(config.runtime.inference_device, "runtime.inference_device"))
-    frozen = FrozenPool(LocalHost(server, policy_loader(spec, layouts, config, store)), len(members), blueprint.frozen_slots)
-    trainees = [_trainee(blueprint, member, slabs[member.role]) for member in members]
-    for member, trainee in zip(members, trainees, strict=True):
+    frozen = FrozenPool(LocalHost(server, policy_loader(spec, layouts, config, store)), blueprint.live_slots, blueprint.frozen_slots)
+    trainees = [_trainee(blueprint, member, slabs[member.role]) for member in blueprint.members]
+    for member, trainee in zip(blueprint.members, trainees, strict=True):
         server.attach(member.policy, NetworkPolicy(acting_model(blueprint, member), trainee.published))
-    closing_games = config.evaluation.final_games * len(members)
+    closing_games = config.evaluation.final_games * len(trainees)
     planner = new_planner(blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games)
     share = Share.whole(tables, [slab.slots for slab in slabs])
-    worker = RolloutWorker(game_maker(config, spec), share, slabs, planner, config.seed, max_decisions=config.env.max_decisions)
+    worker = RolloutWorker(
+        game_maker(config, spec), share, slabs, planner, config.seed, max_decisions=config.env.max_decisions, onlooker=onlooker
+    )  # fmt: skip
     controller = new_controller(blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store)
     return Population(blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees)
 
@@ -291,4 +297,4 @@ def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotSto
 def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> Trainee:
     learner = new_learner(blueprint, member, choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"))
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    return Trainee(member.name, member.role, learner, batcher, PublishedWeights(acting_weights(learner.model)))
+    return Trainee(member.name, member.role, member.policy, learner, batcher, PublishedWeights(acting_weights(learner.model)))

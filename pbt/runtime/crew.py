@@ -11,6 +11,8 @@ from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
 PAUSE_S = 2.0
+# Who is stopped, by a signal, does not go on by itself: there is nothing to wait for but the signal that takes it back.
+STOPPED_AFTER_S = 2.0
 
 Domain = tuple[str, ...]
 """Names of processes that live and die together: the whole sampling plane, or one process outside it."""
@@ -87,9 +89,11 @@ class Crew:
             return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?"
         silent, since = now - max(row["beat_s"], child.started_s, self._woke_s), now - max(row["phase_since_s"], self._woke_s)
         limit_s = self._phase_limits_s.get(phase, since)
+        if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
+            return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: it is stopped"
         # A game's own code may keep everything else of its process from running, the sign of life included; while it loads there is none either.
         patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
-        if silent > patience_s and (row["beat_s"] or child.is_stopped()):
+        if silent > patience_s and row["beat_s"]:
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
         if row["beat_s"] and since > limit_s:
             where = f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)" if phase == "game" else ""

@@ -1,6 +1,7 @@
 """What a process can host, in any mixture, each in its turn: tables (WorkerHost), policies (ServerHost), learners (`learner_host.py`)."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from pbt.config.schema import RunConfig
@@ -25,6 +26,7 @@ from pbt.runtime.control import (
 )  # fmt: skip
 from pbt.runtime.devices import choose_device
 from pbt.runtime.placements import ProcessPlan
+from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
 from pbt.sampling.frozen import FrozenPool
 from pbt.sampling.inference import Inference, LocalInference
@@ -76,17 +78,18 @@ class WorkerHost:
         self._place, self._channel, self._row = place, place.channel, place.memory.row
         blueprint, orders = place.blueprint, place.orders
         inference = _local_inference(place) if place.plan.local else _remote_inference(place)
-        frozen = FrozenPool(inference, len(blueprint.members), blueprint.frozen_slots)
+        frozen = FrozenPool(inference, blueprint.live_slots, blueprint.frozen_slots)
         shares = [read_share(group["share"]) for group in orders["groups"]]
         tables = [table for share in shares for table in share.tables]
         self._planner = new_planner(blueprint, frozen, tables, place.memory.counts)
         self._planner.load(orders["planner"])
         self._planner.close_with(orders["closing_games"])
         make_game = game_maker(place.config, blueprint.spec)
+        onlooker = new_onlooker(place.config, blueprint.spec, Path(orders["snapshots"]))
         self._groups = [
             RolloutWorker(
                 make_game, share, place.memory.slabs, self._planner, place.config.seed,
-                max_decisions=place.config.env.max_decisions, on_error=self._game_error, watch=self._watch,
+                max_decisions=place.config.env.max_decisions, on_error=self._game_error, watch=self._watch, onlooker=onlooker,
             )
             for share in shares
         ]  # fmt: skip
@@ -181,7 +184,7 @@ def _local_inference(place: Workplace) -> Inference:
 def _remote_inference(place: Workplace) -> Inference:
     requests = [attach_fifo(handle) for handle in place.orders["memory"]["requests"]]
     ((_, handle),) = place.orders["memory"]["replies"]
-    return RemoteInference(place.orders["source"], len(place.blueprint.members), requests, attach_fifo(handle))
+    return RemoteInference(place.orders["source"], place.blueprint.live_slots, requests, attach_fifo(handle))
 
 
 def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
@@ -195,7 +198,7 @@ class ServerHost:
         blueprint, config = place.blueprint, place.config
         memory = place.orders["memory"]
         sources = {source: attach_fifo(handle) for source, (_, handle) in enumerate(memory["replies"])}
-        frozen = range(len(blueprint.members), len(blueprint.members) + blueprint.frozen_slots * len(sources))
+        frozen = range(blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources))
         server = PolicyServer(place.memory.slabs, frozen.stop, choose_device(config.runtime.inference_device, "runtime.inference_device"))
         for member in blueprint.members:
             if server_of_member(member.policy, place.orders["servers"]) == place.plan.serves:

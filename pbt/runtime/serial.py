@@ -30,7 +30,7 @@ class SerialEngine:
     def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
         self.population, self.config = population, population.config
         self._store, self._control, self._backlog = store, control, Backlog(sink)
-        self._trainees = dict(enumerate(population.trainees))
+        self._trainees = {trainee.policy: trainee for trainee in population.trainees}
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
         self.stage_s: dict[str, float] = {"infer": 0.0, "simulate": 0.0, "learn": 0.0}
@@ -142,7 +142,11 @@ class SerialEngine:
         return take_cut(self, number)
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        return restore_cut(self, checkpoint)
+        voided = restore_cut(self, checkpoint)
+        # Games that do not go on are told of before the next cut.
+        for message in self.population.worker.advance():
+            self._route(message)
+        return voided
 
     def take_over_hyperparams(self) -> None:
         for trainee in self.population.trainees:

@@ -212,6 +212,10 @@ class TrainingPlanner:
             self.set_learning(name, learning)
         self._closing_played = state["closing_played"]
 
+    def gone(self, plan: GamePlan) -> str:
+        """The first of its live players that is no member any more, empty where all are."""
+        return next((seat.player.name for seat in plan.seats if seat.player.kind == "member" and seat.player.name not in self._entrants), "")
+
     def reseat(self, plan: GamePlan) -> GamePlan:
         """A stored plan, its frozen players resident again (their slots may differ)."""
         players = tuple(seat.player for seat in plan.seats)

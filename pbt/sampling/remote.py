@@ -47,7 +47,7 @@ class RemoteInference:
     """A worker's end: requests go to the server of their policy, answers come back through the worker's own queue."""
 
     def __init__(self, source: int, members: int, requests: Sequence[Fifo], replies: Fifo, *, deadline_s: float = DEADLINE_S) -> None:
-        """source: the worker's number, as the servers know it; members: policies 0 .. members - 1 are live; requests: one queue per server."""
+        """source: the worker's number, as the servers know it; members: of the policies 0 .. members - 1 all are live; requests: one per server."""
         self._source, self._requests, self._replies, self._deadline_s = source, tuple(requests), replies, deadline_s
         self._server = {policy: server_of_member(policy, len(requests)) for policy in range(members)}
         self._pending: dict[int, tuple[int, ActionRequest]] = {}

@@ -24,9 +24,10 @@ import numpy as np
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
+from pbt.sampling.recording import Nobody, Onlooker
 from pbt.sampling.slots import Share
-from pbt.sampling.table import Seat, Table
-from pbt.seeding import seat_key, uniform
+from pbt.sampling.table import Seat, Table, opening_action
+from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, WorkerMessage
 from pbt.transport.slab import Slab
 
@@ -73,6 +74,7 @@ class RolloutWorker:
         max_decisions: int = 100_000,
         on_error: Callable[[str, str], None] | None = None,
         watch: Callable[[int], None] | None = None,
+        onlooker: Onlooker | None = None,
     ) -> None:
         """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other slots.
 
@@ -80,8 +82,9 @@ class RolloutWorker:
         max_decisions  of all seats in one game; a longer one counts as an error of the game
         on_error       told (place, traceback) of every error instead, by somebody who counts them himself; errors of equal places are equal
         watch          told a table's number right before its game's own code runs, NO_TABLE right after, so that a game that hangs can be named
+        onlooker       sees the games that are played
         """
-        self._max_decisions, self._on_error, self._watch = max_decisions, on_error, watch
+        self._max_decisions, self._on_error, self._watch, self._onlooker = max_decisions, on_error, watch, onlooker or Nobody()
         self._make_game, self._games, self._seed = make_game, games, seed
         self.share = share
         self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
@@ -210,6 +213,7 @@ class RolloutWorker:
             seat = Seat(index, role, *seat_plan, key=seat_key(self._seed, *plan.noise, index))
             self.fillers[role].sit(seat)
             table.seats.append(seat)
+        self._onlooker.begins(table)
         self._play(table, lambda: table.game.reset(plan.seed), "reset")
 
     def _step(self, table: Table) -> None:
@@ -224,6 +228,7 @@ class RolloutWorker:
         """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error again and again ends the run."""
         try:
             turns = self.run_game(move, table, call)
+            self._onlooker.sees(table, turns)
             acting = [turn for turn in turns if not turn.over]
             table.due = len(acting)
             for turn in turns:
@@ -285,6 +290,7 @@ class RolloutWorker:
 
     def void(self, table: Table, reason: str) -> None:
         """Take a spoiled game back: its rows are rewound, its result does not count, its table gets a new game object."""
+        self._onlooker.spoiled(table)
         for seat in table.seats:
             self._asked[seat.role].pop(seat.slot, None)
             self.fillers[seat.role].rewind(seat)
@@ -303,7 +309,9 @@ class RolloutWorker:
         trajectory = hashlib.blake2b(history, digest_size=8).hexdigest()
         frames = sum(seat.frames for seat in table.seats)
         records = tuple(seat.record() for seat in table.seats)
-        self._send(GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None))
+        end = GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None)
+        self._onlooker.ends(end)
+        self._send(end)
         table.seats = []
         self.idle.append(table)
         self._games.game_over(plan)
@@ -337,13 +345,3 @@ def raising_line(error: EnvError) -> str:
 def origin(table: Table, seat: Seat) -> tuple[int, int, int, int]:
     """Where the seat's present row comes from: (table, game count, seat, step)."""
     return table.index, table.plan.game_count, seat.index, seat.steps
-
-
-def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """A uniformly random legal action that depends on the seed, the ply and the seat only: both games of a pair open alike."""
-    action, start = [], 0
-    for head, size in enumerate(head_sizes):
-        legal = range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
-        action.append(int(legal[int(uniform(seed, "opening", ply, turn.seat, head) * len(legal))]))
-        start += size
-    return tuple(action)

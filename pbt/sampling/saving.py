@@ -40,9 +40,15 @@ class Reseater(Protocol):
     def reseat(self, plan: GamePlan) -> GamePlan:
         """The same game; policies of frozen players may differ."""
 
+    def gone(self, plan: GamePlan) -> str:
+        """A live player of the game that has left the population meanwhile, empty where none has."""
+
 
 def load_worker(worker: RolloutWorker, state: JsonState, planner: Reseater, *, replayable: bool) -> int:
-    """Put a fresh worker into a saved state; the slabs are filled already. Returns how many open games were voided (all, unless `replayable`)."""
+    """Put a fresh worker into a saved state; the slabs are filled already.
+
+    Returns how many open games were voided: those of players that have left, and unless `replayable` all.
+    """
     for filler, saved in zip(worker.fillers, state["fillers"], strict=True):
         filler.pool.load(saved["pool"])
         filler.produced = saved["produced"]
@@ -59,10 +65,21 @@ def load_worker(worker: RolloutWorker, state: JsonState, planner: Reseater, *, r
             worker.waiting.setdefault((seat.policy, role, greedy), []).append((table, seat))
     lost = 0
     for table in worker.tables:
-        if table.seats and not (replayable and _replays(worker, table)):
+        if table.seats and (gone := planner.gone(table.plan)):
+            _void_abandoned(worker, table, gone)
+            lost += 1
+        elif table.seats and not (replayable and _replays(worker, table)):
             worker.void(table, "voided: resumed, and this game cannot be replayed")
             lost += 1
     return lost
+
+
+def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:
+    """Void a game, one of whose players has left; what stands of earlier games in that player's slots goes, too."""
+    seats = [seat for seat in table.seats if seat.player == PlayerRef("member", gone)]
+    worker.void(table, f"voided: {gone} left the population")
+    for seat in seats:
+        worker.fillers[seat.role].discard_parked(seat.policy)
 
 
 def _save_table(table: Table) -> JsonState | None:

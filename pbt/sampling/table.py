@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pbt.envs.contract import Game
+from pbt.envs.contract import Game, SeatTurn
 from pbt.records import PlayerRef, SeatRecord
+from pbt.seeding import uniform
 from pbt.transport.messages import GamePlan
 
 NO_SLOT = -1
@@ -107,3 +108,13 @@ def unpack_actions(packed: bytes, heads_of_seat: tuple[int, ...]) -> list[tuple[
         actions.append((flat[at], tuple(flat[at + 1 : at + 1 + heads])))
         at += 1 + heads
     return actions
+
+
+def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """A uniformly random legal action that depends on the seed, the ply and the seat only: both games of a pair open alike."""
+    action, start = [], 0
+    for head, size in enumerate(head_sizes):
+        legal = range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
+        action.append(int(legal[int(uniform(seed, "opening", ply, turn.seat, head) * len(legal))]))
+        start += size
+    return tuple(action)

@@ -4,7 +4,8 @@ ViZDoom talks to an engine through shared memory and queues named in /dev/shm. B
 removed at once, and the folder with them: whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is killed
 within `init`.
 
-An engine that ends within `init` takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch.
+An engine that ends within `init` takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch. So do two calls of `init` at
+the same time, now and then, where the machine is busy: the engines of a process start one after the other.
 """
 
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,21 @@ def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
     game.set_doom_config_path(str(folder / "engine.ini"))
     game.init()
     _forget_names(game.get_instance_id())
+
+
+def engine_pid(instance: str) -> int:
+    """Of a running engine. instance: as ViZDoom calls it. Raises: OSError when there is none."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"+viz_instance_id" in words and instance.encode() in words:
+                return int(path.parent.name)
+    raise OSError(f"no engine {instance}")
+
+
+def cpu_clock(pid: int) -> int:
+    """For `time.clock_gettime`: how long a process has computed, exact also while it does. What clock_getcpuclockid(3) returns on Linux."""
+    return (~pid << 3) | 2
 
 
 def load_vizdoom() -> Any:

@@ -100,6 +100,10 @@ class DoomMatch:
         """Frags since the game began."""
         return tuple(after - before for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True))
 
+    def engine_tics(self) -> tuple[int, ...]:
+        """By seat: the tic of the game, warm-up included, that its engine says it has come to."""
+        return tuple(self._memory.tics.tolist())
+
     def close(self) -> None:
         link, self._link = self._link, None
         if link is not None:
@@ -144,9 +148,9 @@ class DoomMatch:
 
     def _now(self) -> int:
         """The tic that all engines have come to."""
-        tics: list[int] = self._memory.tics.tolist()
+        tics = self.engine_tics()
         if min(tics) != max(tics):
-            self._lost(f"their engines have come to tics {tics}")
+            self._lost(f"their engines have come to tics {list(tics)}")
         return tics[0]
 
     def _all_there(self) -> bool:

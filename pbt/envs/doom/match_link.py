@@ -65,7 +65,7 @@ class MatchLink:
         finally:
             theirs.close()
             os.close(descriptor)
-        self._answer_by(options.start_deadline_s, "start")
+        self._answer_by(options.start_limit_s, "start")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def begin(self, letter: bytes, number: int) -> None:
@@ -80,10 +80,11 @@ class MatchLink:
         self._answer_by(self._options.deadline_s - (time.monotonic() - self._asked_s), "step")
 
     def close(self) -> None:
-        """End the process and with it the engines. Returns when it is gone."""
+        """End the process and its engines, those as well that stand still before they have asked to end with it. Returns when it is gone."""
         self._socket.close()
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            # Engines stay in the group that the process was started with.
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(_GONE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -91,7 +92,7 @@ class MatchLink:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         if not poll.poll(max(0.0, timeout_s) * 1000):
-            allowed = self._options.start_deadline_s if what == "start" else self._options.deadline_s
+            allowed = self._options.start_limit_s if what == "start" else self._options.deadline_s
             raise self.crash(f"no answer to a {what} within {allowed:g} s: an engine is stuck, stopped or did not connect")
         try:
             answer = self._socket.recv(_LARGEST_TEXT)
@@ -112,7 +113,8 @@ class MatchLink:
 
     def crash(self, found: str) -> EnvCrash:
         """End the match. Returns what to raise."""
-        words = [last_words(folder, log) for folder, log in ((self._folder, "process.log"), (self._folder / "seat0", "engine.log"))]
+        seats = [(self._folder / f"seat{seat}", "engine.log") for seat in range(self._options.players)]
+        words = [last_words(folder, log) for folder, log in ((self._folder, "process.log"), *seats)]
         self.close()
         options = self._options
         return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")

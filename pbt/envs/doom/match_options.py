@@ -45,9 +45,9 @@ class MatchOptions(SceneOptions):
     respawn_delay_s  the dead wait for so long
     warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
     lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
-                     equal seeds and actions may make different games; "auto": the helper where it was built
+                     with more than two players equal seeds and actions may make different games; "auto": the helper where it was built
     deadline_s       for one step or the start of a game; a match that takes longer is ended, and its game voided
-    start_deadline_s for starting the engines of a match
+    start_deadline_s for starting the engines of a match of two, and a second more for every further player; a worker does nothing else meanwhile
     """
 
     scenario: str = "multi_duel"
@@ -62,7 +62,12 @@ class MatchOptions(SceneOptions):
     warmup_tics: int = 10
     lock_step: str = "auto"
     deadline_s: float = 3.0
-    start_deadline_s: float = 20.0
+    start_deadline_s: float = 8.0
+
+    @property
+    def start_limit_s(self) -> float:
+        """For starting the engines of this match."""
+        return self.start_deadline_s + max(0, self.players - 2)
 
     @property
     def button_names(self) -> tuple[str, ...]:

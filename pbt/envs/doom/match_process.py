@@ -21,10 +21,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pbt.envs.doom.engine import launch, load_vizdoom
+from pbt.envs.doom.engine import cpu_clock, engine_pid, launch, load_vizdoom
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.ports import Port, take_port, waiting_bytes
@@ -40,8 +41,10 @@ _HOST = (
 )
 # Players are numbered in the order in which they join.
 _JOIN_S, _LOOK_S = 5.0, 0.002
-# A guest that has sent nothing for so long is late: the game goes on.
-_GUEST_S, _GLANCE_S = 0.1, 0.00005
+# Of computing, by a guest that waits in its loop: enough to have sent its command, if it has one for this tic; enough to have looked for the host's
+# after that.
+_SENT_CPU_S, _LOOKED_CPU_S = 3e-3, 50e-6
+_GLANCE_S = 50e-6
 
 Fail = Callable[[BaseException], NoReturn]
 
@@ -96,6 +99,7 @@ class Engines:
     def start(self, folder: Path, preload: Path | None) -> None:
         """preload: the library that keeps them in step; without, this side does."""
         self._free = preload is not None or self._options.players == 1
+        self._guest_clock: int | None = None
         # Of more players the order would cost more than it is worth: each guest has to be let in among engines that do not wait asleep.
         self._begun = self._wait_for_guest if self._options.players == 2 else lambda: None
 
@@ -130,12 +134,23 @@ class Engines:
         self._crew.together(self._last_tic, self._begun)
 
     def _wait_for_guest(self) -> None:
-        """Until the guest's packet of this tic has come to the host, which has not begun it. A guest that finds the host's packet there first adapts
-        its clock, and acts a tic later from then on.
+        """Until the guest has sent its command of this tic and looked for that of the host, which has not begun it.
+
+        A guest that finds the host's first adapts its clock, and acts a tic later; some tics on it sends none, and is back where it was. It looks
+        right after it has sent, but other work on the machine may come between: it has looked when it has computed for long enough.
+        Raises: OSError when there is no guest any more.
         """
-        deadline = time.monotonic() + _GUEST_S
-        while not waiting_bytes(self._port.number) and time.monotonic() < deadline:
+        told_s = self._guest_cpu_s()
+        while not waiting_bytes(self._port.number) and self._guest_cpu_s() - told_s < _SENT_CPU_S:
             time.sleep(_GLANCE_S)
+        sent_s = self._guest_cpu_s()
+        while self._guest_cpu_s() - sent_s < _LOOKED_CPU_S:
+            time.sleep(_GLANCE_S)
+
+    def _guest_cpu_s(self) -> float:
+        if self._guest_clock is None:
+            self._guest_clock = cpu_clock(engine_pid(self._games[1].get_instance_id()))
+        return time.clock_gettime(self._guest_clock)
 
     def _act(self, seat: int, pressed: list[float], tics: int) -> None:
         self._games[seat].make_action(pressed, tics)
@@ -172,7 +187,7 @@ class Engines:
 
 def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -> str:
     """Of an engine's command line."""
-    own = f"+viz_connect_timeout {int(options.start_deadline_s) + 1} +name P{seat + 1} +colorset {seat % 8}"
+    own = f"+viz_connect_timeout {int(options.start_limit_s) + 1} +name P{seat + 1} +colorset {seat % 8}"
     if seat > 0:
         return f"-join 127.0.0.1:{port.number} {own}"
     path = "" if bots is None else f" +viz_bots_path /proc/{os.getpid()}/fd/{bots}"
@@ -211,6 +226,14 @@ class Reply:
         os._exit(1)
 
 
+def keep_descriptors() -> None:
+    """From engines: by one of them it is known that this process and its table's are gone (`strays`)."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number > 2:
+            with suppress(OSError):
+                os.set_inheritable(number, False)
+
+
 def main(plan: dict[str, Any]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != plan["parent"]:
@@ -219,6 +242,7 @@ def main(plan: dict[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_descriptors()
     link = socket.socket(fileno=plan["socket"])
     reply = Reply(link)
     options = MatchOptions(**plan["options"])

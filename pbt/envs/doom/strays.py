@@ -1,4 +1,5 @@
-"""What engines leave behind when their process is killed while one of them starts: their folder, and their names in /dev/shm.
+"""What engines leave behind when their process is killed while one of them starts: their folder, their names in /dev/shm, and perhaps themselves: an
+engine asks to end with its process as one of the first things it does, but one that was stopped before stays stopped.
 
 A process that starts engines has this module watch over it, as a small process of its own: `python -I -S strays.py PID`, whose standard input ends
 with the watched process. Standard library only, and nothing of this package, so that it starts in milliseconds.
@@ -7,6 +8,7 @@ with the watched process. Standard library only, and nothing of this package, so
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -17,6 +19,7 @@ from pathlib import Path
 SHARED = Path("/dev/shm")  # noqa: S108  where ViZDoom puts its names
 NAMES = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
 _FOLDER = re.compile(r"doom-engine-(?P<pid>\d+)-.*")
+_STARTED = re.compile(rb"/doom-engine-(?P<pid>\d+)-[^/]*/")
 # Between making a name and mapping it pass microseconds.
 _YOUNG_S = 5.0
 # Engines of a process that was killed are killed right after it.
@@ -29,7 +32,11 @@ def folder_prefix(pid: int) -> str:
 
 
 def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
-    """Remove folders of processes that are gone, and names older than `young_s` seconds that no process has mapped. Returns them."""
+    """Remove folders of processes that are gone, and names older than `young_s` seconds that no process has mapped. Returns them.
+
+    Engines of processes that are gone are ended.
+    """
+    _end_orphans()
     found = [path for path in Path(tempfile.gettempdir()).glob("doom-engine-*") if _is_orphan(path)]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)
@@ -45,6 +52,16 @@ def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
 def _is_orphan(folder: Path) -> bool:
     match = _FOLDER.fullmatch(folder.name)
     return match is not None and not Path(f"/proc/{match['pid']}").exists()
+
+
+def _end_orphans() -> None:
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (path / "cmdline").read_bytes()
+            started = _STARTED.search(command) if b"\0+viz_instance_id\0" in command else None
+            # In a container a number means another process.
+            if started and not Path(f"/proc/{int(started['pid'])}").exists() and (path / "ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():
+                os.kill(int(path.name), signal.SIGKILL)
 
 
 def _own_names(young_s: float) -> Iterator[Path]:

@@ -1,12 +1,13 @@
 """Config against game, and edits against a population that has started."""
 
+import json
 from dataclasses import dataclass
 
 import pytest
 
-from pbt.config.resume import EDITABLE, changes, diff_shapes
+from pbt.config.resume import EDITABLE, changes, changes_members, diff_shapes
 from pbt.config.schema import EnvConfig, EvaluationConfig, LearningConfig, MemberOverride, ModelConfig, PbtConfig, PopulationConfig, RunConfig
-from pbt.config.semantics import check_against_game, member_roles
+from pbt.config.semantics import check_against_game, everyone, member_number, member_roles
 from pbt.errors import ConfigError
 
 
@@ -106,3 +107,35 @@ def test_places_for_frozen_players_must_suffice_for_one_game() -> None:
     (problem,) = problems_of(with_members(2, matchmaking={"resident": 1}))
     assert problem == 'matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; make it 2 or more, or "auto"'
     check_against_game(with_members(2, matchmaking={"resident": 2}), FakeGame())
+
+
+def exchanged(joined: dict[str, str], *left: str, count: int | dict[str, int] = 2) -> RunConfig:
+    population = {"members": count, "joined": {name: {"role": role} for name, role in joined.items()}, "left": list(left)}
+    return RunConfig.model_validate_json(json.dumps({"env": {"name": "x"}, "population": population}))
+
+
+def test_who_joined_and_left_is_counted_through() -> None:
+    config = exchanged({"m5": "a", "m4": "b"}, "m1", "m4")
+    assert everyone(config, ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b", "m3": "b", "m4": "b", "m5": "a"}
+    assert member_roles(config, ["a", "b"]) == {"m0": "a", "m2": "b", "m3": "b", "m5": "a"}
+    assert [member_number(name) for name in ("m0", "m12")] == [0, 12]
+
+
+def test_nobody_joins_under_a_taken_name_and_each_role_keeps_a_member() -> None:
+    check_against_game(exchanged({"m4": "seeker"}, "m2", "m3"), FakeGame())
+    assert problems_of(exchanged({"m4": "seekr", "m1": "hider"}, "m9", "m2", "m3")) == (
+        "population.joined.m1: the population began with a member of that name; go on at m4",
+        "population.joined.m4.role: no such role in this game; did you mean seeker?",
+        "population.left.m9: no such member in this game; it has m0, m1, m2, m3, m4",
+        "population.left: nobody plays seeker any more; each role keeps a member",
+    )
+
+
+def test_nobody_is_made_not_to_have_joined_or_left() -> None:
+    before = exchanged({"m4": "hider"}, "m1")
+    assert diff_shapes(before, exchanged({"m4": "hider", "m5": "seeker"}, "m1", "m4")) == []
+    assert changes_members(before, exchanged({"m4": "hider"}, "m1", "m4")) and not changes_members(before, before)
+    assert diff_shapes(before, exchanged({"m4": "seeker"})) == [
+        "population.joined.m4: has joined already; it can only leave",
+        "population.left: m1 has left for good; a new member can begin with the weights of its last snapshot",
+    ]

@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -27,14 +28,14 @@ DEADLINE_S = 1.0
 SLOW = pytest.mark.slow
 
 
-@pytest.fixture
-def match(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[DoomMatch]:
+@pytest.fixture(params=["helper", pytest.param("barrier", marks=SLOW)])
+def match(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[DoomMatch]:
     # Of such a name the system's loader would make several.
     folder = tmp_path / "a place: mine"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
-    made = make(max_tics=2000, deadline_s=DEADLINE_S, start_deadline_s=10.0)
+    made = make(max_tics=2000, lock_step=request.param, deadline_s=DEADLINE_S, start_deadline_s=10.0)
     yield made
     made.close()
     assert not list(folder.iterdir())
@@ -49,8 +50,8 @@ def crash(match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int) -
     match.reset(1)
     running = engines(os.getpid())
     assert len(running) == 2
-    library = str(doom_preload())
-    assert all(library in Path(f"/proc/{engine.pid}/maps").read_text(encoding="utf-8") for engine in running)
+    library, mapped = str(doom_preload()), [Path(f"/proc/{engine.pid}/maps").read_text(encoding="utf-8") for engine in running]
+    assert [library in text for text in mapped] == [match._options.lock_step == "helper"] * 2
     # Engines are told apart by what they were started with.
     (victim,) = [engine for engine in running if ("-host" in engine.cmdline()) == (seat == 0)]
     match.step({0: NOTHING, 1: NOTHING})
@@ -115,6 +116,33 @@ def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkey
     until(lambda: not engines(os.getpid()), 2.0)
 
 
+def standing_guest(processes: Callable[[], list[psutil.Process]]) -> psutil.Process:
+    """The second engine of a match that starts, stopped before it can have asked for anything."""
+    found: list[psutil.Process] = []
+
+    def seen() -> bool:
+        for process in processes():
+            with suppress(psutil.NoSuchProcess):
+                if "-join" in process.cmdline():
+                    process.suspend()
+                    found.append(process)
+        return bool(found)
+
+    until(seen)
+    return found[0]
+
+
+def test_an_engine_that_stands_still_from_its_first_moment_ends_with_its_match(match: DoomMatch) -> None:
+    match._options = replace(match._options, start_deadline_s=1.5)
+    found: list[psutil.Process] = []
+    stopper = threading.Thread(target=lambda: found.append(standing_guest(lambda: psutil.Process().children(recursive=True))))
+    stopper.start()
+    with pytest.raises(EnvCrash, match=r"no answer to a start within 1\.5 s"):
+        match.reset(1)
+    stopper.join()
+    until(lambda: stopped(found[0]), 2.0)
+
+
 @SLOW
 def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch) -> None:
     before = {path.name for path in SHARED.glob("ViZDoom*")}
@@ -163,6 +191,12 @@ def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_pat
     process.stdout.close()
     until(lambda: all(stopped(child) for child in family))
     until(lambda: not list(tmp_path.iterdir()) and {path.name for path in SHARED.glob("ViZDoom*")} <= before, 5.0)
+
+
+def test_engines_hear_nobody_on_other_machines(match: DoomMatch) -> None:
+    match.reset(1)
+    sockets = [socket_ for engine in engines(os.getpid()) for socket_ in engine.net_connections("udp")]
+    assert [socket_.laddr.ip for socket_ in sockets] == ["127.0.0.1" if match._options.lock_step == "helper" else "0.0.0.0"] * 2
 
 
 # --- ports -----------------------------------------------------------------------------------------------------------------------------------

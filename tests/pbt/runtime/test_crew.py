@@ -17,7 +17,7 @@ from pbt.runtime.children import Child
 from pbt.runtime.control import Failed, GameError, Go, Ready
 from pbt.runtime.crew import Crew
 from pbt.runtime.placements import ProcessPlan, Shard
-from pbt.transport.board import Board, board_bytes
+from pbt.transport.board import PHASES, Board, board_bytes
 from pbt.transport.fifo import fifo_kinds
 from pbt.transport.memory import Region
 from tests.pbt.runtime.crew_programs import PROGRAM, REPOSITORY, assignment
@@ -142,6 +142,19 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     assert one.left() == [] and not one.crew.children
     assert time.monotonic() - closing_s < 4.0
     one.crew.close()
+
+
+def test_a_process_stopped_within_a_games_code_is_not_given_the_games_time(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LIMITS_S, "game", 3600.0)
+    one = staff("game")
+    one.crew.send("game", Go())
+    row = one.crew._rows["game"]
+    one.until(lambda: row.read()["phase"] == PHASES.index("game"))
+    os.kill(one.pids["game"], signal.SIGSTOP)
+    stopped_s = time.monotonic()
+    assert one.trouble("game").endswith(": it is stopped")
+    assert time.monotonic() - stopped_s < crew.STOPPED_AFTER_S + 1.0
+    list(one.crew.bury(("game",)))
 
 
 def test_what_a_games_code_started_ends_with_its_process(staff: Callable[..., Staff]) -> None:

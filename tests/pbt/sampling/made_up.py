@@ -216,6 +216,10 @@ class Bench:
         """Policies have the same places in every bench."""
         return plan
 
+    def gone(self, plan: GamePlan) -> str:
+        """Nobody leaves a bench."""
+        return ""
+
     def unaccounted(self) -> int:
         fillers = [filler for worker in self.workers for filler in worker.fillers]
         produced = sum(filler.produced for filler in fillers)

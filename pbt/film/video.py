@@ -5,51 +5,52 @@ from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import av
 from av.error import FFmpegError
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc
 
-from arena.film.extra import FilmError
-from arena.film.picture import Picture
+from pbt.film.extra import FilmError
+from pbt.film.folder import PARTIAL
+from pbt.film.picture import Picture
 
-_SUFFIX = ".mp4"
 _KEY_FRAME_S = 4
 
 
-def check_place(path: Path, *, force: bool) -> None:
-    """Raises: FilmError when no video can be written there; force: another one may stand there."""
-    if path.suffix != _SUFFIX:
-        raise FilmError(f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {_SUFFIX}")
-    if path.is_dir():
-        raise FilmError(f"--out {path}: it is a folder; name a file in it: --out {path / 'film.mp4'}")
-    if not path.parent.is_dir():
-        raise FilmError(f"--out {path}: there is no folder {path.parent}; make it, or name another one")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FilmError(f"--out {path}: the folder {path.parent} cannot be written to; name another one")
-    if path.exists() and not force:
-        raise FilmError(f"--out {path}: it exists; name another file, or add --force to replace it")
+class Encoding(NamedTuple):
+    """preset, crf: x264's speed, and how much may be lost;  threads: of the encoder, None: as many as it likes"""
+
+    preset: str = "veryfast"
+    crf: int = 20
+    threads: int | None = None
+
+
+FINE = Encoding()
+# A third of the bytes and half the time. Other threads would take the cores that others train on.
+SMALL = Encoding("superfast", 30, threads=1)
 
 
 class VideoWriter:
     """Takes one picture after the other and keeps none. The file stands under its name when it is whole; after an error nothing stands there.
 
-    path         of the video;  size: (width, height), even
+    path         of the video, as it stands when it is closed;  size: (width, height), even
     ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the next one
     Raises: FilmError when the file cannot be written.
     """
 
-    def __init__(self, path: Path, size: tuple[int, int], ticks_per_s: Fraction) -> None:
-        self._path, self._ticks_per_s = path, ticks_per_s
-        self._beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    def __init__(self, path: Path, size: tuple[int, int], ticks_per_s: Fraction, encoding: Encoding = FINE) -> None:
+        self.path, self._ticks_per_s = path, ticks_per_s
+        self._beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         self.pictures, self.last_tick = 0, -1
         # The index comes first in the file, so that a browser need not load all of it to begin.
         self._container = av.open(str(self._beside), "w", format="mp4", options={"movflags": "+faststart"})
         self._stream = stream = self._container.add_stream("libx264", rate=ticks_per_s)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
         # Without pictures that refer to later ones: with uneven times these would make the file say that it is shorter than it is.
-        stream.options = {"preset": "veryfast", "crf": "20", "bf": "0"}
+        stream.options = {"preset": encoding.preset, "crf": str(encoding.crf), "bf": "0"}
+        if encoding.threads is not None:
+            stream.codec_context.thread_count = encoding.threads
         stream.codec_context.time_base = 1 / ticks_per_s
         stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * ticks_per_s))
         # Said in the file, since players guess the colours of a file that does not say by its size.
@@ -59,6 +60,11 @@ class VideoWriter:
             self._container.start_encoding()
         except (OSError, FFmpegError) as error:
             raise self._unwritten(error) from error
+
+    @property
+    def size_bytes(self) -> int:
+        """Written so far; the encoder holds some tens of pictures back."""
+        return self._beside.stat().st_size
 
     @property
     def seconds(self) -> float:
@@ -84,19 +90,21 @@ class VideoWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None and self.pictures:
-            try:
+        self.close(keep=kind is None)
+
+    def close(self, *, keep: bool) -> None:
+        """keep: under its name, if there is a picture; else nothing stands there. Raises: FilmError."""
+        try:
+            if keep and self.pictures:
                 self._finish()
-            finally:
-                self._discard()
-        else:
+        finally:
             self._discard()
 
     def _finish(self) -> None:
         self._write(None)
         try:
             self._container.close()
-            self._beside.replace(self._path)
+            self._beside.replace(self.path)
         except (OSError, FFmpegError) as error:
             raise self._unwritten(error) from error
 
@@ -107,4 +115,4 @@ class VideoWriter:
         self._beside.unlink(missing_ok=True)
 
     def _unwritten(self, error: Exception) -> FilmError:
-        return FilmError(f"{self._path}: the video could not be written: {error}; free space, or name another place with --out")
+        return FilmError(f"{self.path}: the video could not be written: {error}; free space there, or choose another place")

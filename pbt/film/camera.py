@@ -1,15 +1,14 @@
 """Looks at a game through the eyes of its seats while others step it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from arena.film.extra import FilmError
-from arena.film.picture import Painter, Picture, Tile, as_rgb
-from arena.film.video import VideoWriter
-from pbt.envs.contract import Counting, Game, Outcome, SeatTurn
+from pbt.envs.contract import Counting, Game, SeatTurn
 from pbt.envs.spaces import ObservationCodec
+from pbt.film.extra import FilmError
+from pbt.film.picture import Painter, Picture, Tile, as_rgb
+from pbt.film.video import VideoWriter
 from pbt.transport.messages import GameEnd
 
 CHANNELS = (1, 3, 4)
@@ -131,35 +130,6 @@ class Camera:
         self._video.add(self._painter.paint(tiles, f"{self._title}   {self._pace.clock(ticks)}{said}"), self._tick)
 
 
-class FilmedGame:
-    """A game that shows a camera what its seats learn, and is otherwise the game itself."""
-
-    def __init__(self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> None:
-        self._game, self._look = game, look
-        self.roles, self.seat_names = game.roles, game.seat_names
-        self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
-
-    def reset(self, seed: int) -> list[SeatTurn]:
-        return self._shown(self._game.reset(seed))
-
-    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        return self._shown(self._game.step(actions))
-
-    def _shown(self, turns: list[SeatTurn]) -> list[SeatTurn]:
-        self._look(turns, self._game.points_now() if isinstance(self._game, Counting) else None)
-        return turns
-
-    def outcome(self) -> Outcome:
-        return self._game.outcome()
-
-    def close(self) -> None:
-        self._game.close()
-
-
-def filmed(make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> Callable[..., Game]:
-    """`EnvSpec.make` whose games are looked at."""
-
-    def make_filmed(**options: Any) -> Game:
-        return FilmedGame(make(**options), look)
-
-    return make_filmed
+def counted(game: Game) -> Sequence[float] | None:
+    """By seat, what it has counted so far; None where it counts nothing."""
+    return game.points_now() if isinstance(game, Counting) else None

@@ -1,0 +1,78 @@
+"""Videos are read again as they were written, and stand under their name only when they are whole."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pbt.film.extra import FilmError
+from pbt.film.video import VideoWriter
+from tests.pbt.film.reading import read
+
+SIZE = (96, 64)
+COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (128, 128, 128), (255, 255, 255), (0, 0, 0), (200, 150, 90))
+
+
+def flat(colour: tuple[int, int, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    return np.full((SIZE[1], SIZE[0], 3), colour, np.uint8)
+
+
+def test_a_video_shows_what_was_written_when_it_was_to_be_shown(tmp_path: Path) -> None:
+    path, ticks = tmp_path / "a.mp4", [0, 2, 4, 5, 7, 40, 41]
+    with VideoWriter(path, SIZE, Fraction(35)) as video:
+        for colour, tick in zip(COLOURS, ticks, strict=True):
+            video.add(flat(colour), tick)
+        assert not path.exists()
+    assert (video.pictures, video.seconds) == (7, 41 / 35)
+    found = read(path)
+    assert (found.width, found.height, found.codec, found.pix_fmt) == (*SIZE, "h264", "yuv420p")
+    assert found.times_s == pytest.approx([tick / 35 for tick in ticks], abs=1e-4)
+    assert 41 / 35 <= found.duration_s <= 43 / 35
+    for colour, picture in zip(COLOURS, found.pictures, strict=True):
+        assert np.abs(picture.astype(int) - colour).max() <= 6
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.mp4"]
+
+
+def test_the_index_comes_before_the_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    with VideoWriter(path, SIZE, Fraction(10)) as video:
+        for tick in range(20):
+            video.add(flat(COLOURS[tick % 7]), tick)
+    content = path.read_bytes()
+    assert 0 < content.index(b"moov") < content.index(b"mdat")
+
+
+def test_an_error_leaves_what_stood_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_text("before")
+
+    def interrupted() -> None:
+        with VideoWriter(path, SIZE, Fraction(10)) as video:
+            video.add(flat(COLOURS[0]), 0)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_without_a_picture_there_is_no_video(tmp_path: Path) -> None:
+    with VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10)):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pictures_are_not_kept(tmp_path: Path) -> None:
+    """A long game must not stand in memory: the encoder looks ahead by tens of pictures, not hundreds."""
+    path, rng = tmp_path / "a.mp4", np.random.default_rng(1)
+    with VideoWriter(path, SIZE, Fraction(35)) as video:
+        for tick in range(300):
+            video.add(rng.integers(0, 256, (SIZE[1], SIZE[0], 3), np.uint8), tick)
+        written = sum(entry.stat().st_size for entry in tmp_path.iterdir())
+    assert written > 0.6 * path.stat().st_size > 300_000
+
+
+def test_a_folder_that_goes_away_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FilmError, match="could not be written"):
+        VideoWriter(tmp_path / "gone" / "a.mp4", SIZE, Fraction(10))
