@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.guests.player import GuestError
-from arena.guests.tables import FORFEIT_PREFIX
+from arena.guests.program import FORFEIT_PREFIX
 from arena.players import RANDOM, ResolvedPlayer, make_game
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all

@@ -5,14 +5,14 @@ donor's weights had, so a single member that trains so many frames with these va
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pbt.errors import EngineError
 from pbt.records import RoundRecord
 
 Values = Mapping[str, float]
-Kind = Literal["start", "copy", "mutate", "edit", "schedule"]
+Kind = Literal["start", "join", "copy", "mutate", "edit", "schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,20 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """How a member came that joined later. donor: whose weights it began with, None: its own;  created_at: when"""
+
+    donor: Weights | None
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Histories:
     """What a population left behind, of the rounds and snapshots that stand.
 
     rounds    by member, in order;  snapshots: by id;  edits: in order
     initial   of a member: flat hyperparameters it began with;  schedules: (frames, flat values) that its config asked for after that
+    origins   of members that joined later
     """
 
     rounds: Mapping[str, Sequence[DatedRound]]
@@ -54,6 +63,7 @@ class Histories:
     edits: Sequence[Edit]
     initial: Mapping[str, Values]
     schedules: Mapping[str, Sequence[tuple[int, Values]]]
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def copies(self, member: str) -> list[DatedRound]:
         return [dated for dated in self.rounds.get(member, ()) if dated.record.directive.copy_from is not None]
@@ -66,7 +76,7 @@ class LineageStep:
     member, member_frames  who trained on from here, and where its own clock stood; of an edit about where
     hyperparams            in force from here on, flat;  changed: those that differ from the step before
     round, verdict         the PBT round that decided it, and its reasons
-    donor                  whose weights were copied
+    donor                  whose weights were copied, or begun with
     """
 
     frames: int
@@ -100,9 +110,16 @@ def trace(histories: Histories, weights: Weights) -> Lineage:
 
 
 def _stretches(histories: Histories, weights: Weights) -> list[tuple[DatedRound | None, Weights]]:
-    """(the round that copied, the weights in the end) of each member's own training between a copy and the next, oldest first."""
+    """(the round that copied, the weights in the end) of each member's own training between a copy and the next, oldest first.
+
+    The round is None for a member's first stretch, before which there may be those of whoever it began with.
+    """
     found: list[tuple[DatedRound | None, Weights]] = []
-    while weights.generation > 0:
+    while weights.generation > 0 or _began_with(histories, weights.member) is not None:
+        if weights.generation == 0:
+            found.append((None, weights))
+            weights = _began_with(histories, weights.member) or weights
+            continue
         copies = histories.copies(weights.member)
         if weights.generation > len(copies):
             known = f"its rounds tell of {len(copies)} copies"
@@ -111,6 +128,10 @@ def _stretches(histories: Histories, weights: Weights) -> list[tuple[DatedRound 
         found.append((copied, weights))
         weights = _donor(histories, copied)
     return [*reversed([*found, (None, weights)])]
+
+
+def _began_with(histories: Histories, member: str) -> Weights | None:
+    return histories.origins[member].donor if member in histories.origins else None
 
 
 def _donor(histories: Histories, copied: DatedRound) -> Weights:
@@ -128,13 +149,14 @@ class _Stretch:
         self.first_frames = 0 if copied is None else copied.record.frames
         self._histories, self._member, self._last_frames, self._length, self._values = histories, end.member, end.frames, length, values
         if copied is None:
-            self._add(0, "start", histories.initial[end.member])
+            self._add(0, "join" if end.member in histories.origins else "start", histories.initial[end.member])
         else:
             self._add(self.first_frames, "copy", copied.record.directive.hyperparams, copied)
         for frames, scheduled in histories.schedules.get(end.member, ()):
             if self.first_frames < frames < end.frames:
                 self._add(frames, "schedule", scheduled)
-        since = -1.0 if copied is None else copied.created_at
+        joined_at = histories.origins[end.member].created_at if end.member in histories.origins else -1.0
+        since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
         # What was decided at the very frame at which the weights were taken has trained nothing of them.
         rounds = [dated for dated in histories.rounds.get(end.member, ()) if dated.created_at > since and dated.record.frames < end.frames]
@@ -154,5 +176,6 @@ class _Stretch:
         self._values = dict(values)
         number, verdict = (dated.record.round, dated.record.verdict) if dated is not None else (None, "")
         donor = _donor(self._histories, dated) if dated is not None and kind == "copy" else None
+        donor = _began_with(self._histories, self._member) if kind == "join" else donor
         at = self._length + frames - self.first_frames
         self.steps.append(LineageStep(at, self._member, frames, kind, self._values, changed, number, verdict, donor))

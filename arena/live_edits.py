@@ -2,13 +2,14 @@
 
 import logging
 
+from arena.control import SignalControl
 from arena.edits import Edits, read_edits
 from arena.housekeeping import Housekeeper
 from arena.paths import PopulationPaths
 from arena.sink import TrainingSink
 from arena.stored_config import write_config
 from pbt.config.load import config_from_table
-from pbt.config.resume import changes, takes_live, with_live
+from pbt.config.resume import changes, changes_members, takes_live, with_live
 from pbt.config.schema import RunConfig
 from pbt.errors import PbtError
 from pbt.records import Event
@@ -18,18 +19,27 @@ log = logging.getLogger("arena.live_edits")
 
 
 class LiveEdits:
-    """Puts in force what was left for this start.
+    """Puts in force what was left for this start. Where members come or go it asks for another engine.
 
     taken    number of the newest edits that are in force and saved;  refused: of the newest that need a new start of the processes
     """
 
-    def __init__(self, paths: PopulationPaths, config: RunConfig, engine: Engine, keeper: Housekeeper, sink: TrainingSink) -> None:
-        """config: as it is stored."""
-        self._paths, self._config, self._engine, self._keeper, self._sink = paths, config, engine, keeper, sink
-        self.taken = self.refused = 0
+    def __init__(
+        self,
+        paths: PopulationPaths,
+        config: RunConfig,
+        engine: Engine,
+        keeper: Housekeeper,
+        sink: TrainingSink,
+        control: SignalControl,
+        taken: int | None = None,
+    ) -> None:
+        """config: as it is stored;  taken: number of the edits that this engine was built with, None at the start of a process."""
+        self._paths, self._config, self._engine, self._keeper, self._sink, self._control = paths, config, engine, keeper, sink, control
+        self.taken, self.refused = taken or 0, 0
         left = self._left()
-        # Those were for an earlier start; this one began with what is wanted.
-        self._before = 0 if left is None else left.number
+        # Those were for an earlier start of the process; this one began with what is wanted.
+        self._before = 0 if left is None or taken is not None else left.number
 
     def take(self) -> None:
         """Look for new ones; called between two turns. What cannot be saved now is tried again: an edit is in force when a checkpoint holds it."""
@@ -46,6 +56,11 @@ class LiveEdits:
         after = config_from_table(self._config.model_dump(mode="json"), "edits", left.words)
         if not takes_live(self._config, after) or self._engine.controller.finished:
             self.refused = left.number
+            return
+        if changes_members(self._config, after):
+            # What cannot be saved now would end the training: it goes on, and this is tried again.
+            self._keeper.checkpoint()
+            self._control.members_wanted = left
             return
         edited = changes(self._config, after)
         with self._engine.at_rest():

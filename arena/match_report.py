@@ -8,8 +8,7 @@ from typing import Any
 
 from arena.assertions import Assertion, holds
 from arena.free_for_all import Measure
-from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, PREFIX, printable
-from arena.guests.tables import FORFEIT_PREFIX
+from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.match import MatchResult
 from arena.match_model import (
     AssertionReport,

@@ -10,6 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +36,10 @@ class MetricsRow:
 
 
 class MetricsWriter:
-    """Appends points; `flush` makes them readable. One writer per population (the holder of its lock), used from one thread."""
+    """Appends points; `flush` makes them readable. One writer per population (the holder of its lock), used from one thread.
+
+    A disk that refuses loses none: they wait, and the next flush goes on at the very byte where this one stopped.
+    """
 
     def __init__(self, folder: Path, incarnation: int, *, tensorboard: bool = True, clock: Callable[[], float] = time.time) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +48,8 @@ class MetricsWriter:
             cut_torn_tail(path)
         self._incarnation = incarnation
         self._clock = clock
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
+        self._unwritten = bytearray()
         self._events = _EventFiles(folder / TENSORBOARD_FOLDER, incarnation, clock) if tensorboard else None
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
@@ -68,12 +73,19 @@ class MetricsWriter:
         self.flush()
 
     def flush(self) -> None:
-        """Hand everything to the operating system; due at least every second, since a killed process loses what was not flushed."""
-        self._file.flush()
+        """Hand everything to the operating system; due at least every second, since a killed process loses what was not flushed.
+
+        Raises: OSError when the disk refuses.
+        """
+        while self._unwritten:
+            del self._unwritten[: self._file.write(self._unwritten)]
         if self._events is not None:
             self._events.flush()
 
     def close(self) -> None:
+        """What the disk refuses to the end is lost, as by a kill."""
+        with suppress(OSError):
+            self.flush()
         self._file.close()
         if self._events is not None:
             self._events.close()
@@ -85,7 +97,7 @@ class MetricsWriter:
         self.close()
 
     def _append(self, line: Mapping[str, object]) -> None:
-        self._file.write(json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n")
+        self._unwritten += json.dumps(line, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterator[MetricsRow]:
@@ -138,6 +150,7 @@ class _EventFiles:
         self._incarnation = incarnation
         self._clock = clock
         self._records: dict[str, _Record] = {}
+        self._unwritten: list[tuple[str, bytes]] = []
 
     def points(self, member: str, frames: int, t: float, values: Mapping[str, float]) -> None:
         """One event that holds every value."""
@@ -145,22 +158,32 @@ class _EventFiles:
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         summary = Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()])
-        self._record(member).write(Event(wall_time=t, step=frames, summary=summary).SerializeToString())
+        self._unwritten.append((member, Event(wall_time=t, step=frames, summary=summary).SerializeToString()))
 
     def purge_behind(self, member: str, frames: int, t: float) -> None:
         """TensorBoard drops points at or behind the step of a session start."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = SessionLog(status=SessionLog.START)
-        self._record(member).write(Event(wall_time=t, step=frames + 1, session_log=start).SerializeToString())
+        self._unwritten.append((member, Event(wall_time=t, step=frames + 1, session_log=start).SerializeToString()))
 
     def flush(self) -> None:
-        for record in self._records.values():
-            record.flush()
+        """Raises: OSError when the disk refuses; half an event may stand in a file then, so the next flush begins new ones."""
+        try:
+            for member, event in self._unwritten:
+                self._record(member).write(event)
+            for record in self._records.values():
+                record.flush()
+        except OSError:
+            self.close()
+            raise
+        self._unwritten.clear()
 
     def close(self) -> None:
         for record in self._records.values():
-            record.close()
+            with suppress(OSError):
+                record.close()
+        self._records.clear()
 
     def _record(self, member: str) -> _Record:
         """The member's file; TensorBoard reads a folder's files in the order of their names, so time comes first."""

@@ -9,6 +9,7 @@ arena-data/
     populations/NAME/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
+        films/                    games that were recorded (`evaluation.record_share`)
         status.json               what its processes do, written every second
         edits.json                what the service has its trainer take without a new start
         lock                      held by the trainer
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pbt.errors import ConfigError
+from pbt.film.folder import FOLDER
 
 DATA_VARIABLE = "ARENA_DATA"
 DEFAULT_DATA = "arena-data"
@@ -66,6 +68,10 @@ class PopulationPaths:
     @property
     def snapshots(self) -> Path:
         return self.root / "snapshots"
+
+    @property
+    def films(self) -> Path:
+        return self.root / FOLDER
 
     @property
     def metrics(self) -> Path:

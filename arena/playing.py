@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from arena.guests.player import GuestPlayer
-from arena.guests.tables import GuestTables, tables_for
+from arena.guests.tables import Guest, GuestTables, tables_for
 from arena.players import ResolvedPlayer
 from pbt.config.schema import ModelConfig, RunConfig
 from pbt.envs.contract import EnvSpec, Game
@@ -88,11 +88,19 @@ class FrozenTables:
 
     game       one table's game, to be read; it is closed with the others
     next_game  the next planned game, or None when all are handed out; may be set anew while no game is played
+    person     asked for the moves of those players who are persons; they sit at one table
     Raises: SnapshotError when a player's weights cannot be used.
     """
 
     def __init__(
-        self, spec: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], tables: int, seed: int, next_game: Callable[[], PlannedGame | None]
+        self,
+        spec: EnvSpec,
+        game: Game,
+        players: Sequence[ResolvedPlayer],
+        tables: int,
+        seed: int,
+        next_game: Callable[[], PlannedGame | None],
+        person: Guest | None = None,
     ) -> None:
         torch.set_num_threads(1)
         tables = tables_for([player.program for player in players], tables)
@@ -108,6 +116,8 @@ class FrozenTables:
                 if player.program is not None:
                     guest = GuestPlayer(player.program, player.env_name, options, layout, len(game.seat_names))
                     self._guests.attach(self._policy(index, role), guest)
+                elif player.ref.kind == "guest" and person is not None:
+                    self._guests.attach(self._policy(index, role), person)
                 elif player.plays(layout.role.name):
                     self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
         share, games = Share.whole(tables, [slab.slots for slab in slabs]), GamesFrom(self._next_plan)

@@ -6,12 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from arena.guests.tables import FORFEIT_PREFIX, forfeit_places
-from arena.league.game_names import NamedGame
+from arena.boards import Board, Square
+from arena.guests.program import FORFEIT_PREFIX
+from arena.guests.tables import forfeit_places
+from arena.league.game_names import NamedGame, no_actions
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game, SeatTurn
 from pbt.envs.seating import env_error
-from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
 from pbt.sampling.table import unpack_actions
 
@@ -23,7 +25,8 @@ class Move:
     """What one seat did, and what came of it.
 
     step      1, 2, ...: calls of the game's step; in simultaneous games several moves share one
-    action    as the game takes it;  opening: drawn from the game's seed instead of from the player
+    action    as the game takes it;  name: in the game's own words, where it has some;  square: where on the board, where there is one
+    opening   drawn from the game's seed instead of from the player
     rewards   of every seat that learned something in this step, by reward term; given with the last move of the step, else empty
     board     the position after it, where the game can be drawn
     """
@@ -31,6 +34,8 @@ class Move:
     step: int
     seat: int
     action: Any
+    name: str | None
+    square: Square | None
     opening: bool
     rewards: Mapping[int, tuple[float, ...]]
     board: str | None
@@ -38,23 +43,32 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """seat_names, terms: as the game calls them;  start: the position before the first move;  problems: how it differs from what is stored"""
+    """seat_names, terms: as the game calls them;  problems: how it differs from what is stored
+
+    grid      (rows, columns) of the squares on its board;  start: the position before the first move; both None where it is not drawn
+    in_a_row  so many equal marks in a line win, where that is so
+    """
 
     seat_names: tuple[str, ...]
     terms: tuple[str, ...]
+    grid: tuple[int, int] | None
+    in_a_row: int | None
     start: str | None
     moves: tuple[Move, ...]
     problems: tuple[str, ...]
 
 
-def replay(named: NamedGame) -> Replay:
-    """Play it again. Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises."""
-    record, spec = named.record, registry.spec(named.env_name, allow_files=True)
-    if record.actions is None:
-        kind = "training games keep no actions" if record.kind == "training" else "its actions are not stored"
-        raise PlayerError(f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena games NAME --kind evaluation")
+def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
+    """Play it again. allow_files: also a game from a file of the local user's.
+
+    Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises, or may not be run.
+    """
+    spec = registry.spec(named.env_name, allow_files=allow_files)
+    if (why := no_actions(named)) is not None:
+        raise PlayerError(why)
     if not spec.replayable:
-        raise PlayerError(f"game {named.name}: seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed")
+        again = f"seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed"
+        raise PlayerError(f"game {named.name}: {again}; those that were recorded while they were played: arena films NAME")
     with closing(spec.make(**named.env_options)) as game:
         return _Replayer(named, spec, game).play()
 
@@ -65,9 +79,9 @@ class _Mismatch(Exception):
 
 class _Replayer:
     def __init__(self, named: NamedGame, spec: EnvSpec, game: Game) -> None:
-        self._named, self._record, self._spec, self._game = named, named.record, spec, game
+        self._named, self._record, self._game = named, named.record, game
         self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
-        self._observations = [ObservationCodec(game.roles[role].observation_space) for role in game.seat_roles]
+        self._board = Board(spec, game)
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
         # Of a forfeited game: the seats that owe an action where it ends.
@@ -83,13 +97,14 @@ class _Replayer:
         if found != self._record.trajectory_hash:
             problems.append(f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}")
         turns = self._call("reset", lambda: self._game.reset(self._record.seed))
-        start = self._board(turns)
+        start = self._board.position(turns)
         try:
             self._play_on(turns)
             problems += self._differences()
         except _Mismatch as mismatch:
             problems.append(str(mismatch))
-        return Replay(self._game.seat_names, self._game.reward_terms, start, tuple(self._moves), tuple(problems))
+        board = self._board
+        return Replay(self._game.seat_names, self._game.reward_terms, board.size, board.in_a_row, start, tuple(self._moves), tuple(problems))
 
     def _play_on(self, turns: Sequence[SeatTurn]) -> None:
         """Raises: _Mismatch when the actions do not fit the game."""
@@ -103,16 +118,16 @@ class _Replayer:
             chosen = dict(actions[at : at + len(due)])
             if self._forfeited and len(actions) < at + len(due) and set(chosen) < set(due):
                 self._check_legal(step + 1, due, chosen)
-                self._note(step + 1, chosen, (), opening=False)
+                self._note(step + 1, chosen, self._named_by(chosen), (), opening=False)
                 self._owing = set(due) - set(chosen)
                 return
             if set(chosen) != set(due):
                 raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
             self._check_legal(step + 1, due, chosen)
             opening = step < self._record.opening_plies
-            at, step = at + len(due), step + 1
+            at, step, names = at + len(due), step + 1, self._named_by(chosen)
             turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
-            self._note(step, chosen, turns, opening)
+            self._note(step, chosen, names, turns, opening)
         if self._forfeited:
             raise _Mismatch(f"step {step}: the game is over, and stored as forfeited")
         if at < len(actions):
@@ -126,22 +141,19 @@ class _Replayer:
             if not inside or (mask is not None and not all(mask[offset + index] for offset, index in zip(offsets, action, strict=True))):
                 raise _Mismatch(f"step {step}: action {list(action)} of seat {seat} is not legal there")
 
-    def _note(self, step: int, chosen: Mapping[int, tuple[int, ...]], turns: Sequence[SeatTurn], opening: bool) -> None:
+    def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
+        return {seat: self._board.action_name(seat, action) for seat, action in chosen.items()}
+
+    def _note(
+        self, step: int, chosen: Mapping[int, tuple[int, ...]], names: Mapping[int, str | None], turns: Sequence[SeatTurn], opening: bool
+    ) -> None:
         rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
         for seat, terms in rewards.items():
             self._returns[seat] += terms[0]
-        last = list(chosen)[-1] if chosen else None
+        last, board = list(chosen)[-1] if chosen else None, self._board.position(turns)
         for seat, action in chosen.items():
-            decoded = self._codecs[seat].decode(action)
-            self._moves.append(
-                Move(step, seat, decoded, opening, rewards if seat == last else {}, self._board(turns) if seat == last else None)
-            )  # fmt: skip
-
-    def _board(self, turns: Sequence[SeatTurn]) -> str | None:
-        seen = next((turn for turn in turns if turn.observation is not None), None)
-        if self._spec.draw is None or seen is None:
-            return None
-        return self._spec.draw(self._observations[seen.seat].arrays(seen.observation), seen.seat)
+            decoded, square, whole = self._codecs[seat].decode(action), self._board.square(action), seat == last
+            self._moves.append(Move(step, seat, decoded, names[seat], square, opening, rewards if whole else {}, board if whole else None))
 
     def _differences(self) -> list[str]:
         """Between the game as it ended now and as it is stored."""

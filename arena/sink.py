@@ -94,9 +94,16 @@ class TrainingSink:
 
     def flush(self) -> None:
         """Make the curves readable; due every second. Raises: PbtError when the league refused a row for good."""
-        self._metrics.flush()
+        self._flush_curves()
         self._writer.refuse_if_stopped()
 
     def drain(self, timeout_s: float) -> None:
-        self._metrics.flush()
+        self._flush_curves()
         self._writer.drain(timeout_s)
+
+    def _flush_curves(self) -> None:
+        """A full disk stops no training: points wait for room."""
+        try:
+            self._metrics.flush()
+        except OSError as error:
+            self.warning = f"curves are not written: {error}"

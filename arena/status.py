@@ -69,6 +69,7 @@ class RunStatus:
     """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs, else how it ended, in words.
 
     edits_taken, edits_refused: numbers of the newest edits left for it (`arena.edits`) that are in force, or need a new start
+    trouble  what keeps results from being kept, in words; None when nothing does
     """
 
     population: str
@@ -82,6 +83,7 @@ class RunStatus:
     rows: RowCounts
     edits_taken: int = 0
     edits_refused: int = 0
+    trouble: str | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

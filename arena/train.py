@@ -1,48 +1,40 @@
 """The composition root: a configuration, a name and a data directory become a running population, its league rows and its files."""
 
-import json
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from arena.control import SignalControl
 from arena.housekeeping import Housekeeper
 from arena.league.database import League, open_league
-from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, create_population, open_incarnation, set_state
+from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, add_members, create_population, open_incarnation, set_state
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.live_edits import LiveEdits
 from arena.lock import PopulationLock
-from arena.machine import usable_cores
 from arena.metrics import MetricsWriter
 from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
+from arena.start import Start, first_start, next_start, resolved
 from arena.status import RunStatus
 from arena.stored_config import write_config
 from arena.telemetry import TelemetryWriter
 from arena.versions import versions
 from arena.watch import RunWatch
-from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
-from pbt.config.load import config_from_table
-from pbt.config.resume import HYPERPARAMETERS, changes, diff_shapes
+from pbt.config.resume import HYPERPARAMETERS
 from pbt.config.schema import RunConfig
-from pbt.config.semantics import check_against_game, member_roles
-from pbt.envs import registry
+from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec
-from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError, PlayerError
+from pbt.errors import PlayerError
+from pbt.film.folder import FilmFolder
 from pbt.records import Event
 from pbt.runtime.build import build_engine
-from pbt.runtime.devices import check_devices
 from pbt.runtime.engine import Engine
-from pbt.runtime.placements import resolve
 from pbt.runtime.summary import start_line
 from pbt.snapshots import FileSnapshotStore
 
@@ -71,27 +63,13 @@ class Result:
     weights_sha256: str
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where an incarnation begins.
-
-    checkpoint  that it goes on from; None: the first frame
-    notes       what was unusual, and each edit in words, for log and events;  edited: what --set changed, by key
-    """
-
-    checkpoint: Checkpoint | None = None
-    notes: Sequence[str] = ()
-    edited: Mapping[str, Any] = field(default_factory=dict)
-
-
 def start_training(config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None) -> Result:
     """Train a new population. say: told what is built.
 
     Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
     """
     paths = population_paths(data, name)
-    config = with_tables(config)
-    spec = checked_game(config, f"config of {name!r}")
+    start = first_start(config, name)
     with ExitStack() as stack:
         if paths.config.exists():
             choices = f"go on with `arena train --resume {name}`, choose another --name, or remove it with `arena delete {name}`"
@@ -101,8 +79,8 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer, 
         if any(summary.name == name for summary in list_populations(league)):
             raise PlayerError(f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name")
         # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
-        write_config(paths, config)
-        return _run(config, spec, name, paths, league, Start(), observe, say)
+        write_config(paths, start.config)
+        return _train(start, name, paths, league, observe, say)
 
 
 def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None) -> Result:
@@ -116,42 +94,51 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
         raise PlayerError(f"no population {name!r} in {data}; there are: {there}")
     with ExitStack() as stack:
         stack.enter_context(PopulationLock(paths.lock, name))
-        checkpoint, notes = newest_checkpoint(paths)
-        # One that the service made has not decided its tables yet.
-        before = with_tables(config_in_force(paths, name, checkpoint))
-        config = with_tables(config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides))
-        if refused := diff_shapes(before, config):
-            raise ConfigError(f"--set for {name!r}", refused)
-        spec = checked_game(config, f"stored config of {name!r}")
         league = stack.enter_context(open_league(league_path(data)))
-        edited = changes(before, config)
-        notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
-        _refuse_lost_history(league, name, paths, checkpoint)
-        say(f"resuming {name} from checkpoint {checkpoint.number:08d}" if checkpoint else f"{name} has no checkpoint")
-        for note in notes:
-            say(note)
-        start = Start(checkpoint, notes, {key: new for key, (_, new) in edited.items()})
-        return _run(config, spec, name, paths, league, start, observe, say)
+        start = next_start(name, paths, league, overrides)
+        _say_start(name, start, say)
+        return _train(start, name, paths, league, observe, say)
 
 
-def _run(config: RunConfig, spec: EnvSpec, name: str, paths: PopulationPaths, league: League, start: Start, observe: Observer, say: Say) -> Result:
-    """One incarnation, from opening it to its last checkpoint."""
+def _say_start(name: str, start: Start, say: Say) -> None:
+    say(f"resuming {name} from checkpoint {start.checkpoint.number:08d}" if start.checkpoint else f"{name} has no checkpoint")
+    for note in start.notes:
+        say(note)
+
+
+def _train(start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say) -> Result:
+    """Incarnation after incarnation: another one whenever members come or go, whose engine is built anew around them."""
+    with SignalControl() as control:
+        result = _run(start, name, paths, league, control, observe, say)
+        while (edits := control.take_members()) is not None:
+            start = next_start(name, paths, league, edits.words)
+            _say_start(name, start, say)
+            result = _run(start, name, paths, league, control, observe, say, edits.number)
+        return result
+
+
+def _run(
+    start: Start, name: str, paths: PopulationPaths, league: League, control: SignalControl, observe: Observer, say: Say, taken: int | None = None
+) -> Result:
+    """One incarnation, from opening it to its last checkpoint. taken: number of the edits that it begins with, None where none were left for it."""
+    config, spec = start.config, start.spec
     _ensure_population(league, name, config, spec)
-    incarnation = _open_incarnation(league, name, start.checkpoint)
+    incarnation = _open_incarnation(league, name, start)
     log_to(paths.logs / f"train-{incarnation.number}.log")
     with ExitStack() as stack:
-        control = stack.enter_context(SignalControl())
         writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
         metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
         sink, store = TrainingSink(writer, metrics), FileSnapshotStore(paths.snapshots)
         _known_before(sink, store, league, name)
         telemetry = stack.enter_context(TelemetryWriter(paths.metrics, incarnation.number))
+        # After the last of its processes has ended.
+        stack.callback(FilmFolder(paths.films).remove_leftovers)
         engine = build_engine(resolved(config), spec, sink, store, control)
         say(start_line(engine.config, spec))
         # Ends every process, whatever happens.
         stack.callback(engine.close)
         keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, start.checkpoint.number if start.checkpoint else 0)
-        edits = LiveEdits(paths, config, engine, keeper, sink)
+        edits = LiveEdits(paths, config, engine, keeper, sink, control, taken)
         meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry, edits)
         try:
             _begin(engine, start, metrics, sink)
@@ -164,9 +151,11 @@ def _run(config: RunConfig, spec: EnvSpec, name: str, paths: PopulationPaths, le
         except BaseException as error:
             _give_up(league, incarnation, watch, error)
             raise
-        set_state(league, incarnation.population_id, "finished" if finished else "stopped")
+        ended = "" if control.goes_on() else "finished" if finished else "stopped and saved"
+        if ended:
+            set_state(league, incarnation.population_id, "finished" if finished else "stopped")
         observe(progress := meter.read(refit=True))
-        return Result(name, finished, progress, watch.look("finished" if finished else "stopped and saved"), engine.weights_digest())
+        return Result(name, finished, progress, watch.look(ended), engine.weights_digest())
 
 
 def _give_up(league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException) -> None:
@@ -207,19 +196,10 @@ def _loop(
     return engine.run(between_turns)
 
 
-def _refuse_lost_history(league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None) -> None:
-    """Raise when league and checkpoints do not belong together: going on would take games back that nobody meant to lose."""
-    summary = next((summary for summary in list_populations(league) if summary.name == name), None)
-    if checkpoint is not None and summary is None:
-        raise PbtError(f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it")
-    if checkpoint is None and summary is not None and summary.games:
-        lost = f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league holds {summary.games} of its games"
-        raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
-
-
 def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
-    """The population's row, made at its first start."""
+    """The population's row, made at its first start; and one for each member that joined since."""
     if any(summary.name == name for summary in list_populations(league)):
+        add_members(league, name, [(member, one.role) for member, one in config.population.joined.items()])
         return
     game = spec.make(**config.env.options)
     roles = member_roles(config, [role.name for role in game.roles])
@@ -227,16 +207,17 @@ def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSp
     create_population(league, name, config.env.name, config.model_dump(mode="json"), versions(), list(roles.items()))
 
 
-def _open_incarnation(league: League, name: str, checkpoint: Checkpoint | None) -> Incarnation:
+def _open_incarnation(league: League, name: str, start: Start) -> Incarnation:
+    checkpoint = start.checkpoint
     population_id = next(summary.id for summary in list_populations(league) if summary.name == name)
     if checkpoint is None:
         return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
-    controller = checkpoint.state["controller"]
-    last_rounds = {member["name"]: member["round"] for member in controller["members"]}
     stored = checkpoint.state.get("league")  # older checkpoints lack it
     known = stored and Known(stored["incarnation"], stored["events"], frozenset(stored["snapshots"]))
-    start, last_game = f"{checkpoint.number:08d}", controller["games"] - 1
-    return open_incarnation(league, population_id, os.getpid(), from_checkpoint=start, last_game=last_game, last_rounds=last_rounds, known=known)
+    number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1
+    return open_incarnation(
+        league, population_id, os.getpid(), from_checkpoint=number, last_game=last_game, last_rounds=start.last_rounds, known=known
+    )
 
 
 def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingSink) -> None:
@@ -247,6 +228,7 @@ def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingS
     voided = engine.restore(start.checkpoint)
     clocks = engine.clocks()
     metrics.resume(clocks)
+    start.membership.tell(engine.controller, sink)
     # A shaping weight that was taken out of the config goes back to its default.
     edited = {key.removeprefix("learning."): new for key, new in start.edited.items() if key.startswith(HYPERPARAMETERS)}
     if values := {name: 1.0 if new is None else float(new) for name, new in edited.items()}:
@@ -260,60 +242,8 @@ def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingS
         sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
 
 
-# --- what a start needs ----------------------------------------------------------------------------------------------------------------------
-
-
-def resolved(config: RunConfig) -> RunConfig:
-    """The placement, processes and tables of a start on this machine."""
-    return resolve(config, usable_cores(), torch.cuda.is_available())
-
-
-def with_tables(config: RunConfig) -> RunConfig:
-    """The config as it is stored: its number of tables is decided, since random streams belong to tables; the rest is decided at every start."""
-    return config.model_copy(update={"sampling": resolved(config).sampling})
-
-
 def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-
-
-def checked_game(config: RunConfig, source: str) -> EnvSpec:
-    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for a game whose own code fails."""
-    try:
-        spec = registry.spec(config.env.name, allow_files=True)
-    except EnvNameError as error:
-        raise ConfigError(source, [f"env.name: {error}"]) from error
-    try:
-        game = spec.make(**config.env.options)
-    except EnvOptionsError as error:
-        raise ConfigError(source, [f"env.options.{problem}" for problem in error.problems]) from error
-    except TypeError as error:
-        raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
-    try:
-        check_against_game(config, game, source)
-        check_devices(config, source)
-    finally:
-        game.close()
-    return spec
-
-
-def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
-    """The newest intact checkpoint, or None for a population that was killed before its first; with notes on damaged ones."""
-    if not checkpoint_folders(paths.checkpoints):
-        return None, ["there was no checkpoint yet: started from the first frame"]
-    checkpoint, damaged = read_newest(paths.checkpoints)
-    return checkpoint, [f"{text}; went back to the checkpoint before it" for text in damaged]
-
-
-def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:
-    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else that of a start which never came to a checkpoint."""
-    if checkpoint is not None:
-        return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
-    try:
-        table = json.loads(paths.config.read_bytes())
-    except ValueError as error:
-        raise PbtError(f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`") from error
-    return config_from_table(table, f"stored config of {name!r}")
 
 
 def _log_trouble(trouble: str | None) -> None:

@@ -77,7 +77,8 @@ class RunWatch:
         rows = RowCounts(engine.rows_produced(), engine.rows_trained, engine.rows_standing(), dict(engine.dropped()))
         placement = engine.config.runtime.placement
         edits = self._edits.taken, self._edits.refused
-        return RunStatus(self._name, os.getpid(), placement, self._started_at, self._clock(), ended, processes, members, rows, *edits)
+        times, trouble = (self._started_at, self._clock()), self._sink.trouble
+        return RunStatus(self._name, os.getpid(), placement, *times, ended, processes, members, rows, *edits, trouble)
 
 
 def member_state(member: Member) -> str:

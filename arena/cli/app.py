@@ -72,6 +72,7 @@ COMMANDS = (
     Command("lineage", "arena.cli.lineage:lineage", LOOK, "Where a policy comes from, as a schedule, too.", "arena lineage first@best"),
     Command("replay", "arena.cli.replay:replay", LOOK, "A stored game, move by move.", "arena replay first:1234"),
     Command("watch", "arena.cli.watch:watch", LOOK, "A video of what players of Doom see.", "arena watch duel@best duel/m1 --out duel.mp4"),
+    Command("films", "arena.cli.films:films", LOOK, "Games that were filmed while it trained.", "arena films duel"),
     Command("metrics", "arena.cli.league:metrics", LOOK, "Training curves of a population.", "arena metrics first --csv"),
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
     Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),

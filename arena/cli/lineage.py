@@ -77,8 +77,9 @@ def _words(step: LineageStep) -> str:
     match step.kind:
         case "copy":
             assert step.donor is not None
-            donor = f"{step.donor.member}@{frames_text(step.donor.frames)} ({(step.donor.snapshot or '')[:ID_DIGITS]})"
-            return f"round {step.round}: copies {donor}" + (", mutates" if step.changed else "")
+            return f"round {step.round}: copies {_donor(step.donor)}" + (", mutates" if step.changed else "")
+        case "join":
+            return "joins" + (f" with the weights of {_donor(step.donor)}" if step.donor is not None else "")
         case "mutate":
             return f"round {step.round}: mutates"
         case "edit":
@@ -87,6 +88,10 @@ def _words(step: LineageStep) -> str:
             return "schedule of the config"
         case _:
             return "starts"
+
+
+def _donor(weights: Weights) -> str:
+    return f"{weights.member}@{frames_text(weights.frames)} ({(weights.snapshot or '')[:ID_DIGITS]})"
 
 
 def _values(step: LineageStep, names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, Mov
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import League, open_league, upgrade_league
-from arena.league.matches import SPRT_KEY, Match, MatchError, find_match, newest_unfinished, unfinished_matches
+from arena.league.matches import PERSON_KEY, SPRT_KEY, Match, MatchError, find_match, newest_unfinished, unfinished_matches
 from arena.machine import usable_cores
 from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
 from arena.match_plan import check_meeting
@@ -171,6 +171,8 @@ def _passed_over(league: League, found: Match) -> str:
 def _players_of(begun: Match, names: Sequence[str], move_timeout_s: float, data: Path | None) -> tuple[EnvSpec, list[ResolvedPlayer]]:
     """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError when they are other players than began."""
     guests = [player.name for player in begun.players if player.kind == "guest"]
+    if PERSON_KEY in begun.settings:
+        raise MatchError(f"match {begun.id} was played by hand, by {', '.join(guests)}; `arena replay match:{begun.id}:0` shows it")
     if guests and not names:
         again = " ".join("exec:PROGRAM" if player.kind == "guest" else _short(player) for player in begun.players)
         raise MatchError(f"match {begun.id} was played by {', '.join(guests)}; name its players again: arena match {again} --resume {begun.id}")

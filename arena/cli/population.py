@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -131,6 +132,39 @@ def set_(
         print_json(found)
     else:
         say(f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
+
+
+@app.command(epilog="Example: arena population join first --weights m0")
+def join(
+    name: NameArgument,
+    weights: Annotated[str | None, typer.Option(help="A member (m0) or a snapshot's id to begin with; else weights of its own.")] = None,
+    role: Annotated[str | None, typer.Option(help="Where the game has several.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A new member learns from now on, also while the others train."""
+    body = {key: value for key, value in (("weights", weights), ("role", role)) if value is not None}
+    _tell_member(Client.find(data_dir(data)).call("POST", f"/v1/populations/{check_population_name(name)}/members", body), as_json)
+
+
+@app.command(epilog="Example: arena population leave first m1")
+def leave(
+    name: NameArgument,
+    member: Annotated[str, typer.Argument(metavar="MEMBER", help="Such as m1.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A member learns no more. A last snapshot of it is kept; its games and ratings stay."""
+    path = f"/v1/populations/{check_population_name(name)}/members/{quote(member, safe='')}"
+    _tell_member(Client.find(data_dir(data)).call("DELETE", path), as_json)
+
+
+def _tell_member(wanted: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(wanted)
+    else:
+        what = f"joins as {wanted['role']}" if wanted["change"] == "join" else "leaves"
+        say(f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its trainer has saved, or starts")
 
 
 @app.command(epilog="Example: arena population delete first --yes")

@@ -1,9 +1,7 @@
 """`arena replay`: one stored game, move by move."""
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, say
@@ -12,6 +10,7 @@ from arena.league.game_names import FORMS, NamedGame, find_game
 from arena.paths import data_dir, league_path
 from arena.replay import Move, Replay
 from arena.replay import replay as play_again
+from arena.replay_report import plain_action, replay_json
 
 DIFFERENT = 1
 
@@ -24,39 +23,14 @@ def replay(
     """Replay a game from its seed and its stored actions: boards as text, other games as lines of moves and rewards. Exit 1 when it differs."""
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         named = find_game(league, game)
-    found = play_again(named)
+    found = play_again(named, allow_files=True)
     if as_json:
-        print_json(_report(named, found))
+        print_json(replay_json(named, found))
     else:
         print("\n".join(_lines(named, found)))
     if found.problems:
         say(f"error: game {named.name} does not replay as it was stored: {'; '.join(found.problems)}")
         raise typer.Exit(DIFFERENT)
-
-
-def _report(named: NamedGame, found: Replay) -> dict[str, Any]:
-    """Boards are text, null where the game has none; rewards by seat, one per reward term."""
-    record = named.record
-    seats = [
-        {"seat": name, "player": named.labels[seat.player], "kind": seat.player.kind, "id": seat.player.name}
-        | {"place": seat.place, "returns": seat.returns, "points": seat.points}
-        for name, seat in zip(found.seat_names, record.seats, strict=True)
-    ]
-    return {
-        "game": named.name,
-        "env": named.env_name,
-        "env_options": named.env_options,
-        "seed": record.seed,
-        "greedy": record.greedy,
-        "opening_plies": record.opening_plies,
-        "seats": seats,
-        "reward_terms": found.terms,
-        "start": found.start,
-        "moves": [{**asdict(move), "action": _plain(move.action)} for move in found.moves],
-        "end_reason": record.end_reason,
-        "trajectory_hash": record.trajectory_hash,
-        "problems": found.problems,
-    }
 
 
 def _lines(named: NamedGame, found: Replay) -> list[str]:
@@ -70,7 +44,8 @@ def _lines(named: NamedGame, found: Replay) -> list[str]:
     for move in found.moves:
         number = f"{move.step:>4}" if move.step != step_shown else "    "
         step_shown = move.step
-        words = f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: {_plain(move.action)}{' (opening)' * move.opening}"
+        chosen = plain_action(move.action) if move.name is None else move.name
+        words = f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: {chosen}{' (opening)' * move.opening}"
         lines += ["", words + _rewards(move, found)] if move.board is not None else [words + _rewards(move, found)]
         lines += [move.board] if move.board is not None else []
     seated = zip(found.seat_names, players, record.seats, strict=True)
@@ -93,12 +68,3 @@ def _rewards(move: Move, found: Replay) -> str:
 
 def _place(place: int) -> str:
     return "first" if place == 0 else f"place {place + 1}"
-
-
-def _plain(action: Any) -> Any:
-    """Numbers and lists instead of numpy's."""
-    if isinstance(action, np.ndarray | np.generic):
-        return action.tolist()
-    if isinstance(action, dict):
-        return {key: _plain(part) for key, part in action.items()}
-    return [_plain(part) for part in action] if isinstance(action, tuple | list) else action

@@ -23,6 +23,9 @@ def serve(
         list[str] | None, typer.Option(metavar="NAME", help="How others call this machine; may be given often.", show_default=False)
     ] = None,
     max_running: Annotated[int, typer.Option(min=1, help="Populations that train at the same time; others wait.")] = 2,
+    max_plays: Annotated[int, typer.Option(min=1, help="Games that people play by hand at the same time.")] = 4,
+    soft_disk_gb: Annotated[float, typer.Option(min=0, help="Below so much free space nothing new starts.")] = 5.0,
+    hard_disk_gb: Annotated[float, typer.Option(min=0, help="Below it trainings save and wait, and changes are refused.")] = 2.0,
     log_format: Annotated[str, typer.Option(help="console or json.")] = "console",
     make_tokens: Annotated[bool, typer.Option("--make-tokens", help="Only make the token files, and say where they are.")] = False,
     data: DataOption = None,
@@ -31,8 +34,13 @@ def serve(
     folder = data_dir(data)
     if log_format not in ("console", "json"):
         raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
+    if soft_disk_gb < hard_disk_gb:
+        raise ConfigError(
+            "arena serve", [f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"]
+        )
     settings = {
         "data": str(folder), "host": host, "port": port, "allowed_hosts": allowed_host or [], "max_running": max_running, "log_format": log_format,
+        "max_plays": max_plays, "soft_disk_bytes": int(soft_disk_gb * 1e9), "hard_disk_bytes": int(hard_disk_gb * 1e9),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }  # fmt: skip
     program = "api.make_tokens" if make_tokens else "api"

@@ -11,11 +11,11 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption
 from arena.cli.output import DataOption, JsonOption, print_json, say
-from arena.film.extra import require_video
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.match_report import player_json
 from arena.players import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
+from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
     from arena.film.filming import Film, Filming
@@ -63,7 +63,7 @@ def watch(
 
 def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
     """The report for people."""
-    from arena.film.camera import score_text
+    from pbt.film.camera import score_text
 
     assert result.path is not None
     size_mb = result.path.stat().st_size / 1e6

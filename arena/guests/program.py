@@ -10,6 +10,8 @@ from pathlib import Path
 from pbt.errors import PlayerError
 
 PREFIX = "exec:"
+FORFEIT_PREFIX = "forfeit: "
+"""How the reason of a game begins that a guest lost by a fault."""
 DEFAULT_MOVE_TIMEOUT_S = 10.0
 # Interpreters that load large libraries take their time, once per process.
 START_TIMEOUT_S = 60.0

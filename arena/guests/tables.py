@@ -1,12 +1,14 @@
 """Guests at the tables of a match: they are asked where a policy server would act, told of every game, and lose the games they spoil."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arena.guests.player import GuestPlayer, SeatTaken
-from arena.guests.program import GuestProgram
-from arena.guests.protocol import GuestFault
+from arena.guests.player import SeatTaken
+from arena.guests.program import FORFEIT_PREFIX, GuestProgram
+from arena.guests.protocol import Action, GuestFault
 from arena.machine import usable_cores
 from pbt.envs.contract import Game
 from pbt.population.scores import VOIDED_PREFIX
@@ -15,7 +17,6 @@ from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 
-FORFEIT_PREFIX = "forfeit: "
 # In games of turns a guest waits at half of its tables while the others move.
 _TABLES_PER_CORE = 2
 
@@ -30,15 +31,31 @@ def forfeit_places(seats: int, guilty: int) -> tuple[int, ...]:
     return tuple(seats - 1 if seat == guilty else 0 for seat in range(seats))
 
 
+class Guest(Protocol):
+    """Who is asked outside this process: a program (`GuestPlayer`), or a person (`arena.guests.person`)."""
+
+    def take(self, taken: SeatTaken) -> None:
+        """A game begins in which the guest sits."""
+
+    def act(self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]) -> list[Action | GuestFault]:
+        """In N games at once. observations: leaf name -> [N, *shape]; mask: [N, A]. For each an action, or what forfeits the game."""
+
+    def leave(self, key: int, result: Mapping[str, Any]) -> None:
+        """The game is over. result: what the guest is told of it."""
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
 class GuestTables:
     """seed: of the tables' action noise;  slabs: by role."""
 
     def __init__(self, game: Game, slabs: Sequence[Slab], seed: int) -> None:
         self._game, self._slabs, self._seed = game, tuple(slabs), seed
-        self._guests: dict[int, GuestPlayer] = {}
+        self._guests: dict[int, Guest] = {}
         self._forfeits: dict[int, str] = {}
 
-    def attach(self, policy: int, guest: GuestPlayer) -> None:
+    def attach(self, policy: int, guest: Guest) -> None:
         self._guests[policy] = guest
 
     def serves(self, policy: int) -> bool:

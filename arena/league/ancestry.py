@@ -2,13 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.queries import StoredSnapshot, list_events, list_members, list_rounds, list_snapshots
 from arena.league.snapshot_names import find_snapshot
-from arena.lineage import DatedRound, Edit, Histories, Values, Weights
+from arena.lineage import DatedRound, Edit, Histories, Origin, Values, Weights
 from arena.paths import IMPORTED, POPULATION_NAME
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
@@ -17,6 +17,7 @@ from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
 
 # As `arena.train` words the event of an edit.
 _EDITED = re.compile(r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)")
+_BEGAN = re.compile(r"edited members\.(m\d+)\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): None -> (\S+)")
 STILL_LEARNING = float("inf")
 
 
@@ -52,12 +53,37 @@ def read_histories(league: League, population: str) -> Histories:
     for stored in list_rounds(league, population):
         rounds[stored.record.member].append(DatedRound(stored.record, stored.created_at))
     snapshots = {stored.record.snapshot_id: _weights(stored) for stored in list_snapshots(league, population, superseded=True)}
-    edits = [Edit(row.event.frames, row.created_at, values) for row in list_events(league, population) if (values := _edited(row.event.text))]
+    events = list_events(league, population)
+    edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
+    told = _told([row.event.text for row in events])
     members = [row.name for row in list_members(league, population)]
-    terms = {member: _reward_terms(config, member, rounds) for member in members}
+    terms = {member: _reward_terms(config, member, rounds, told) for member in members}
+    origins = _origins(league, population, snapshots)
     initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}
+    for member, origin in origins.items():
+        initial[member] = _began(initial[member], [edit for edit in edits if edit.created_at <= origin.created_at], told.get(member, {}))
     schedules = {member: _schedule(config, member, terms[member]) for member in members}
-    return Histories(dict(rounds), snapshots, edits, initial, schedules)
+    return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
+
+
+def _origins(league: League, population: str, snapshots: Mapping[str, Weights]) -> dict[str, Origin]:
+    """Of the members that joined: since when, and the parent of their first snapshot."""
+    firsts = {stored.record.member: stored.record for stored in list_snapshots(league, population) if stored.record.reason == "initial"}
+    joins = [row for row in list_events(league, population, superseded=False) if row.event.kind == "join"]
+    found = {}
+    for row in joins:
+        member = row.event.member or ""
+        parent = firsts[member].parent_id if member in firsts else None
+        found[member] = Origin(snapshots[parent] if parent is not None else None, row.created_at)
+    return found
+
+
+def _began(values: Values, edits: Sequence[Edit], told: Values) -> dict[str, float]:
+    """What a member that joined began with. values: of the config the population was made with;  told: its own, of whose weights it took."""
+    edited = dict(values)
+    for edit in edits:
+        edited |= {name: value for name, value in edit.values.items() if name in edited}
+    return edited | dict(told)
 
 
 def _newest(league: League, population: str, member: str) -> Weights:
@@ -73,11 +99,13 @@ def _weights(stored: StoredSnapshot) -> Weights:
     return Weights(record.member, record.frames, record.generation, stored.created_at, record.snapshot_id)
 
 
-def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[DatedRound]]) -> tuple[str, ...]:
+def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[DatedRound]], told: Mapping[str, Values]) -> tuple[str, ...]:
     """As the member's rounds name them; a member without rounds is known by what its config says alone."""
     for dated in rounds.get(member, ()):
         values = dated.record.hyperparams[member]
         return tuple(name.removeprefix(SHAPING_PREFIX) for name in values if name.startswith(SHAPING_PREFIX))
+    if member in told:
+        return tuple(sorted(name.removeprefix(SHAPING_PREFIX) for name in told[member] if name.startswith(SHAPING_PREFIX)))
     override = config.members.get(member)
     if override is None:
         return tuple(sorted(config.learning.shaping))
@@ -88,6 +116,15 @@ def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tu
     override = config.members.get(member)
     frames = [step.at_frames for step in override.schedule] if override else []
     return [(at, scheduled_hyperparams(config, member, terms, at).flat()) for at in frames]
+
+
+def _told(texts: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Member -> the values of whoever it took over at its start, as the events of that start say."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for text in texts:
+        if match := _BEGAN.fullmatch(text):
+            found[match[1]][match[2]] = float(match[3])
+    return dict(found)
 
 
 def _edited(text: str) -> dict[str, float]:

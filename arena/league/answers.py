@@ -44,12 +44,8 @@ def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection],
     """What `act` answers, or what it answered to the same key before. Raises: ReusedKeyError when that was another request; what `act` raises."""
     now = time.time()
     with league.write() as connection:
-        if keyed is not None:
-            stored = connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
-            if stored is not None and stored.created_at > now - KEPT_S:
-                if stored.request_sha256 != keyed.sha256:
-                    raise ReusedKeyError("this Idempotency-Key came with another request before; send a new key with a new request")
-                return Answer(stored.status, stored.location, stored.body)
+        if (stored := _stored(connection, keyed, now)) is not None:
+            return stored
         answer = act(connection)
         if keyed is not None:
             values = {"request_sha256": keyed.sha256, "status": answer.status, "location": answer.location, "body": answer.body, "created_at": now}
@@ -57,3 +53,18 @@ def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection],
             connection.execute(added.on_conflict_do_update(index_elements=["key"], set_=values))
             connection.execute(delete(answers).where(answers.c.created_at <= now - KEPT_S))
         return answer
+
+
+def stored_answer(league: League, keyed: Keyed | None) -> Answer | None:
+    """What was answered to this key before; None where nothing was, or there is no key. Raises: ReusedKeyError when that was another request."""
+    with league.read() as connection:
+        return _stored(connection, keyed, time.time())
+
+
+def _stored(connection: Connection, keyed: Keyed | None, now: float) -> Answer | None:
+    stored = None if keyed is None else connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
+    if keyed is None or stored is None or stored.created_at <= now - KEPT_S:
+        return None
+    if stored.request_sha256 != keyed.sha256:
+        raise ReusedKeyError("this Idempotency-Key came with another request before; send a new key with a new request")
+    return Answer(stored.status, stored.location, stored.body)

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import func, select
 
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, folded_through, population_games, read_seats
+from arena.league.game_rows import GameFilter, StoredGame, folded_through, population_games, read_seats
 from arena.league.populations import stored_config
 from arena.league.queries import named_snapshots
 from arena.league.rows import to_game
-from arena.league.schema import games, match_game_key, matches
+from arena.league.schema import games, incarnations, match_game_key, matches, populations
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
 
@@ -40,6 +40,32 @@ def find_game(league: League, text: str) -> NamedGame:
     if found := _POPULATION.fullmatch(text):
         return _of_population(league, found[1], int(found[2]))
     raise PlayerError(f"game {text!r}: expected {FORMS}")
+
+
+def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
+    """By the league's own number. Raises: PlayerError when it holds no such game."""
+    with league.read() as connection:
+        row = connection.execute(select(games).where(games.c.id == key)).first()
+        if row is None:
+            raise PlayerError(f"game {key}: the league has no such game; old training games are folded into counts")
+        seats = read_seats(connection, [key])
+        played = (populations.c.env_name, populations.c.env_options, populations.c.name, incarnations.c.number)
+        of_start = select(*played).join(incarnations, incarnations.c.population_id == populations.c.id).where(incarnations.c.id == row.incarnation_id)
+        of_match = select(matches.c.env_name, matches.c.env_options).where(matches.c.id == row.match_id)
+        source = connection.execute(of_start if row.match_id is None else of_match).one()
+    record, population = to_game(row, seats[key]), source.name if row.match_id is None else None
+    name = f"match:{row.match_id}:{row.number}" if population is None else f"{population}:{row.number}"
+    named = NamedGame(name, source.env_name, json.loads(source.env_options), record, _labels(league, record, population))
+    start = None if population is None else source.number
+    return named, StoredGame(record, start, row.match_id, bool(row.superseded), row.committed_at)
+
+
+def no_actions(named: NamedGame) -> str | None:
+    """Why nothing can be told of how it was played; None where its actions are stored."""
+    if named.record.actions is not None:
+        return None
+    kind = "training games keep no actions" if named.record.kind == "training" else "its actions are not stored"
+    return f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena games NAME --kind evaluation"
 
 
 def _of_population(league: League, population: str, number: int) -> NamedGame:

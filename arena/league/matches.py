@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from arena.league.database import League
 from arena.league.game_rows import PAGE_GAMES, read_seats
@@ -19,7 +19,7 @@ from arena.league.schema import games, match_game_key, matches
 from pbt.errors import HeldError, PbtError
 from pbt.records import GameRecord, PlayerRef
 
-SPRT_KEY, FAILED_KEY = "sprt", "failed"
+SPRT_KEY, FAILED_KEY, PERSON_KEY = "sprt", "failed", "person"
 
 
 class MatchError(PbtError):
@@ -32,7 +32,8 @@ class MatchError(PbtError):
 class Match:
     """players: in the order given, A first;  games: how many are planned, or were counted when a sequential test ended it before that
 
-    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to end them, under "failed" what ended them instead
+    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to end them, under "failed" what ended them instead,
+              under "person" the sitting in which somebody played by hand
     created_at, finished_at: seconds since 1970; finished_at is None until all games are in
     """
 
@@ -63,6 +64,21 @@ def create_match(
     settings: Mapping[str, Any],
 ) -> Match:
     """Write the plan before the first game is played, so that early results cannot change it."""
+    with league.write() as connection:
+        return insert_match(connection, env_name, env_options, players, games, seed, settings)
+
+
+def insert_match(
+    connection: Connection,
+    env_name: str,
+    env_options: Mapping[str, Any],
+    players: Sequence[PlayerRef],
+    games: int,
+    seed: int,
+    settings: Mapping[str, Any],
+    finished_at: float | None = None,
+) -> Match:
+    """As `create_match`, in a transaction of the caller's."""
     created_at = time.time()
     values = {
         "env_name": env_name,
@@ -72,12 +88,12 @@ def create_match(
         "seed": seed,
         "settings": to_json(settings),
         "created_at": created_at,
+        "finished_at": finished_at,
     }
-    with league.write() as connection:
-        row = connection.execute(insert(matches).values(**values))
-        assert row.inserted_primary_key is not None
-        match_id = int(row.inserted_primary_key[0])
-    return Match(match_id, env_name, env_options, tuple(players), games, seed, settings, created_at, None)
+    row = connection.execute(insert(matches).values(**values))
+    assert row.inserted_primary_key is not None
+    match_id = int(row.inserted_primary_key[0])
+    return Match(match_id, env_name, env_options, tuple(players), games, seed, settings, created_at, finished_at)
 
 
 def finish_match(league: League, match: Match, counted: int) -> Match:

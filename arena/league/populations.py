@@ -101,6 +101,16 @@ def create_population(
     return population_id
 
 
+def add_members(league: League, population: str, member_roles: Sequence[tuple[str, str]]) -> None:
+    """Those that joined later, (member, role) in order; who has a row already keeps it. Raises: PlayerError."""
+    with league.write() as connection:
+        population_id = int(find_population(connection, population).id)
+        there = list(connection.execute(select(members.c.name).where(members.c.population_id == population_id)).scalars())
+        new = [(name, role) for name, role in member_roles if name not in there]
+        for position, (name, role) in enumerate(new, start=len(there)):
+            connection.execute(insert(members).values(population_id=population_id, name=name, role=role, position=position))
+
+
 def open_incarnation(
     league: League,
     population_id: int,

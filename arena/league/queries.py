@@ -166,9 +166,8 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
 def list_events(league: League, population: str, *, superseded: bool = True, limit: int | None = None) -> list[StoredEvent]:
     """Oldest first; limit: only so many of the newest. Raises: PlayerError."""
     with league.read() as connection:
-        rows = _of_population(connection, population, events, superseded)
-    newest = rows if limit is None else rows[max(0, len(rows) - limit) :]
-    return [StoredEvent(Event(row.kind, row.member, row.frames, row.text), row.incarnation, bool(row.superseded), row.created_at) for row in newest]
+        rows = _of_population(connection, population, events, superseded, limit)
+    return [StoredEvent(Event(row.kind, row.member, row.frames, row.text), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
 
 
 def list_snapshots(league: League, population: str, member: str | None = None, *, superseded: bool = False) -> list[StoredSnapshot]:
@@ -225,9 +224,9 @@ def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = No
     return [to_stored_snapshot(row) for row in connection.execute(query)]
 
 
-def _of_population(connection: Connection, population: str, table: Any, superseded: bool) -> list[Any]:
-    """Rows of a table of incarnations with the incarnation's number beside them."""
+def _of_population(connection: Connection, population: str, table: Any, superseded: bool, newest: int | None = None) -> list[Any]:
+    """Rows of a table of incarnations with the incarnation's number beside them, as they were written. newest: only so many."""
     population_id = find_population(connection, population).id
     query = select(table, incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
-    query = query.where(incarnations.c.population_id == population_id).order_by(table.c.id)
-    return list(connection.execute(query if superseded else query.where(table.c.superseded == 0)))
+    query = query.where(incarnations.c.population_id == population_id).order_by(table.c.id.desc()).limit(newest)
+    return list(connection.execute(query if superseded else query.where(table.c.superseded == 0)))[::-1]

@@ -31,7 +31,8 @@ CONFIG: dict[str, Any] = {
     "evaluation": {"share": 0.0, "final_games": 0},
     "checkpoints": {"every_s": 3600.0},
 }
-WORDS = ("stop_at_frames=5000", "pbt.period_frames=500", "snapshots.every_frames=500", "evaluation.share=0.5")
+# Far enough away that there is training left behind the edit, however late it is taken.
+WORDS = ("stop_at_frames=12000", "pbt.period_frames=1000", "snapshots.every_frames=1000", "evaluation.share=0.5")
 
 
 def train(data: Path, words: tuple[str, ...], **more: Any) -> Result:
@@ -55,14 +56,14 @@ def test_what_is_left_while_it_trains_is_in_force_and_saved(tmp_path: Path, plac
     assert checkpoint is not None
     for stored in (json.loads(paths.config.read_text()), checkpoint.state["config"]):
         found = stored["stop_at_frames"], stored["pbt"]["period_frames"], stored["snapshots"]["every_frames"], stored["evaluation"]["share"]
-        assert found == (5000, 500, 500, 0.5)
+        assert found == (12000, 1000, 1000, 0.5)
     with open_league(league_path(tmp_path), read_only=True) as league:
         # There was none before.
         assert list_rounds(league, "first")
         assert any(one.record.reason == "schedule" for one in list_snapshots(league, "first"))
         assert list(population_games(league, "first", GameFilter("evaluation")))
         told = [stored.event.text for stored in list_events(league, "first") if stored.event.kind == "edit"]
-    assert f"edited stop_at_frames: {NEVER} -> 5000" in told and len(told) == 4
+    assert f"edited stop_at_frames: {NEVER} -> 12000" in told and len(told) == 4
 
 
 @pytest.mark.slow

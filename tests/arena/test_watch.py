@@ -35,7 +35,7 @@ ENGINE: Any = SimpleNamespace(
     rows_standing=lambda: 15,
     dropped=lambda: Counter(finished=5),
 )
-SINK: Any = SimpleNamespace(lags={"m0": 1.25})
+SINK: Any = SimpleNamespace(lags={"m0": 1.25}, trouble=None)
 EDITS: Any = SimpleNamespace(taken=3, refused=2)
 
 

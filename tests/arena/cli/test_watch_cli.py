@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
-from arena.film import extra
-from tests.arena.film.reading import read
+from pbt.film import extra
+from tests.pbt.film.reading import read
 
 Output = pytest.CaptureFixture[str]
 GAME = """

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arena.film.camera import pace_of, score_text
-from arena.film.extra import FilmError
-from arena.film.filming import film
+from arena.film.filming import check_place, film
 from arena.players import resolve_players
 from pbt.errors import EnvCrash, EnvError
+from pbt.film.camera import pace_of, score_text
+from pbt.film.extra import FilmError
 from tests.arena.film.lamps import STEPS, Lamps, lamps, random_players
-from tests.arena.film.reading import Found, read
+from tests.pbt.film.reading import Found, read
 
 SIDE = 12 * 36
 # The result of a game is shown at once, and stays.
@@ -123,6 +123,30 @@ def test_players_who_cannot_sit_together(tmp_path: Path) -> None:
     with pytest.raises(FilmError, match=r"lamps has 2 seats, and 3 players were named; expected a player for every seat"):
         film(random_players(3), lamps(), tmp_path / "a.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.avi", "found a name that ends with '.avi'; expected one that ends with .mp4"),
+        ("a", "ends with 'nothing'"),
+        ("none/a.mp4", "there is no folder"),
+        ("folder.mp4", "it is a folder"),
+        ("there.mp4", "it exists; name another file, or add --force"),
+    ],
+)
+def test_a_place_where_no_video_can_stand(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder.mp4").mkdir()
+    (tmp_path / "there.mp4").touch()
+    with pytest.raises(FilmError, match=said) as raised:
+        check_place(tmp_path / name, force=False)
+    assert raised.value.exit_code == 2
+
+
+def test_force_replaces_a_file(tmp_path: Path) -> None:
+    (tmp_path / "there.mp4").touch()
+    check_place(tmp_path / "there.mp4", force=True)
+    check_place(tmp_path / "new.mp4", force=False)
 
 
 @pytest.mark.slow

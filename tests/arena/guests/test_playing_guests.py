@@ -204,15 +204,16 @@ def dies_with_all(code: str, bot: str, number: signal.Signals, processes: int) -
     match = subprocess.Popen([sys.executable, "-c", code, bot], cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         until_s = time.monotonic() + 20
-        while len(running(marker)) < processes and time.monotonic() < until_s:
+        while len(found := running(marker)) < processes and time.monotonic() < until_s:
             time.sleep(0.02)
-        assert len(running(marker)) >= processes
+        assert len(found) >= processes
         match.send_signal(number)
         match.wait(10)
         assert gone(marker)
     finally:
         if match.poll() is None:
             os.killpg(match.pid, signal.SIGKILL)
+            match.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

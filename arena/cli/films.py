@@ -1,0 +1,50 @@
+"""`arena films`: games of a population that were recorded while it trained."""
+
+from typing import Annotated, Any
+
+import typer
+
+from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.league.database import League, open_league
+from arena.league.films import games_of_films
+from arena.league.game_names import NamedGame, find_game
+from arena.paths import data_dir, league_path, population_paths
+from pbt.film.folder import FilmFolder, StoredFilm
+
+
+def films(
+    name: Annotated[str, typer.Argument(metavar="POPULATION", show_default=False)],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Evaluation games that were filmed while a population trained (`evaluation.record_share`), the newest last."""
+    folder = FilmFolder(population_paths(data_dir(data), name).films)
+    with open_league(league_path(data_dir(data)), read_only=True) as league:
+        listed = recorded(league, name, folder.films())
+    if as_json:
+        print_json({"films": [film_json(film, game) for film, game in listed], "problem": folder.problem()})
+    else:
+        rows = [(game.name, _seats_text(game), game.record.end_reason, f"{film.size_bytes / 1e6:.1f}", film.path) for film, game in listed]
+        print_table(("game", "seats (points)", "end", ">MB", "film"), rows, spare=("end", "MB"))
+    if (problem := folder.problem()) is not None:
+        say(f"note: the newest film that could not be made: {problem}")
+
+
+def recorded(league: League, population: str, films: list[StoredFilm]) -> list[tuple[StoredFilm, NamedGame]]:
+    """Films with their games, as far as these are stored. Raises: PlayerError."""
+    shown = games_of_films(league, population, (film.name for film in films))
+    return [(film, find_game(league, f"{population}:{shown[film.name][1]}")) for film in films if film.name in shown]
+
+
+def film_json(film: StoredFilm, game: NamedGame) -> dict[str, Any]:
+    """Seats in their order; points are null where the game keeps no count."""
+    seats = [
+        {"player": game.labels[seat.player], "kind": seat.player.kind, "id": seat.player.name}
+        | {"place": seat.place, "return": seat.returns, "points": seat.points}
+        for seat in game.record.seats
+    ]
+    return {"game": game.name, "film": film.path, "size_bytes": film.size_bytes, "made_at": film.made_at, "seats": seats}
+
+
+def _seats_text(game: NamedGame) -> str:
+    return ", ".join(f"{game.labels[seat.player]} ({seat.returns if seat.points is None else seat.points:.4g})" for seat in game.record.seats)
