@@ -15,7 +15,24 @@ from api.guard import Guard
 from api.observability import Observed
 from api.openapi import describe
 from api.problems import Problem
-from api.routes import evaluations, events, games, health, league, members, operations, populations, session, templates
+from api.routes import (
+    evaluations,
+    events,
+    films,
+    games,
+    health,
+    league,
+    match_statistics,
+    members,
+    membership,
+    operations,
+    plays,
+    populations,
+    replays,
+    session,
+    system,
+    templates,
+)
 from api.settings import Settings
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
@@ -24,7 +41,27 @@ from arena.league.pages import league_revision
 from arena.paths import league_path
 from pbt import __version__
 
-ROUTERS = tuple(part.router for part in (health, session, populations, operations, members, games, league, evaluations, events, templates))
+ROUTERS = tuple(
+    part.router
+    for part in (
+        health,
+        session,
+        populations,
+        operations,
+        members,
+        membership,
+        games,
+        replays,
+        films,
+        plays,
+        league,
+        match_statistics,
+        evaluations,
+        events,
+        templates,
+        system,
+    )
+)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -45,6 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
         try:
             yield
         finally:
+            await asyncio.to_thread(context.plays.close)
             await asyncio.to_thread(context.supervisor.close)
             opened.close()
 

@@ -1,9 +1,11 @@
 """What goes over the wire, converted by hand from what `arena` gives."""
 
+import time
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from api.health import warnings
 from api.plain import plain
 from arena.league.supervision import Operation, Supervised
 from arena.paths import POPULATION_NAME
@@ -54,7 +56,7 @@ class PopulationSpec(BaseModel):
 
 
 class PopulationStatus(BaseModel):
-    """What is there. frames: of all members together."""
+    """What is there. frames: of all members together;  warnings: what is not well, in words."""
 
     state: str
     reason: str | None
@@ -63,6 +65,7 @@ class PopulationStatus(BaseModel):
     restarts: int
     frames: int
     members: list[MemberStatus]
+    warnings: list[str]
     last_checkpoint: str | None = None
     last_log_lines: list[str] = []
 
@@ -101,6 +104,7 @@ def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> P
         restarts=row.restarts,
         frames=sum(member.frames for member in members),
         members=members,
+        warnings=warnings(row, status, time.time()),
         **more,
     )
     return PopulationBody(id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=seen)

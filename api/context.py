@@ -1,11 +1,13 @@
 """What every route works with."""
 
 import json
+import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
@@ -14,19 +16,24 @@ from api.cache import RevisionCache
 from api.observability import Observed
 from api.problems import Problem
 from api.settings import Settings
+from api.supervision.plays import Plays
+from api.supervision.replays import Replays
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
+from arena.curves import CurveStore
 from arena.league.answers import Answer, Keyed
 from arena.league.database import League
 from arena.paths import PopulationPaths, population_paths
 
 KeyHeader = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$")]
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
+IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
 
 
 @dataclass
 class Context:
-    """The one service of this process. in_flight: idempotency keys whose first request is being worked on."""
+    """The one service of this process. in_flight: idempotency keys whose first request is being worked on;  started_at: seconds since 1970"""
 
     settings: Settings
     league: League
@@ -34,12 +41,17 @@ class Context:
     observed: Observed
     supervisor: Supervisor
     cache: RevisionCache
+    curves: CurveStore = field(default_factory=CurveStore)
+    started_at: float = field(default_factory=time.time)
     in_flight: set[str] = field(default_factory=set)
     streams: threading.BoundedSemaphore = field(init=False)
+    plays: Plays = field(init=False)
+    replays: Replays = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.streams = threading.BoundedSemaphore(self.settings.max_streams)
+        self.plays, self.replays = Plays(self.settings), Replays(self.settings)
 
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)
@@ -81,6 +93,11 @@ def revision_of(if_match: str | None) -> int | None:
     if not text.isdecimal() or not text.isascii() or len(text) > 15:
         raise Problem("precondition-failed", f"If-Match: {if_match}: no population has this tag; take the ETag of a GET")
     return int(text)
+
+
+def knows(if_none_match: str | None, tag: str) -> bool:
+    """Whether the caller has the answer of this ETag."""
+    return tag in re.findall(r'"[^"]*"', if_none_match or "") or (if_none_match or "").strip() == "*"
 
 
 def send(answer: Answer) -> Response:

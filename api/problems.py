@@ -103,7 +103,7 @@ def as_problem(error: PbtError) -> Problem:
 
 def place(line: str) -> str:
     """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"."""
-    key = line.partition(":")[0].partition(" ")[0]
+    key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0]
     return "/config/" + key.replace(".", "/")
 
 

@@ -1,23 +1,23 @@
 """Long curves made short enough to draw, without losing a spike. Pure."""
 
-from collections.abc import Sequence
+import numpy as np
+from numpy.typing import NDArray
 
-Point = tuple[int, float | None]
 
+def decimate(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Which of the values to keep, at most `count`, in order: the first, the last, and of each stretch between them its lowest and its highest.
 
-def decimate(points: Sequence[Point], count: int) -> list[Point]:
-    """At most `count` of the points, in their order: the first, the last, and of each stretch between them its lowest and its highest.
-
-    A gap (None) stands for its stretch where nothing else is there. count: 4 or more.
+    A gap (NaN) stands for its stretch where nothing else is there. values [N];  count: 4 or more.
     """
-    if len(points) <= count:
-        return list(points)
-    inner = points[1:-1]
-    stretches = max(1, (count - 2) // 2)
-    kept: list[Point] = [points[0]]
-    for number in range(stretches):
-        stretch = inner[number * len(inner) // stretches : (number + 1) * len(inner) // stretches]
-        known = [(value, place) for place, (_, value) in enumerate(stretch) if value is not None]
-        places = sorted({min(known)[1], max(known)[1]}) if known else [0] if stretch else []
-        kept += [stretch[place] for place in places]
-    return [*kept, points[-1]]
+    if len(values) <= count:
+        return np.arange(len(values))
+    inner = values[1:-1]
+    length = -(-len(inner) // ((count - 2) // 2))
+    stretches = -(-len(inner) // length)
+    padded = np.full(stretches * length, np.nan)
+    padded[: len(inner)] = inner
+    table = padded.reshape(stretches, length)
+    missing, starts = np.isnan(table), 1 + length * np.arange(stretches)
+    lows = starts + np.where(missing, np.inf, table).argmin(axis=1)
+    highs = starts + np.where(missing, -np.inf, table).argmax(axis=1)
+    return np.unique(np.concatenate([[0], lows, highs, [len(values) - 1]]))

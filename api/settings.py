@@ -21,7 +21,8 @@ class Settings(BaseModel):
     tokens_set        a person chose the tokens, or they exist: needed to listen to others than this machine
     max_running       populations that train at the same time, max_evaluations: matches that are played; others wait
     soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it trainings save and stop, and changes are refused
-    trainer, checker, player  the programs started, before their arguments
+    max_plays         games that people play by hand at the same time;  play_idle_s: so long one waits for their next move
+    trainer, checker, player, sitting, replayer  the programs started, before their arguments
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +34,8 @@ class Settings(BaseModel):
     tokens_set: bool = False
     max_running: Annotated[int, Field(ge=1)] = 2
     max_evaluations: Annotated[int, Field(ge=1)] = 1
+    max_plays: Annotated[int, Field(ge=1)] = 4
+    play_idle_s: Positive = 1800.0
     max_streams: Annotated[int, Field(ge=1)] = 20
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1 << 20
     log_format: str = Field("console", pattern="^(console|json)$")
@@ -46,6 +49,8 @@ class Settings(BaseModel):
     trainer: tuple[str, ...] = (*_PYTHON, "arena.leashed")
     checker: tuple[str, ...] = (*_PYTHON, "arena.config_check")
     player: tuple[str, ...] = (*_PYTHON, "arena.served_match")
+    sitting: tuple[str, ...] = (*_PYTHON, "arena.served_play")
+    replayer: tuple[str, ...] = (*_PYTHON, "arena.served_replay")
 
     @model_validator(mode="after")
     def _public_needs_more(self) -> Self:

@@ -1,15 +1,14 @@
 """What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the league's revision."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
-from api.context import Context, Here
+from api.context import KNOWN, Context, Here, IfNoneMatch, knows
 from api.problems import Problem
 from api.routes.games import GameList, Limit, game_list, key_cursor
 from arena.cli.matrix import matrix_report
@@ -27,11 +26,7 @@ router = APIRouter(prefix="/v1", tags=["league"])
 SNAPSHOT_ID = r"^[0-9a-f]{64}$"
 Population = Annotated[str, Query(pattern=f"^{POPULATION_NAME.pattern}$", description="whose evaluation games count")]
 Everyone = Annotated[bool, Query(description="with all other populations of its game")]
-IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
 MatchId = Annotated[int, Path(ge=1, lt=2**26)]
-
-
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
 
 
 class SnapshotBody(BaseModel):
@@ -93,13 +88,12 @@ def cycles(request: Request, here: Here, population: Population, all: Everyone =
     return tagged(here, request, if_none_match, report)
 
 
-def tagged(here: Context, request: Request, if_none_match: str | None, report: Callable[[], dict[str, Any]]) -> Response:
+def tagged(here: Context, request: Request, if_none_match: str | None, report: Callable[[], dict[str, Any] | None]) -> Response:
     """The report as JSON, or 304 when the caller has it."""
     name = f"{request.url.path}?{sorted(request.query_params.items())}"
     cached = here.cache.get(name, lambda: json.dumps(speakable(report()), ensure_ascii=False, allow_nan=False).encode())
     tag = f'"{cached.revision}"'
-    known = re.findall(r'"[^"]*"', if_none_match or "")
-    if tag in known or (if_none_match or "").strip() == "*":
+    if knows(if_none_match, tag):
         return Response(status_code=304, headers={"etag": tag})
     return Response(cached.body, headers={"etag": tag}, media_type="application/json")
 
@@ -118,8 +112,8 @@ def list_matches(
 
 
 @router.get("/matches/{match_id}", operation_id="getMatch", response_model=MatchBody)
-def get_match(here: Here, match_id: MatchId) -> MatchBody:
-    return match_body(_match(here, match_id))
+def getthe_match(here: Here, match_id: MatchId) -> MatchBody:
+    return match_body(the_match(here, match_id))
 
 
 @router.get("/matches/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
@@ -127,11 +121,11 @@ def list_match_games(
     here: Here, match_id: MatchId, limit: Limit = 100, cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None
 ) -> GameList:
     """Newest first."""
-    _match(here, match_id)
+    the_match(here, match_id)
     return game_list(match_game_page(here.league, match_id, key_cursor(cursor), limit))
 
 
-def _match(here: Context, match_id: int) -> Match:
+def the_match(here: Context, match_id: int) -> Match:
     try:
         return find_match(here.league, match_id)
     except MatchError as error:

@@ -1,22 +1,25 @@
 """Members of a population: who they are, their values and curves over frames, where they come from, what they left behind."""
 
-from collections import defaultdict
 from dataclasses import asdict
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
+from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN
-from api.context import Here
+from api.context import KNOWN, Here, IfNoneMatch, knows
 from api.problems import Problem
 from api.routes.league import SnapshotBody, snapshot_body
-from api.series import Point, decimate
+from api.routes.populations import config_table
+from api.series import decimate
+from arena.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
-from arena.league.queries import list_events, list_members, list_rounds, list_snapshots
+from arena.league.queries import list_events, list_members, list_snapshots
 from arena.lineage import trace
-from arena.metrics import read_metrics
 from pbt.errors import EngineError
+from pbt.records import RoundRecord
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
 
@@ -25,7 +28,7 @@ Member = Annotated[str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", descrip
 
 
 class MemberBody(BaseModel):
-    """frames, generation, version: of its newest snapshot;  hyperparams: after its last round, {} before one"""
+    """frames, generation, version: of its newest snapshot;  hyperparams: after its last round, {} before one;  left: it learns no more"""
 
     name: str
     role: str
@@ -37,6 +40,7 @@ class MemberBody(BaseModel):
     newest_snapshot: str | None
     rounds: int
     hyperparams: dict[str, float]
+    left: bool
 
 
 class MemberList(BaseModel):
@@ -62,16 +66,18 @@ class HyperparamsHistory(BaseModel):
 
 
 class Curve(BaseModel):
-    """values: one for each of `frames`; one that was not finite is null"""
+    """values: one for each of `frames`; one that was not finite is null.  seconds: its trainers had run by then, where `times` asked for it"""
 
     frames: list[int]
     values: list[float | None]
+    seconds: list[float] | None = None
 
 
 class Curves(BaseModel):
-    """member -> name of the curve"""
+    """members: member -> name of the curve;  keys: names of all curves that there are"""
 
     members: dict[str, dict[str, Curve]]
+    keys: list[str]
 
 
 class SnapshotList(BaseModel):
@@ -94,29 +100,33 @@ class EventList(BaseModel):
 
 @router.get("/members", operation_id="listMembers", response_model=MemberList)
 def members(here: Here, name: Name) -> MemberList:
-    """In order."""
+    """In order, with those that left."""
     found = list_members(here.league, name)
-    return MemberList(items=[MemberBody(**{**asdict(row), "hyperparams": dict(row.hyperparams)}) for row in found])
+    left = config_table(here, name).get("population", {}).get("left", ())
+    return MemberList(items=[MemberBody(**{**asdict(row), "hyperparams": dict(row.hyperparams)}, left=row.name in left) for row in found])
 
 
 @router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory)
 def hyperparameters(here: Here, name: Name, member: Member = None) -> HyperparamsHistory:
     """What PBT made of every member's values, round by round."""
     histories = read_histories(here.league, name)
-    found: dict[str, list[HyperparamsPoint]] = {each: [] for each in histories.initial if member in (None, each)}
-    for stored in list_rounds(here.league, name):
-        record, directive = stored.record, stored.record.directive
-        if member in (None, record.member):
-            point = HyperparamsPoint(
-                frames=record.frames,
-                round=record.round,
-                values=dict(directive.hyperparams),
-                copied_from=directive.copy_from,
-                mutated=list(directive.mutated),
-                verdict=record.verdict,
-            )
-            found.setdefault(record.member, []).append(point)
-    return HyperparamsHistory(start={each: dict(histories.initial[each]) for each in found if each in histories.initial}, members=found)
+    wanted = [each for each in (*histories.initial, *sorted(histories.rounds.keys() - histories.initial.keys())) if member in (None, each)]
+    return HyperparamsHistory(
+        start={each: dict(histories.initial[each]) for each in wanted if each in histories.initial},
+        members={each: [hyperparams_point(dated.record) for dated in histories.rounds.get(each, ())] for each in wanted},
+    )
+
+
+def hyperparams_point(record: RoundRecord) -> HyperparamsPoint:
+    directive = record.directive
+    return HyperparamsPoint(
+        frames=record.frames,
+        round=record.round,
+        values=dict(directive.hyperparams),
+        copied_from=directive.copy_from,
+        mutated=list(directive.mutated),
+        verdict=record.verdict,
+    )
 
 
 @router.get("/lineage", operation_id="getLineage", response_model=dict[str, Any])
@@ -142,7 +152,7 @@ def _steps(steps: Any) -> list[dict[str, Any]]:
     return told
 
 
-@router.get("/metrics", operation_id="getCurves", response_model=Curves)
+@router.get("/metrics", operation_id="getCurves", response_model=Curves, responses=KNOWN)
 def curves(
     here: Here,
     name: Name,
@@ -151,23 +161,29 @@ def curves(
     first: Annotated[int, Query(ge=0, description="from so many frames on")] = 0,
     last: Annotated[int | None, Query(ge=0, description="up to so many frames")] = None,
     points: Annotated[int, Query(ge=4, le=10_000, description="at most so many of each curve; lows and highs stay")] = 500,
-) -> Curves:
-    """Training curves over frames."""
+    times: Annotated[bool, Query(description="also when: seconds of training, breaks left out")] = False,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Training curves over frames. ETag: of what was written so far."""
     if last is not None and last < first:
         raise Problem("invalid", f"last = {last}: smaller than first = {first}", [("last", "smaller than first")])
     list_members(here.league, name)
+    folder = here.paths(name).metrics
+    headers = {"etag": f'"{curves_stamp(folder)}"'}
+    if knows(if_none_match, headers["etag"]):
+        return Response(status_code=304, headers=headers)
     wanted = None if keys is None else set(keys.split(","))
-    found: dict[str, dict[str, list[Point]]] = defaultdict(lambda: defaultdict(list))
-    for row in read_metrics(here.paths(name).metrics, None if member is None else [member]):
-        if row.frames >= first and (last is None or row.frames <= last):
-            for key, value in row.values.items():
-                if wanted is None or key in wanted:
-                    found[row.member][key].append((row.frames, value))
-    return Curves(members={each: {key: to_curve(decimate(curve, points)) for key, curve in named.items()} for each, named in found.items()})
+    there, found = here.curves.read(folder, wanted, None if member is None else [member], first, last)
+    told = {each: {key: to_curve(curve, points, times) for key, curve in named.items() if len(curve.frames)} for each, named in found.items()}
+    body = {"members": {each: named for each, named in told.items() if named}, "keys": there}
+    return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
 
 
-def to_curve(points: list[Point]) -> Curve:
-    return Curve(frames=[frames for frames, _ in points], values=[value for _, value in points])
+def to_curve(curve: Points, points: int, times: bool) -> dict[str, list[float]]:
+    """NaN becomes null in JSON."""
+    kept = decimate(curve.values, points)
+    body = {"frames": curve.frames[kept].tolist(), "values": curve.values[kept].tolist()}
+    return {**body, "seconds": curve.seconds[kept].round(1).tolist()} if times else body
 
 
 @router.get("/snapshots", operation_id="listSnapshots", response_model=SnapshotList)

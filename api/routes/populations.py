@@ -103,7 +103,10 @@ def get_population(here: Here, name: Name, response: Response) -> PopulationBody
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
 def edit_population(request: Request, here: Here, name: Name, body: PatchBody, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
-    """Values that a started population can take. One that runs saves, and goes on from there with them."""
+    """Values that a started population can take. One that runs goes on with them, where they need it after a new start of its processes."""
+    if members := [key for key in body.set if key.partition(".")[0] == "population"]:
+        problems = [(f"/set/{key}", "members come and go by POST and DELETE of /v1/populations/{name}/members") for key in members]
+        raise Problem("invalid", "who plays is no value to set", problems)
     row = get_supervised(here.league, name)
     before = in_force(here, name, row)
     words = tuple(f"{dotted}={toml_value(value)}" for dotted, value in sorted(body.set.items()))

@@ -13,7 +13,7 @@ import structlog
 from api.settings import Settings
 from api.supervision.evaluation_rules import MatchFacts, decide_match, state_after
 from api.supervision.rules import Disk, backoff_s
-from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
+from api.supervision.trainer import LOG_NAME, Trainer, alive, complaint, kill_session
 from arena.league.database import League
 from arena.league.evaluation_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
 from arena.paths import evaluation_report
@@ -115,15 +115,14 @@ class Evaluations:
 
     def _end(self, row: Evaluation, table: Table, process: Trainer, code: int, report: Mapping[str, Any] | None) -> None:
         table.process, table.asked = None, None
-        output = process.output(LOG_LINES)
         restarts = 1 if table.progressed else row.restarts + 1
         state = state_after(code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts)
-        last = next((line for line in reversed(output) if line.startswith("error")), output[-1] if output else f"ended with code {code}")
         log.info("ended", evaluation=row.id, code=code, state=state)
         if state == "RUNNING":
             table.retry_at = time.monotonic() + backoff_s(restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
         messages: dict[EvaluationState, str] = {"SUCCEEDED": "", "STOPPED": "cancelled; its games stay", "PENDING": "goes on when there is room"}
-        self._keep(row, state, messages.get(state, last.removeprefix("error: ")), restarts if state in ("RUNNING", "FAILED") else 0, None, report)
+        message = messages[state] if state in messages else complaint(process.output(LOG_LINES), code)
+        self._keep(row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report)
 
     def _news(self, row: Evaluation, table: Table) -> Mapping[str, Any] | None:
         """The report as its process wrote it last; None when that is known."""

@@ -25,7 +25,7 @@ REASON_LINES = 100
 STRAY_TIMEOUT_S = 20.0
 """A trainer of an earlier service saves and ends by itself before this; one that is stopped or stuck does not."""
 INTERRUPTED = 130
-LIVE_TIMEOUT_S = 20.0
+LIVE_TIMEOUT_S = 60.0
 """An edit that a trainer has not taken by then comes with a new start of it."""
 
 log = structlog.stdlib.get_logger("api.keeper")

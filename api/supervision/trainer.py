@@ -105,6 +105,12 @@ def tail(path: Path, lines: int, offset: int = 0) -> list[str]:
     return [line for line in text.replace("\r", "\n").split("\n") if line.strip()][-lines:]
 
 
+def complaint(lines: Sequence[str], code: int) -> str:
+    """Why a process ended, by the lines it wrote last: its last error, else its last words, else its exit code."""
+    errors = [line for line in lines if line.startswith("error")]
+    return (errors or list(lines) or [f"ended with code {code}"])[-1].removeprefix("error: ")
+
+
 def _shorten(log: Path) -> None:
     """Keep one older log beside it."""
     with suppress(FileNotFoundError):

@@ -29,6 +29,7 @@ def settings(data: Path, **changed: Any) -> Settings:
     quick: dict[str, Any] = {
         "trainer": (sys.executable, str(HERE / "trainer_double.py")),
         "player": (sys.executable, str(HERE / "player_double.py")),
+        "sitting": (sys.executable, str(HERE / "sitting_double.py")),
         "checker": (sys.executable, str(HERE / "checker_double.py")),
         "look_every_s": 0.03,
         "backoff_s": 0.05,
@@ -44,6 +45,7 @@ class Service:
 
     def __init__(self, app: FastAPI, client: httpx2.Client, data: Path) -> None:
         self.app, self.client, self.data = app, client, data
+        self.wait_s = WAIT_S
 
     @property
     def league(self) -> League:
@@ -103,9 +105,9 @@ class Service:
         self.wait(lambda: len(list(folder.glob("*"))) > before)
 
     def wait(self, look: Callable[[], Any]) -> Any:
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + self.wait_s
         while not (found := look()):
-            assert time.monotonic() < deadline, f"not seen within {WAIT_S} s"
+            assert time.monotonic() < deadline, f"not seen within {self.wait_s} s"
             time.sleep(0.02)
         return found
 

@@ -16,7 +16,10 @@ from api.tokens import COOKIE
 from tests.api.live import live
 from tests.api.service import Service
 
-SAMPLES = {"name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64, "evaluation_id": "1"}
+SAMPLES = {
+    "name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64, "evaluation_id": "1", "member": "m0", "game_id": "1",
+    "play_id": "0" * 16,
+}  # fmt: skip
 
 
 def routes(service: Service) -> list[tuple[str, str]]:

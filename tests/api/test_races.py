@@ -1,5 +1,6 @@
 """Many clients ask for everything at once: never two trainers of one population, and in the end what was asked for last."""
 
+import os
 import random
 import threading
 import time
@@ -13,6 +14,8 @@ from arena.lock import holder
 from tests.api.live import live
 
 CLIENTS, WORDS = 16, ("start", "stop", "pause", "resume")
+REQUESTS = int(os.environ.get("ARENA_REQUESTS", "40"))
+"""Of each client."""
 AT_REST = {"running": "running", "paused": "paused", "stopped": "stopped"}
 ALLOWED = {200, 201, 202, 404, 409}
 
@@ -40,14 +43,15 @@ def bother(url: str, token: str, seed: int, requests: int, names: list[str], del
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("requests", "deletes"), [(40, False), (40, True)])
-def test_clients_at_war(tmp_path: Path, requests: int, deletes: bool) -> None:
+@pytest.mark.parametrize("deletes", [False, True])
+@pytest.mark.timeout(240 + REQUESTS)
+def test_clients_at_war(tmp_path: Path, deletes: bool) -> None:
     names = ["one", "two"]
     with live(tmp_path) as (url, service):
         for name in names:
             service.create(name)
         seen: list[int] = []
-        given = [(url, service.token("admin"), seed, requests, names, deletes, seen) for seed in range(CLIENTS)]
+        given = [(url, service.token("admin"), seed, REQUESTS, names, deletes, seen) for seed in range(CLIENTS)]
         clients = [threading.Thread(target=bother, args=each) for each in given]
         for client in clients:
             client.start()
@@ -58,7 +62,7 @@ def test_clients_at_war(tmp_path: Path, requests: int, deletes: bool) -> None:
             client.join()
         assert most <= 1
         assert set(seen) <= ALLOWED
-        assert len(seen) == CLIENTS * requests
+        assert len(seen) == CLIENTS * REQUESTS
         listed = {item["id"]: item for item in service.call("GET", "/v1/populations")["items"]}
         for name, item in listed.items():
             wanted = item["spec"]["desired"]

@@ -135,3 +135,5 @@ def test_no_bytes_are_a_fault_of_the_service(tmp_path: Path) -> None:
         assert service.client.get("/readyz").status_code == 200
         # Refusals of several kinds, and requests that were let through: the damage was neither everything nor nothing.
         assert {400, 401, 404} <= seen.keys() and (seen[200] or seen[201] or seen[202])
+        answers = ", ".join(f"{count} of {status or 'a closed connection'}" for status, count in sorted(seen.items(), key=lambda item: item[0] or 0))
+        print(f"{REQUESTS} requests: {answers}")

@@ -21,6 +21,7 @@ from arena.paths import population_paths
 from pbt.config.load import config_from_table
 from pbt.records import PlayerRef
 from tests.api.service import Service, serving
+from tests.api.test_guard import SAMPLES
 from tests.arena.league.samples import RANDOM, event, game, round_record, snapshot, snapshot_player
 
 GAMES = 60
@@ -222,7 +223,7 @@ def test_a_get_changes_nothing(told: Service) -> None:
     before = state()
     for path, by in told.app.openapi()["paths"].items():
         if "get" in by and path != "/v1/events":
-            filled = path.format(name="demo", operation_id=1, match_id=1, evaluation_id=1, snapshot_id="a" * 64)
+            filled = path.format(**{**SAMPLES, "name": "demo", "snapshot_id": "a" * 64})
             needed = "".join(
                 f"&{parameter['name']}={'m0' if parameter['name'] == 'player' else 'demo'}"
                 for parameter in by["get"].get("parameters", ())

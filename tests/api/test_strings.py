@@ -1,35 +1,41 @@
-"""Every hostile string in every place: nothing breaks, and nothing outside the data directory is opened for it."""
+"""Every hostile string in every place: nothing breaks, and nothing outside the data directory is opened for it.
 
+ARENA_STRINGS: how many of them (default 16, the known ones first).
+"""
+
+import os
 import sys
+import sysconfig
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
-from tests.api.service import CONFIG, Service
+from tests.api.hostile import BODIES, FILES, places, put, requests, strings
+from tests.api.service import Service
 
-STRINGS = [
-    "../../etc/passwd", "..\\..\\x", "/etc/passwd", "%2e%2e%2f", "....//", "\u0000", "a\u0000b", "file:///etc/passwd", "http://169.254.169.254/",
-    "'; DROP TABLE populations; --", '" OR 1=1 --', "$(id)", "`id`", "{{7*7}}", "import:os", "!!python/object:os.system", "os:system", "__class__",
-    "a" * 10_000, "\u202e", "-", "--set", "\r\nX: y", "#", "?", "*", "[", "\U0001f600", "con", "~root", "NaN",
-]  # fmt: skip
+COUNT = int(os.environ.get("ARENA_STRINGS", "16"))
+# What this process opens for itself: code, this process's own, and the state of others' processes.
+OWN = (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), "/proc", "/sys/fs/cgroup", "/dev/null", "/etc/mime.types")
+WATCHED = ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "shutil.rmtree")
 
 _watched: list[list[str]] = []
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _watched and isinstance(arguments[0], str | bytes):
-        _watched[-1].append(str(arguments[0]))
+    if _watched and event in WATCHED:
+        _watched[-1].extend(os.fsdecode(given) for given in arguments if isinstance(given, str | bytes | os.PathLike))
 
 
 sys.addaudithook(_audit)  # for the rest of the process: hooks cannot be removed
 
 
 @contextmanager
-def opened_files() -> Iterator[list[str]]:
-    """Paths of every file this process opens meanwhile."""
+def touched_files() -> Iterator[list[str]]:
+    """Paths of every file this process opens, lists, makes or removes meanwhile; with some words that are none."""
     _watched.append([])
     try:
         yield _watched[-1]
@@ -37,51 +43,57 @@ def opened_files() -> Iterator[list[str]]:
         _watched.pop()
 
 
-def requests(service: Service) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(method, path, more) with each string in each parameter of each route, and in each field of a body."""
-    for path, by in service.app.openapi()["paths"].items():
-        if path == "/v1/events":
-            continue
-        for method, operation in by.items():
-            for parameter in operation.get("parameters", ()):
-                for text in STRINGS:
-                    filled = path.replace("{" + parameter["name"] + "}", quote(text, safe="")).replace("{name}", "nobody")
-                    filled = (
-                        filled.replace("{operation_id}", "1")
-                        .replace("{match_id}", "1")
-                        .replace("{evaluation_id}", "1")
-                        .replace("{snapshot_id}", "0" * 64)
-                    )
-                    yield method.upper(), filled, {"params": {parameter["name"]: text}} if parameter["in"] == "query" else {}
-    for text in STRINGS:
-        yield "POST", "/v1/populations?dry_run=true", {"json": {"name": text, "config": CONFIG}}
-        yield "POST", "/v1/populations?dry_run=true", {"json": {"name": "x", "config": {text: 1}}}
-        yield "POST", "/v1/populations?dry_run=true", {"json": {"name": "x", "config": {**CONFIG, "description": text}}}
-        yield "POST", "/v1/populations?dry_run=true", {"json": {"name": "x", "config": {**CONFIG, "runtime": {"inference_device": text}}}}
-        yield "PATCH", "/v1/populations/nobody", {"json": {"set": {text: 1}}}
-        yield "PATCH", "/v1/populations/nobody", {"json": {"set": {"description": text}}}
-        yield "POST", "/v1/session", {"json": {"code": text}}
-        yield "POST", "/v1/evaluations", {"json": {"players": [text, "random"]}}
-        yield "POST", "/v1/evaluations", {"json": {"players": ["oneply", "random"], "env": text}}
+def outside(path: str, roots: tuple[str, ...]) -> bool:
+    """An absolute path that is in none of these folders. Files without a name are opened by that of their folder."""
+    whole = os.path.realpath(path)
+    return (
+        os.path.isabs(path)
+        and whole != tempfile.gettempdir()
+        and not any(whole == root or whole.startswith(root.rstrip("/") + "/") for root in roots)
+    )
 
 
 @pytest.mark.slow
-def test_no_string_breaks_anything_or_opens_a_file_of_its_choice(shared: Service) -> None:
+@pytest.mark.timeout(600 + 10 * COUNT)
+def test_no_string_breaks_anything_or_opens_a_file_of_its_choice(shared: Service, repository: Path) -> None:
+    shared.create("strings")
     headers = {"authorization": f"Bearer {shared.token('admin')}"}
-    count = 0
-    with opened_files() as opened:
-        for method, path, more in requests(shared):
-            answer = shared.client.request(method, path, headers=headers, **more)
-            assert answer.status_code < 500, (method, path, more, answer.text)
-            count += 1
-    assert count > 1000
-    asked_for = {bare for text in STRINGS if len(bare := text.strip("/.\\")) > 3}
-    named = {path for path in opened for text in asked_for if text in path}
-    assert not named
-    assert "/etc/passwd" not in opened
+    document, count = shared.app.openapi(), 0
+    with touched_files() as touched:
+        for text in strings(COUNT):
+            for method, path, more in requests(document, text):
+                answer = shared.client.request(method, path, **{**more, "headers": {**headers, **more.get("headers", {})}})
+                assert answer.status_code < 500, (method, path, more, answer.text)
+                count += 1
+    assert count > 100 * COUNT
+    roots = (*OWN, str(repository), os.path.realpath(shared.data))
+    assert sorted({path for path in touched if outside(path, roots)}) == []
+    assert not [path for path in touched for name in FILES if path.endswith(name) and not path.startswith(str(shared.data))]
+    assert shared.call("GET", "/v1/populations/strings")["status"]["state"] == "created"
+    print(f"{COUNT} strings, {count} requests, {len(set(touched))} files touched, none outside the data directory")
+
+
+def test_every_body_and_every_field_has_its_place(shared: Service) -> None:
+    document = shared.app.openapi()
+    bodies = {operation["operationId"] for by in document["paths"].values() for operation in by.values() if "requestBody" in operation}
+    assert bodies == set(BODIES)
+    sent = [(one.path, str(one.more)) for one in requests(document, "HOSTILE")]
+    fields = ("'description': 'HOSTILE'", "'inference_device': 'HOSTILE'", "'players': ['HOSTILE', 'random']", "'HOSTILE': 1", "'weights': 'HOSTILE'")
+    for field in fields:
+        assert any(field in more for _, more in sent), field
+    assert any("HOSTILE" in path for path, _ in sent)
+
+
+def test_strings_go_where_they_are_put() -> None:
+    schema = {"properties": {"a": {"items": {"type": "string"}}, "b": {"additionalProperties": True}, "c": {"anyOf": [{"type": "string"}]}}}
+    found = list(places(schema, {}))
+    assert found == [("a", 0), ("b", "*"), ("c",)]
+    filled = [put({"a": ["x", "y"]}, place, "!") for place in found]
+    assert filled == [{"a": ["!", "y"]}, {"a": ["x", "y"], "b": {"!": 1}}, {"a": ["x", "y"], "c": "!"}]
+    assert len(set(strings(500))) == 500 and strings(500)[:31] == strings(31)
 
 
 def test_the_watch_on_files_sees_them(shared: Service) -> None:
-    with opened_files() as opened:
+    with touched_files() as touched:
         open("/etc/passwd").close()
-    assert opened == ["/etc/passwd"]
+    assert [path for path in touched if outside(path, (*OWN, str(shared.data)))] == ["/etc/passwd"]

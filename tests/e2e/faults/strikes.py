@@ -55,14 +55,18 @@ def all_engines(run: Run, tables: int) -> list[int]:
 
 
 def kill_engine(run: Run, rng: random.Random, limit_s: float) -> Strike:
-    """SIGKILL one. Its game is void and its table gets another one; no process of ours is replaced."""
+    """SIGKILL one. Its game is void and its table gets another one; no process of ours is replaced, unless it was struck within its own start."""
     tables = run.tables()
     pid = rng.choice(all_engines(run, tables))
-    before = voided_games(league_path(run.data))
+    before, placed = voided_games(league_path(run.data)), pids(current(run))
+
+    def paid() -> bool | None:
+        return voided_games(league_path(run.data)) > before or pids(current(run)) != placed or None
+
     struck_s = time.monotonic()
     signal_to(pid, signal.SIGKILL)
     run.until(lambda: (pid not in engines(run) and len(engines(run)) == tables) or None, limit_s, "another engine in the place of the one killed")
-    run.until(lambda: voided_games(league_path(run.data)) > before or None, limit_s, "its game to be voided")
+    run.until(paid, limit_s, "its game to be voided")
     growing(run, time.monotonic(), limit_s)
     return Strike(f"kill {ENGINE}", time.monotonic() - struck_s)
 

@@ -1,0 +1,74 @@
+"""Films of games that a training recorded (`evaluation.record_share`)."""
+
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+from starlette.responses import FileResponse
+
+from api.bodies import NAME_PATTERN
+from api.context import Context, Here
+from api.problems import Problem
+from arena.league.films import film_of_game, games_of_films
+from pbt.errors import PlayerError
+from pbt.film.folder import FilmFolder
+
+router = APIRouter(prefix="/v1", tags=["games"])
+
+MAX_KEY = 2**63 - 1
+MEDIA_TYPE = "video/mp4"
+
+
+class FilmBody(BaseModel):
+    """game: the league's id of the game it shows;  number: of that game in its population;  made_at: seconds since 1970"""
+
+    game: str
+    number: int
+    size_bytes: int
+    made_at: float
+
+
+class FilmList(BaseModel):
+    """problem: why the newest film that could not be made was not; null where all could"""
+
+    items: list[FilmBody]
+    problem: str | None
+
+
+@router.get("/populations/{name}/films", operation_id="listFilms", response_model=FilmList)
+def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> FilmList:
+    """Newest first. A game stands here as soon as it is both filmed and committed."""
+    folder = FilmFolder(here.paths(name).films)
+    films = folder.films()
+    shown = games_of_films(here.league, name, [film.name for film in films])
+    items = [
+        FilmBody(game=str(shown[film.name][0]), number=shown[film.name][1], size_bytes=film.size_bytes, made_at=film.made_at)
+        for film in reversed(films)
+        if film.name in shown
+    ]
+    return FilmList(items=items, problem=folder.problem())
+
+
+@router.get(
+    "/games/{game_id}/film",
+    operation_id="getFilm",
+    response_class=FileResponse,
+    responses={200: {"content": {MEDIA_TYPE: {}}}, 206: {"description": "the range asked for"}, 416: {}},
+)
+def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]) -> FileResponse:
+    """What its seats saw, side by side, as H.264 in MP4. Ranges are served, so a browser can jump in it."""
+    found = film_of_game(here.league, key) if (key := int(game_id)) <= MAX_KEY else None
+    if found is None:
+        raise PlayerError(f"no game {game_id} of a training")
+    population, name = found
+    path = here.paths(population).films / name.file
+    if not _within(here, path):
+        why = "evaluation.record_share says how many are, record_films and record_mb how many are kept"
+        raise Problem("not-found", f"game {game_id} was not recorded, or its film was removed since; {why}")
+    return FileResponse(path, media_type=MEDIA_TYPE, filename=f"{population}-{name.file}", content_disposition_type="inline")
+
+
+def _within(here: Context, path: FilePath) -> bool:
+    """It is a file of the data directory, and not a link out of it."""
+    return path.is_file() and path.resolve().is_relative_to(here.settings.data.resolve())

@@ -1,0 +1,198 @@
+"""How the service and its machine are, and how each training is."""
+
+import os
+import time
+from collections import Counter
+from typing import Annotated, Literal
+
+import psutil
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+
+from api.bodies import NAME_PATTERN
+from api.context import Context, Here
+from api.health import warnings
+from api.routes.health import unready
+from arena.league.supervision import get_supervised, list_supervised
+from arena.machine import memory_bytes, usable_cores
+from arena.status import Look, ProcessRow, RunStatus, look
+from arena.versions import versions
+from pbt.errors import PbtError
+
+router = APIRouter(prefix="/v1", tags=["service"])
+
+
+class ProcessBody(BaseModel):
+    """One process of a training.
+
+    rate    rows per second;  queue: what waits in front of it;  beat_age_s: since its last sign of life when that was written
+    shares  of its time, by stage ("simulate", "infer", "wait", "learn", "gather")
+    """
+
+    population: str
+    name: str
+    pid: int
+    roles: list[str]
+    state: str
+    rate: float
+    restarts: int
+    beat_age_s: float
+    queue: int
+    shares: dict[str, float]
+    memory_bytes: int | None
+
+
+class RowsBody(BaseModel):
+    """Rows of experience since the population began: produced = trained + dropped + standing, but for those on their way."""
+
+    produced: int
+    trained: int
+    standing: int
+    dropped: dict[str, int]
+
+
+class HealthBody(BaseModel):
+    """running: somebody trains it;  age_s: of what is told here, null where nothing was ever told;  checkpoint_age_s: null without one"""
+
+    running: bool
+    placement: str | None
+    started_at: float | None
+    age_s: float | None
+    checkpoint_age_s: float | None
+    processes: list[ProcessBody]
+    rows: RowsBody | None
+    warnings: list[str]
+
+
+class DiskBody(BaseModel):
+    """free_bytes, total_bytes: where the data lie;  state: "soft": nothing new starts, "hard": trainings save and wait, changes are refused"""
+
+    free_bytes: int
+    total_bytes: int
+    state: Literal["ok", "soft", "hard"]
+    league_bytes: int
+    log_bytes: int
+
+
+class MachineBody(BaseModel):
+    """cores, memory_bytes: lent to this service;  load: processes that want to run, mean of a minute"""
+
+    cores: int
+    load: float
+    memory_bytes: int
+    available_bytes: int
+
+
+class SystemBody(BaseModel):
+    """populations: how many in each state;  processes: of all that train here;  problems: why it is not ready, nothing when it is"""
+
+    versions: dict[str, str]
+    pid: int
+    started_at: float
+    memory_bytes: int
+    max_running: int
+    populations: dict[str, int]
+    machine: MachineBody
+    disk: DiskBody
+    processes: list[ProcessBody]
+    problems: list[str]
+
+
+@router.get("/system", operation_id="getSystem", response_model=SystemBody)
+def system(here: Here) -> SystemBody:
+    """The machine, its disk, this service, and the processes of every training on it."""
+    rows = list_supervised(here.league)
+    processes = [process for row in rows if (seen := _look(here, row.name)) is not None and seen.running for process in processes_of(seen.status)]
+    return SystemBody(
+        versions=versions(),
+        pid=os.getpid(),
+        started_at=here.started_at,
+        memory_bytes=psutil.Process().memory_info().rss,
+        max_running=here.settings.max_running,
+        populations=dict(Counter(row.state for row in rows)),
+        machine=_machine(),
+        disk=_disk(here),
+        processes=processes,
+        problems=unready(here),
+    )
+
+
+@router.get("/populations/{name}/health", operation_id="getHealth", response_model=HealthBody)
+def health(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> HealthBody:
+    """What its trainer and its processes do, or did last."""
+    row, seen = get_supervised(here.league, name), _look(here, name)
+    status = None if seen is None else seen.status
+    running = seen is not None and seen.running
+    return HealthBody(
+        running=running,
+        placement=None if status is None else status.placement,
+        started_at=None if status is None else status.started_at,
+        age_s=None if seen is None else seen.age_s,
+        checkpoint_age_s=_checkpoint_age_s(here, name),
+        processes=processes_of(status, alive=running),
+        rows=None if status is None else RowsBody(**{**vars(status.rows), "dropped": dict(status.rows.dropped)}),
+        warnings=warnings(row, status, time.time()),
+    )
+
+
+def processes_of(status: RunStatus | None, *, alive: bool = True) -> list[ProcessBody]:
+    """alive: they are there now, so that their memory can be asked for."""
+    return [] if status is None else [_process(status.population, row, _memory(row.pid) if alive else None) for row in status.processes]
+
+
+def _process(population: str, row: ProcessRow, memory: int | None) -> ProcessBody:
+    return ProcessBody(
+        population=population,
+        name=row.name,
+        pid=row.pid,
+        roles=list(row.roles),
+        state=row.state,
+        rate=row.rate,
+        restarts=row.restarts,
+        beat_age_s=row.beat_age_s,
+        queue=row.queue,
+        shares=row.shares,
+        memory_bytes=memory,
+    )
+
+
+def _look(here: Context, name: str) -> Look | None:
+    """None where its status is damaged: its trainer writes it anew every second."""
+    try:
+        return look(here.paths(name), name)
+    except PbtError:
+        return None
+
+
+def _memory(pid: int) -> int | None:
+    """None for one that is gone."""
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return None
+
+
+def _machine() -> MachineBody:
+    memory = memory_bytes()
+    return MachineBody(
+        cores=usable_cores(), load=os.getloadavg()[0], memory_bytes=memory, available_bytes=min(memory, psutil.virtual_memory().available)
+    )
+
+
+def _disk(here: Context) -> DiskBody:
+    space = psutil.disk_usage(str(here.settings.data))
+    sizes = [_size(f"{here.league.path}{end}") for end in ("", "-wal")]
+    return DiskBody(free_bytes=space.free, total_bytes=space.total, state=here.supervisor.disk, league_bytes=sizes[0], log_bytes=sizes[1])
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _checkpoint_age_s(here: Context, name: str) -> float | None:
+    folder = here.paths(name).checkpoints
+    times = [path.stat().st_mtime for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
+    return max(0.0, time.time() - max(times)) if times else None

@@ -1,0 +1,174 @@
+"""Faults of matches of Doom: each strikes a running training once, from outside, and says how long what it struck lived on."""
+
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from arena.paths import league_path
+from tests.e2e.faults import processes
+from tests.e2e.faults.league_log import reading
+from tests.e2e.faults.recovery import RECOVERED_WITHIN_S
+from tests.e2e.faults.running import START_LIMIT_S, Run
+from tests.e2e.faults.strikes import current, engines, kill, signal_to
+
+FAULTS = ("kill engine", "stop engine", "kill match", "stop match", "kill worker", "take port", "no connection")
+"""An engine, the process of a match or a worker is killed or stopped for good; a stranger takes the port of a match before its engine does; an engine
+never comes to the match it starts for."""
+_PORT = "@pbt-arena-doom-"
+_MATCH = "pbt.envs.doom.match_process"
+_LOOK_S = 0.001
+# Between holding a port's name and starting the engine that binds it a match looks whether the port is free.
+_LOOKED_S = 0.003
+_BIND_S = 0.03
+_TRIES = 10
+
+
+@dataclass(frozen=True)
+class MatchStrike:
+    """struck_s: time.monotonic();  gone_s: from then until what was struck was gone;  reasons: of the games that were voided by the end of it"""
+
+    fault: str
+    struck_s: float
+    gone_s: float
+    reasons: tuple[str, ...]
+
+
+def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> MatchStrike:
+    """everything: how many engines play when all is well; they do before, and again after it. Raises: AssertionError when they do not."""
+    all_playing(run, everything)
+    before, workers = last_game(run), {process.name: process.pid for process in current(run).processes}
+    struck_s, gone_s = _strike(run, fault, rng)
+    all_playing(run, everything)
+    # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
+    if fault != "kill worker":
+        run.until(lambda: voided_since(run, before) or None, RECOVERED_WITHIN_S, f"a game to be voided by {fault}")
+        assert {process.name: process.pid for process in current(run).processes} == workers, f"{fault} cost more than a match"
+    return MatchStrike(fault, struck_s, gone_s, tuple(voided_since(run, before)))
+
+
+def _strike(run: Run, fault: str, rng: random.Random) -> tuple[float, float]:
+    """When it struck, and after how many seconds what was struck was gone."""
+    if fault == "kill worker":
+        struck_s = time.monotonic()
+        return struck_s, kill(run, "worker", rng)
+    if fault in ("take port", "no connection"):
+        return _strike_start(run, rng, taking=fault == "take port")
+    verb, kind = fault.split()
+    victim = rng.choice(engines(run) if kind == "engine" else matches(run))
+    struck_s = time.monotonic()
+    signal_to(victim, signal.SIGKILL if verb == "kill" else signal.SIGSTOP)
+    return struck_s, _until_gone(run, victim) - struck_s
+
+
+def _strike_start(run: Run, rng: random.Random, *, taking: bool) -> tuple[float, float]:
+    """End a match and strike the one that takes its place while it starts."""
+    for _ in range(_TRIES):
+        running = set(_match_processes(run))
+        signal_to(rng.choice(matches(run)), signal.SIGKILL)
+        new = run.until(lambda known=running: next(iter(set(_match_processes(run)) - known), None), START_LIMIT_S, "another match to start")
+        with _port_taken(new) if taking else _guest_stopped(new) as struck:
+            if struck:
+                struck_s = time.monotonic()
+                return struck_s, _until_gone(run, new) - struck_s
+        run.until(lambda: len(engines(run)) % 2 == 0 or None, START_LIMIT_S, "whole matches")
+    raise AssertionError(f"the start of a match was over before it could be struck, {_TRIES} times")
+
+
+@contextmanager
+def _port_taken(match: int) -> Iterator[bool]:
+    """A socket of somebody else's on the port that the match has chosen, before its engine has it. False: the engine was faster."""
+    port = None
+    while port is None and processes.alive(match):
+        port = _chosen_port(match)
+        time.sleep(_LOOK_S)  # polling, until it ends
+    time.sleep(_LOOKED_S)  # for the match's own look whether the port is free; to be there sooner would be no race
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        taken, deadline = False, time.monotonic() + _BIND_S
+        while port is not None and not taken and time.monotonic() < deadline:
+            with suppress(OSError):
+                stranger.bind(("", port))
+                taken = _chosen_port(match) == port
+        yield taken
+
+
+def _chosen_port(match: int) -> int | None:
+    """Of the match with this process, as soon as it has one."""
+    held = set()
+    with suppress(OSError):
+        for entry in os.scandir(f"/proc/{match}/fd"):
+            with suppress(OSError):
+                held.add(os.readlink(entry.path))
+    rows = [line.split() for line in Path("/proc/net/unix").read_text(encoding="ascii", errors="replace").splitlines() if _PORT in line]
+    return next((int(row[-1].removeprefix(_PORT)) for row in rows if f"socket:[{row[6]}]" in held), None)
+
+
+@contextmanager
+def _guest_stopped(match: int) -> Iterator[bool]:
+    """The match's second engine stands still from its first moments on. False: it had come to the match before."""
+    guest = None
+    while guest is None and processes.alive(match):
+        guest = next((pid for pid in processes.descendants(match) if "-join" in _command(pid)), None)
+        time.sleep(_LOOK_S)  # polling, until it ends
+    if guest is not None:
+        signal_to(guest, signal.SIGSTOP)
+    # An engine that has begun maps its WAD; until then it has met nobody.
+    yield guest is not None and not any("freedoom2.wad" in name for name in _open_files(guest))
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return psutil.Process(pid).cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _open_files(pid: int) -> list[str]:
+    found = []
+    with suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                found.append(os.readlink(entry.path))
+    return found
+
+
+def _until_gone(run: Run, pid: int) -> float:
+    """The moment."""
+    return run.until(lambda: None if processes.alive(pid) else time.monotonic(), RECOVERED_WITHIN_S, f"the end of process {pid}")
+
+
+def _match_processes(run: Run) -> list[int]:
+    """Of matches that play or start."""
+    return [pid for pid in processes.of_run(run.mark, run.pid) if _MATCH in _command(pid) and processes.alive(pid)]
+
+
+def matches(run: Run) -> list[int]:
+    """The pids of the processes of matches: parents of engines."""
+    parents = set()
+    for pid in engines(run):
+        with suppress(psutil.NoSuchProcess):
+            parents.add(psutil.Process(pid).ppid())
+    return sorted(parents)
+
+
+def all_playing(run: Run, everything: int) -> None:
+    run.until(lambda: len(engines(run)) == everything or None, START_LIMIT_S, f"{everything} engines")
+
+
+def last_game(run: Run) -> int:
+    """Key of the newest game that is stored."""
+    with reading(league_path(run.data)) as connection:
+        return int(connection.execute("SELECT COALESCE(MAX(id), 0) FROM games").fetchone()[0])
+
+
+def voided_since(run: Run, key: int) -> list[str]:
+    """Why games were voided that came after this one."""
+    with reading(league_path(run.data)) as connection:
+        return [str(row[0]) for row in connection.execute("SELECT end_reason FROM games WHERE id > ? AND voided = 1 ORDER BY id", (key,))]
