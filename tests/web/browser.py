@@ -2,50 +2,32 @@
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
+import bench.browser
 import hatch_build
+from bench.browser import chromium
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 WAIT_MS = 30_000
 """Generous: the machine may be busy."""
-SCREENSHOTS = Path(os.environ.get("SCREENSHOTS") or Path(tempfile.gettempdir()) / "pbt-arena-screenshots")
-
-
-def chromium() -> str | None:
-    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+SCREENSHOTS = Path(os.environ.get("SCREENSHOTS") or Path(hatch_build.__file__).parent / "artifacts/screenshots")
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    path = chromium()
-    if path is None:
+    """Skips where there is no browser, or no dashboard."""
+    if chromium() is None:
         pytest.skip("no Chromium on PATH: apt-get install chromium")
     if not hatch_build.bundle_is_whole():
         pytest.skip("the dashboard is not built from web/ as it stands: python hatch_build.py")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with bench.browser.launched() as browser:
+        yield browser
 
 
 class Visitor:
@@ -87,6 +69,17 @@ class Visitor:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
+    def faults(self, axe: Path) -> list[str]:
+        """What axe-core finds serious or critical on this page, in words. axe: its program, run beside the page: the policy lets nothing into it."""
+        self.page.evaluate(axe.read_text(encoding="utf-8"))
+        found = self.page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)")
+        return [
+            f"{violation['id']}: {node['target']}: {node['failureSummary']}"
+            for violation in found
+            if violation["impact"] in ("serious", "critical")
+            for node in violation["nodes"]
+        ]
+
     @property
     def too_wide_px(self) -> int:
         """By how much the page has to be scrolled sideways."""
@@ -95,3 +88,7 @@ class Visitor:
     def leave(self) -> None:
         self.context.close()
         assert self._said == [], "\n".join(self._said)
+
+
+def shows(page: Page, text: str | re.Pattern[str]) -> None:
+    expect(page.locator("main")).to_contain_text(text, timeout=WAIT_MS)

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -5,9 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+import hatch_build
 from api.tokens import COOKIE, Level, Tokens
 from tests.web.browser import Visitor, launched
 from tests.web.served import Served
+from tests.web.sources import Sources, run
 
 Visit = Callable[..., Visitor]
 
@@ -28,12 +31,33 @@ def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="session")
 def trained(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service where the population `first` has trained to its end."""
+    """A service where the population `first` has trained to its end, and played a match."""
     running = Served(tmp_path_factory.mktemp("trained") / "data")
     running.train("first")
     running.wait(lambda: running.state("first") == "finished")
+    running.call("POST", "/v1/evaluations", {"players": ["first@best", "random"], "games": 40})
+    running.wait(lambda: running.call("GET", "/v1/evaluations/1")["state"] == "SUCCEEDED")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Sources:
+    """A copy of the dashboard's sources with the tools for types and tests, so that the checkout's own packages stay as the build left them."""
+    found = hatch_build.npm()
+    if found is None:
+        pytest.skip("no Node.js 20.19 or newer")
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(repository / "web", folder / "web", ignore=shutil.ignore_patterns("node_modules", "generated"))
+    shutil.copytree(repository / "docs/schemas", folder / "docs/schemas")
+    made = Sources(folder / "web", *found)
+    run(made, "ci", "--ignore-scripts", "--prefer-offline")
+    return made
+
+
+@pytest.fixture(scope="session")
+def axe(sources: Sources) -> Path:
+    return sources.folder / "node_modules/axe-core/axe.min.js"
 
 
 @pytest.fixture

@@ -1,19 +1,34 @@
-"""The dashboard in a real browser before a real service."""
+"""The dashboard in a real browser before a real service, of which nothing trains just now."""
 
-import json
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.web.browser import WAIT_MS, Visitor
+from arena.league.database import open_league
+from arena.league.matches import create_match, finish_match
+from arena.league.writer import LeagueWriter
+from arena.paths import league_path
+from pbt.records import PlayerRef
+from tests.arena.league.samples import RANDOM, game
+from tests.web.browser import WAIT_MS, Visitor, shows
 from tests.web.conftest import Visit
 from tests.web.served import SMALL, Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+MARKUP = "<img src=x onerror=document.title='taken'>"
+
+EMPTY = {
+    "populations": "Make one from a template",
+    "league": "Nobody plays yet",
+    "matches": "No match was played",
+    "compare": "Nothing",
+    "system": "Nothing trains here now",
+}
 VIEWS = {
-    "populations": "demo",
+    "populations": "first",
     "populations/new/population?template=demo": "Template",
     "populations/first": "Members",
     "populations/first/ratings": "Rating over frames",
@@ -21,18 +36,19 @@ VIEWS = {
     "populations/first/values": "Rounds",
     "populations/first/lineage": "Who trained on with whose weights",
     "populations/first/curves": "entropy",
+    "populations/first/health": "trained on",
     "populations/first/events": "finish",
     "populations/first/config": "stop_at_frames",
     "populations/first/policies/best": "Where it comes from",
-    "league": "Who beats whom",
+    "league": "Matches of connect_four",
     "matches": "All of the league",
+    "matches/1": "Pairs by the points of",
+    "evaluations/1": "Pairs by the points of",
     "compare?metric=entropy": "entropy over frames",
+    "compare?metric=entropy&x=time": "entropy over time",
+    "system": "The service is ready",
 }
 """View -> what it shows once everything has come."""
-
-
-def shows(page: Page, text: str | re.Pattern[str]) -> None:
-    expect(page.locator("main")).to_contain_text(text, timeout=WAIT_MS)
 
 
 def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(served: Served, browser: Browser) -> None:
@@ -49,32 +65,36 @@ def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(served: Served, brow
     visitor.page.goto("about:blank")
     visitor.page.goto(f"{served.url}/#code={code}")
     shows(visitor.page, "wrong, used or old")
+    visitor.keep("logged-out")
     visitor.leave()
 
 
-def test_an_empty_league_says_how_to_begin(served: Served, visit: Visit) -> None:
+@pytest.mark.parametrize("view", EMPTY)
+def test_an_empty_league_says_how_to_begin(view: str, served: Served, visit: Visit) -> None:
     visitor = visit(served)
-    for view, text in {
-        "populations": "Make one from a template",
-        "league": "Nobody plays yet",
-        "matches": "No match was played",
-        "compare": "Nothing",
-    }.items():
-        shows(visitor.see(view), text)
-        visitor.keep(f"empty-{view}")
+    shows(visitor.see(view), EMPTY[view])
+    visitor.keep(f"empty-{view}")
+
+
+def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
+    visitor = visit(served)
     visitor.expected.add(404)
     shows(visitor.see("populations/nobody"), "nobody")
+    shows(visitor.see("matches/7"), "there is no match 7")
     shows(visitor.see("nothing/here"), "There is no such page")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (320, False)], ids=["light", "dark", "phone"])
-def test_every_view(trained: Served, visit: Visit, width: int, dark: bool) -> None:
-    visitor = visit(trained, width=width, dark=dark)
+def test_every_view_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path, width: int, dark: bool) -> None:
+    """Nothing is wider than the screen, and axe finds nothing serious."""
+    visitor, wrong = visit(trained, width=width, dark=dark), list[str]()
     for view, text in VIEWS.items():
-        shows(visitor.see(view), text if view != "populations" else "first")
+        shows(visitor.see(view), text)
         expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
-        visitor.keep(f"{re.sub(r'[^a-z]+', '-', view)}-{'dark' if dark else 'light'}-{width}")
+        visitor.keep(f"{re.sub(r'[^a-z0-9]+', '-', view)}-{'dark' if dark else 'light'}-{width}")
         assert visitor.too_wide_px <= 0, view
+        wrong += [f"{view}: {fault}" for fault in visitor.faults(axe)]
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_numbers_stand_beside_every_chart_and_go_into_files(trained: Served, visit: Visit) -> None:
@@ -92,6 +112,17 @@ def test_numbers_stand_beside_every_chart_and_go_into_files(trained: Served, vis
     assert {float(line.split(",")[2]) for line in lines[1:]} <= {row["elo"] for row in known.values()}
 
 
+def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
+    visitor = visit(trained)
+    for view in ("ratings", "matrix", "values", "lineage", "curves"):
+        page = visitor.see(f"populations/first/{view}")
+        shows(page, VIEWS[f"populations/first/{view}"])
+        pictures = page.locator("main [role=img]")
+        expect(pictures.first).to_be_visible(timeout=WAIT_MS)
+        figures = page.locator("section.figure")
+        assert figures.count() == pictures.count() == figures.filter(has=page.locator("summary", has_text="Numbers")).count()
+
+
 def test_an_address_restores_its_view(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("populations/first/curves")
     page.get_by_role("button", name="grad_norm").click()
@@ -106,6 +137,44 @@ def test_an_address_restores_its_view(trained: Served, visit: Visit) -> None:
     expect(page.locator("h3", has_text="grad_norm")).to_be_visible()
 
 
+def test_curves_over_time_count_minutes_not_frames(trained: Served, visit: Visit) -> None:
+    page = visit(trained).see("compare?metric=entropy")
+    shows(page, "entropy over frames")
+    page.get_by_role("combobox", name="Over").select_option("time of training")
+    shows(page, "entropy over time")
+    assert "x=time" in page.url
+    page.get_by_text("Numbers").click()
+    seconds = [float(text) for text in page.locator("tbody tr td:nth-child(2)").all_inner_texts()]
+    told = trained.call("GET", "/v1/populations/first/metrics?keys=entropy&points=400&times=true")["members"]
+    assert seconds == pytest.approx([second for _, curves in sorted(told.items()) for second in curves["entropy"]["seconds"]], rel=0.01)
+
+
+def test_a_score_against_an_anchor(trained: Served, visit: Visit) -> None:
+    page = visit(trained).see("populations/first/ratings")
+    figure = page.locator("section.figure").filter(has_text="Score against random")
+    figure.get_by_text("Numbers").click()
+    expect(figure.locator("tbody tr").first).to_be_visible()
+    pairs = trained.call("GET", "/v1/win-matrix?population=first")["pairs"]
+    games = sorted(pair["games"] for pair in pairs if "random" in (pair["player"], pair["opponent"]))
+    assert sorted(int(text) for text in figure.locator("tbody tr td:nth-child(6)").all_inner_texts()) == games
+
+
+def test_weights_are_taken_along(trained: Served, visit: Visit) -> None:
+    page = visit(trained).see("populations/first/policies/best")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download weights").click()
+    best = trained.call("GET", "/v1/populations/first/lineage?player=best")["snapshot"]
+    sizes = {one["id"]: one["size_bytes"] for one in trained.call("GET", "/v1/populations/first/snapshots")["items"]}
+    assert waiting.value.path().stat().st_size == sizes[best]
+
+
+def test_a_number_that_is_not_there_is_a_dash_with_its_reason(trained: Served, visit: Visit) -> None:
+    row = visit(trained).see("populations").locator("tbody tr").filter(has_text="first")
+    dash = row.locator("td[data-name='frames/s'] .missing")
+    expect(dash).to_contain_text("–")
+    expect(dash).to_have_attribute("title", "it does not train")
+
+
 def test_markup_in_an_address_stays_text(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
     visitor.expected |= {404, 422}
@@ -113,6 +182,25 @@ def test_markup_in_an_address_stays_text(trained: Served, visit: Visit) -> None:
     expect(page.locator("option", has_text="<img")).to_have_count(1)
     expect(page.get_by_role("alert").first).to_be_visible()
     assert page.locator("main img").count() == 0 and page.title() != "1"
+
+
+def test_markup_in_names_stays_text(trained: Served, visit: Visit) -> None:
+    """Of a guest, who may call itself anything, in a match and the league's table; and in the config of a population."""
+    guest = PlayerRef("guest", MARKUP)
+    with open_league(league_path(trained.data)) as league:
+        match = create_match(league, "connect_four", {}, [guest, RANDOM], 4, 1, {"greedy": False, "opening_plies": 0, "paired": True, "batch": 4})
+        with LeagueWriter(league, match) as writer:
+            for number in range(4):
+                players = (guest, RANDOM) if number % 2 == 0 else (RANDOM, guest)
+                writer.game(game(number, players, kind="evaluation", pair=number // 2))
+        finish_match(league, match, 4)
+    trained.call("POST", "/v1/populations", {"name": "marked", "config": {**SMALL, "description": MARKUP}})
+    visitor = visit(trained)
+    for view in ("matches", f"matches/{match.id}", "league?population=first&all=1", "populations/marked/config"):
+        page = visitor.see(view)
+        shows(page, MARKUP)
+        assert page.locator("main img").count() == 0 and page.title() != "taken"
+    trained.call("DELETE", "/v1/populations/marked")
 
 
 def test_a_match_from_the_matrix_by_keyboard(trained: Served, visit: Visit) -> None:
@@ -132,14 +220,27 @@ def test_a_match_from_the_matrix_by_keyboard(trained: Served, visit: Visit) -> N
     shows(page, "40 of 40")
     visitor.keep("evaluation")
     page.get_by_role("link", name="Its games").click()
-    expect(page.locator("tbody tr")).to_have_count(40)
+    expect(page.locator("tbody tr").filter(has_text="won")).to_have_count(40)
     shows(page, re.compile(r"first/m\d@\S+ won"))
 
 
+def test_a_stored_match_says_what_it_said_when_it_was_played(trained: Served, visit: Visit) -> None:
+    report = trained.call("GET", "/v1/evaluations/1")["report"]
+    page = visit(trained).see("matches/1")
+    shows(page, f"Score of {report['a']['name']}: {100 * report['score']:.1f} %")
+    shows(page, f"[{100 * report['low']:.1f} %, {100 * report['high']:.1f} %]")
+    counts = page.locator(".pairs td.number").all_inner_texts()
+    assert [int(text) for text in counts] == report["pair_counts"]
+
+
 def test_a_viewer_sees_everything_and_can_change_nothing(trained: Served, visit: Visit) -> None:
-    page = visit(trained, level="viewer").see("populations")
-    shows(page, "finished")
-    assert page.get_by_role("button").all_inner_texts() == ["Log out"]
+    visitor = visit(trained, level="viewer")
+    for view in ("populations", "populations/first", "league", "system"):
+        page = visitor.see(view)
+        shows(page, VIEWS[view])
+        changing = page.get_by_role("button").filter(has_not_text=re.compile("Log out|CSV|JSON|Shown|^m\\d"))
+        assert changing.all_inner_texts() == [], view
+    assert visitor.see("populations/first/config").get_by_role("form").count() == 0
 
 
 def test_an_expired_session_asks_to_log_in(trained: Served, visit: Visit) -> None:
@@ -150,70 +251,29 @@ def test_an_expired_session_asks_to_log_in(trained: Served, visit: Visit) -> Non
     shows(visitor.page, "Nobody is logged in here")
 
 
-def test_seven_tabs_share_one_stream(trained: Served, visit: Visit) -> None:
-    visitor = visit(trained)
-    shows(visitor.see("populations"), "first")
-    for _ in range(6):
-        visitor.context.new_page().goto(f"{trained.url}/app/populations")
-    for page in visitor.context.pages:
-        expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
-    trained.wait(lambda: "\narena_sse_clients 1.0\n" in trained.text("/metrics"))
+def test_all_of_it_without_a_mouse(trained: Served, visit: Visit) -> None:
+    """From the top of the page into the content, through the tabs, to a chart's numbers."""
+    page = visit(trained).see("populations/first/values")
+    shows(page, "Rounds")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName === 'SUMMARY'"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("details[open] table").first).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-def test_a_page_outlives_a_restart_of_the_service(trained: Served, visit: Visit) -> None:
-    """Without a reload: it says how old it is, and then what happened since."""
-    visitor = visit(trained)
-    visitor.expected.add(404)  # a row may ask once more for what was just deleted
-    page = visitor.see("populations")
-    expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
-    visitor.down = True
-    trained.stop()
-    expect(page.locator(".badge.stale")).to_be_visible(timeout=WAIT_MS)
-    shows(page, "first")
-    visitor.keep("stale")
-    trained.start()
-    expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
-    visitor.down = False
-    trained.call("POST", "/v1/populations", {"name": "later", "config": SMALL})
-    shows(page, "later")
-    trained.call("DELETE", "/v1/populations/later")
-    expect(page.locator("main")).not_to_contain_text("later", timeout=WAIT_MS)
-
-
-def test_a_population_from_its_template_to_its_deletion(served: Served, visit: Visit) -> None:
-    """Made with a wrong value first, watched while it trains, stopped, deleted; never reloaded."""
-    visitor = visit(served)
-    visitor.expected |= {404, 422}
-    page = visitor.see("populations/new/population?template=demo")
-    page.get_by_label("Name").fill("second")
-    page.get_by_text("The whole config", exact=True).click()
-    page.get_by_label("The whole config as JSON").fill(json.dumps({**SMALL, "stop_at_frames": 50_000_000}))
-    page.get_by_label("Members").fill("0")
-    page.get_by_role("button", name="Create").click()
-    expect(page.locator(".field.invalid")).to_contain_text("Members")
-    visitor.keep("new-wrong")
-    page.get_by_label("Members").fill("2")
-    page.get_by_role("button", name="Create").click()
-    expect(page.locator(".chip")).to_have_text("running", timeout=WAIT_MS)
-    grows(page)
-    page.get_by_role("button", name="Stop second").click()
-    expect(page.locator(".chip")).to_have_text("stopped", timeout=2 * WAIT_MS)
-    page.get_by_role("link", name="pbt-arena").click()
-    page.get_by_role("button", name="Delete second").click()
-    visitor.keep("confirm")
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-    assert served.state("second") == "stopped"
-    page.get_by_role("button", name="Delete second").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete second").click()
-    shows(page, "No populations yet")
-
-
-def grows(page: Page) -> None:
-    """Frames on the page, without a reload."""
-    frames = page.locator(".facts dd").first
-    expect(frames).to_have_text(re.compile(r"\d"), timeout=WAIT_MS)
-    before = frames.inner_text()
-    expect(frames).not_to_have_text(before, timeout=WAIT_MS)
+def test_on_a_phone_the_current_tab_and_section_are_in_sight(trained: Served, visit: Visit) -> None:
+    page = visit(trained, width=320).see("populations/first/config")
+    shows(page, "stop_at_frames")
+    for bar in (page.locator("nav.tabs"), page.get_by_role("navigation", name="Sections")):
+        outer, inner = bar.bounding_box(), bar.locator("[aria-current]").bounding_box()
+        assert outer is not None and inner is not None
+        assert outer["x"] - 1 <= inner["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
 
 
 def test_no_page_may_run_code_that_stands_in_it(served: Served, visit: Visit) -> None:

@@ -1,47 +1,25 @@
 """The dashboard's sources: their types against the OpenAPI document, their own tests, and what they may weigh."""
 
 import gzip
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import hatch_build
+from tests.web.sources import Sources, run
 
 pytestmark = pytest.mark.slow
 
 MOST_GZIP_BYTES = 120_000
 
 
-@pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> tuple[list[str], Path, str]:
-    """How npm is called, where, and the PATH for it: a copy, so that the checkout's own packages stay as the build left them."""
-    found = hatch_build.npm()
-    if found is None:
-        pytest.skip("no Node.js 20.19 or newer")
-    command, path = found
-    folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(repository / "web", folder / "web", ignore=shutil.ignore_patterns("node_modules", "generated"))
-    shutil.copytree(repository / "docs/schemas", folder / "docs/schemas")
-    run(command, folder / "web", path, "ci", "--ignore-scripts", "--prefer-offline")
-    return command, folder / "web", path
+def test_types_follow_the_openapi_document(sources: Sources) -> None:
+    run(sources, "run", "check")
 
 
-def run(command: list[str], folder: Path, path: str, *words: str) -> str:
-    done = subprocess.run([*command, *words], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_types_follow_the_openapi_document(web: tuple[list[str], Path, str]) -> None:
-    run(*web, "run", "check")
-
-
-def test_their_own_tests(web: tuple[list[str], Path, str]) -> None:
-    assert re.search(r"Tests .*passed", run(*web, "test"))
+def test_their_own_tests(sources: Sources) -> None:
+    assert re.search(r"Tests .*passed", run(sources, "test"))
 
 
 def test_the_lock_file_names_no_registry(repository: Path) -> None:

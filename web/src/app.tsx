@@ -1,33 +1,41 @@
 /** The frame around every view: where one is, whether what is shown is fresh, who one is. */
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
 import { connected, follow, heardAt } from "./live";
 import { Compare } from "./pages/Compare";
 import { Evaluation } from "./pages/Evaluation";
+import { Game } from "./pages/Game";
 import { League } from "./pages/League";
 import { Match } from "./pages/Match";
 import { Matches } from "./pages/Matches";
 import { NewPopulation } from "./pages/NewPopulation";
+import { Play } from "./pages/Play";
 import { Policy } from "./pages/Policy";
 import { Population } from "./pages/Population";
 import { Populations } from "./pages/Populations";
+import { SitDown } from "./pages/SitDown";
+import { System } from "./pages/System";
 import { parts, to } from "./router";
-import { Empty, Loading } from "./ui/parts";
+import { Empty, Loading, useCurrentSeen } from "./ui/parts";
 
 const SECTIONS = [
   ["populations", "Populations"],
   ["league", "League"],
   ["matches", "Matches"],
+  ["play", "Play"],
   ["compare", "Compare"],
+  ["system", "System"],
 ] as const;
 
 export function App() {
   const level = session.value;
   const known = level === "viewer" || level === "admin";
   useEffect(() => (known ? follow() : undefined), [known]);
+  const bar = useRef<HTMLElement>(null);
+  useCurrentSeen(bar, parts.value[0]);
   const title = parts.value.join(" · ");
   useEffect(() => {
     document.title = title ? `${title} · pbt-arena` : "pbt-arena";
@@ -41,9 +49,9 @@ export function App() {
         <a class="brand" href={to(["populations"])}>
           pbt-arena
         </a>
-        <nav aria-label="Sections">
+        <nav ref={bar} aria-label="Sections">
           {SECTIONS.map(([name, title]) => (
-            <a key={name} href={to([name])} aria-current={(parts.value[0] === "evaluations" ? "matches" : parts.value[0]) === name ? "page" : undefined}>
+            <a key={name} href={to([name])} aria-current={sectionOf(parts.value[0]) === name ? "page" : undefined}>
               {title}
             </a>
           ))}
@@ -65,6 +73,10 @@ export function App() {
   );
 }
 
+function sectionOf(part: string | undefined): string | undefined {
+  return part === "evaluations" || part === "games" ? "matches" : part;
+}
+
 function view([section, name, more, item]: readonly string[]): ComponentChild {
   if (section === "populations" && name === undefined) return <Populations />;
   if (section === "populations" && name === "new" && more === "population") return <NewPopulation />;
@@ -74,7 +86,10 @@ function view([section, name, more, item]: readonly string[]): ComponentChild {
   if (section === "matches" && name === undefined) return <Matches />;
   if (section === "matches") return <Match key={name} id={name!} />;
   if (section === "evaluations" && name) return <Evaluation key={name} id={name} />;
+  if (section === "games" && name) return <Game key={name} id={name} />;
+  if (section === "play") return name ? <Play key={name} id={name} /> : <SitDown />;
   if (section === "compare") return <Compare />;
+  if (section === "system") return <System />;
   return (
     <Empty title="There is no such page">
       <p>

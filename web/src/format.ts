@@ -25,7 +25,7 @@ export function decimal(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e4) return (value < 0 ? MINUS : "") + count(size);
-  if (size < 1e-4) return signed(value.toExponential(2));
+  if (size < 1e-4) return signed(Number(value.toPrecision(3)).toExponential());
   return signed(String(Number(value.toPrecision(4))));
 }
 
@@ -52,7 +52,16 @@ export function when(epochSeconds: number): string {
 }
 
 export function bytes(size: number): string {
-  return size < 1e6 ? `${(size / 1e3).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+  if (size < 1e6) return `${(size / 1e3).toFixed(1)} kB`;
+  return size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(1)} GB`;
+}
+
+const SPANS = [[3600, "h"], [60, "min"], [1, "s"]] as const;
+
+/** The unit in which so many seconds are read most easily: 7200 -> hours, 600 -> minutes. */
+export function span(seconds: number): { unit: string; seconds: number } {
+  const [each, unit] = SPANS.find(([each]) => seconds >= 3 * each) ?? SPANS[2];
+  return { unit, seconds: each };
 }
 
 /** The part of "demo/m0@351k" behind its population. */

@@ -5,6 +5,7 @@ import { followLinks, go, parts, to } from "./router";
 import "./style/tokens.css";
 import "./style/page.css";
 import "./style/parts.css";
+import "./style/board.css";
 
 // First of all, since it takes the code out of the address.
 void logIn();

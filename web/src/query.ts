@@ -16,6 +16,8 @@ export interface Freshness {
   everyMs?: number;
   /** Events of this population concern it; undefined: all do. */
   population?: string;
+  /** When something else is asked for, the old answer stays until the new one is there. */
+  keep?: boolean;
 }
 
 const GATHER_MS = 150;
@@ -23,7 +25,7 @@ export const OFTEN_MS = 1500;
 export const SELDOM_MS = 5000;
 
 /** template null: nothing is asked for yet. */
-export function useGet<P extends keyof paths>(template: P | null, place: Place = {}, { everyMs = SELDOM_MS, population }: Freshness = {}): Query<Got<P>> {
+export function useGet<P extends keyof paths>(template: P | null, place: Place = {}, { everyMs = SELDOM_MS, population, keep = false }: Freshness = {}): Query<Got<P>> {
   const name = JSON.stringify([template, place]);
   const [state, setState] = useState<{ name: string; value?: Got<P>; problem: ServiceProblem | null }>({ name, problem: null });
   const reload = useRef(() => {});
@@ -46,7 +48,7 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
       } catch (error) {
         if (over.signal.aborted) return;
         if (!(error instanceof ServiceProblem)) throw error;
-        setState((old) => ({ ...(old.name === name ? old : { name }), problem: error }));
+        setState((old) => ({ ...(old.name === name || keep ? { ...old, name } : { name }), problem: error }));
       }
       busy = false;
       if (asked) timer = setTimeout(load, GATHER_MS);
@@ -72,5 +74,5 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
   }, [name, everyMs, population]);
 
   const mine = state.name === name;
-  return { value: mine ? state.value : undefined, problem: mine ? state.problem : null, again: () => reload.current() };
+  return { value: mine || keep ? state.value : undefined, problem: mine ? state.problem : null, again: () => reload.current() };
 }

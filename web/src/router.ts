@@ -47,7 +47,7 @@ export function setQuery(parameters: Record<string, string | boolean | readonly 
 export function followLinks(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   const elsewhere = event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
-  if (!link || elsewhere || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+  if (!link || elsewhere || link.target || link.hash || link.hasAttribute("download") || link.origin !== location.origin) return;
   if (!link.pathname.startsWith(`${BASE}/`)) return;
   event.preventDefault();
   go(link.pathname + link.search);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, csv, decimal, duration, elo, percent, short } from "../src/format";
+import { bytes, count, csv, decimal, duration, elo, percent, short, span } from "../src/format";
 
 /** What the service's own labels look like: three digits, rounded up. */
 const LABELS: readonly [number, string][] = [
@@ -24,6 +24,7 @@ describe("numbers", () => {
   it("say what they are", () => {
     expect([elo(312.4), elo(-0.2), elo(-41), percent(0.5438), percent(1, 0), bytes(83_152)]).toEqual(["+312", "0", "−41", "54.4 %", "100 %", "83.2 kB"]);
     expect([0, 59, 61, 7200, 200_000].map(duration)).toEqual(["0 s", "59 s", "1 min", "2 h", "2 d"]);
+    expect([0, 100, 200, 11_000].map((seconds) => span(seconds).unit)).toEqual(["s", "s", "min", "h"]);
     expect([short("demo/m0@351k"), short("random")]).toEqual(["m0@351k", "random"]);
   });
 });

@@ -64,3 +64,52 @@ describe("charts", () => {
     expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual(["–", "1", "1", "–", "3"]);
   });
 });
+
+describe("many lines", () => {
+  it("share the points of a chart", async () => {
+    const { pointsFor } = await import("../src/ui/Chart");
+    expect([0, 1, 16, 64, 1000].map(pointsFor)).toEqual([400, 400, 400, 100, 60]);
+  });
+});
+
+describe("edits", () => {
+  it("show what is wanted: what waits before what is in force", async () => {
+    const { wanted } = await import("../src/pages/Edits");
+    const config = { stop_at_frames: 1000, pbt: { period_frames: 10 }, evaluation: { share: 0.05 } };
+    const found = wanted({ spec: { desired: "running", pending_edits: ["evaluation.share=0.3", "evaluation.share=0.4", "seed=2"], config } });
+    expect(found).toMatchObject({ stop_at_frames: "1000", "pbt.period_frames": "10", "evaluation.share": "0.4", "snapshots.keep_newest": "" });
+  });
+});
+
+describe("the schedule of a policy", () => {
+  const step = { member: "m0", member_frames: 0, changed: [], round: null, verdict: "", donor: null };
+  it("goes on through its copies to the frames it has", async () => {
+    const { scheduleLine } = await import("../src/pages/Policy");
+    const steps = [
+      { ...step, frames: 0, kind: "start" as const, hyperparams: { lr: 1 } },
+      { ...step, frames: 50, kind: "copy" as const, hyperparams: { lr: 2 } },
+      { ...step, frames: 80, kind: "mutate" as const, hyperparams: { lr: 3 } },
+    ];
+    expect(scheduleLine(steps, "lr", 120)).toMatchObject({ x: [0, 50, 80, 120], y: [1, 2, 3, 3], marks: [{ x: 50, y: 2 }] });
+    expect(scheduleLine(steps.slice(0, 1), "lr", 10)).not.toHaveProperty("marks");
+  });
+});
+
+describe("the verdict of a match", () => {
+  it("follows from the interval", async () => {
+    const { verdictOf } = await import("../src/pages/Statistics");
+    const told = (low: number, high: number) => verdictOf({ low, high } as Parameters<typeof verdictOf>[0], "a", "b");
+    expect([told(0.51, 0.6), told(0.3, 0.49), told(0.4, 0.6)].map((text) => text.split(" ")[0])).toEqual(["a", "b", "Not"]);
+  });
+});
+
+describe("anchors", () => {
+  it("are who does not learn", async () => {
+    const { anchorsOf } = await import("../src/pages/RatingChart");
+    const row = (player: string, kind: string, id: string) => ({ player, kind, id, elo: 0 });
+    const players = [row("demo/m0@1k", "snapshot", "a"), row("demo/m1@1k", "snapshot", "b"), row("random", "scripted", "random")];
+    const report = { players } as unknown as Parameters<typeof anchorsOf>[0];
+    const snapshots = { items: [{ id: "a", is_anchor: false }, { id: "b", is_anchor: true }] } as unknown as Parameters<typeof anchorsOf>[1];
+    expect(anchorsOf(report, snapshots)).toEqual(["demo/m1@1k", "random"]);
+  });
+});

@@ -50,15 +50,20 @@ export async function get<P extends keyof paths>(template: P, place?: Place, sig
   return body as Got<P>;
 }
 
-/** What an unsafe method answers. Each call has its own Idempotency-Key, so one that the network repeats happens once. */
+/**
+ * What an unsafe method answers. Each call has its own Idempotency-Key, so one that the network repeats happens once.
+ * revision: refuse what was decided on an older look.
+ */
 export async function change<P extends keyof paths, M extends "post" | "patch" | "delete">(
   method: M,
   template: P,
   place: Place = {},
   body?: unknown,
+  revision?: number,
 ): Promise<Success<Operation<P, M>>> {
   const headers: Record<string, string> = { "idempotency-key": `${Date.now()}-${Math.random().toString(36).slice(2)}` };
   if (body !== undefined) headers["content-type"] = "application/json";
+  if (revision !== undefined) headers["if-match"] = `"${revision}"`;
   const answer = await send(address(template, place), {
     method: method.toUpperCase(),
     headers,

@@ -97,3 +97,40 @@ export interface Lineage {
 export function isRated(rows: Ratings["players"]): rows is RatedPlayer[] {
   return rows.every((row) => "elo" in row);
 }
+
+export interface Tally {
+  wins: number;
+  draws: number;
+  losses: number;
+}
+
+/** A match of two; of its first player. The service's `statistics` of a stored match and its `report` of one it plays have these names in common. */
+export interface Duel extends Tally {
+  games: number;
+  score: number;
+  low: number;
+  high: number;
+  elo: number | null;
+  elo_low: number | null;
+  elo_high: number | null;
+  nelo: number | null;
+  nelo_low: number | null;
+  nelo_high: number | null;
+  los: number;
+  pair_counts: readonly number[] | null;
+  as_first: Tally;
+  as_second: Tally;
+  first_against_second: Tally;
+  distinct: number;
+  errors: number;
+  forfeits: number;
+  mean_length: number;
+  length_deviation: number;
+}
+
+/** The report of a match on the service; `kind` "table" for more than two players. */
+export interface MatchReport extends Duel {
+  kind: "duel" | "table";
+  verdict: string;
+  notes: readonly string[];
+}

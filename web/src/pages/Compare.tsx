@@ -1,13 +1,13 @@
-/** One metric of any populations, overlaid over frames. */
-import { useGet, SELDOM_MS } from "../query";
-import { query, setQuery, to } from "../router";
-import { Chart, type Line } from "../ui/Chart";
-import { Empty, Figure, Shown } from "../ui/parts";
-import { keysOf, linesOf, POINT_COLUMNS, pointsOf } from "./Curves";
-import { useEffect, useState } from "preact/hooks";
+/** One metric of any populations, overlaid over frames or over time. */
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Got } from "../api/client";
+import { count, decimal, span } from "../format";
+import { SELDOM_MS, useGet } from "../query";
+import { query, setQuery, to } from "../router";
+import { Chart, type Line, pointsFor } from "../ui/Chart";
+import { type Column, Empty, Figure, Shown, Value } from "../ui/parts";
+import { linesOf } from "./Curves";
 
-const POINTS = 400;
 const METRIC = "win_rate";
 
 export function Compare() {
@@ -39,7 +39,7 @@ export function Compare() {
                   </button>
                 ))}
               </div>
-              <Overlay names={chosen} />
+              <Overlay names={chosen} sizes={new Map(list.items.map((one) => [one.id, one.status.members.length]))} />
             </>
           );
         }}
@@ -50,17 +50,20 @@ export function Compare() {
 
 type Found = Got<"/v1/populations/{name}/metrics">;
 
-function Overlay({ names }: { names: readonly string[] }) {
-  const [found, setFound] = useState<ReadonlyMap<string, Found>>(new Map());
+/** sizes: how many members each has, so that many get fewer points each. */
+function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMap<string, number> }) {
+  const [found, setFound] = useState<ReadonlyMap<string, { metric: string; curves: Found }>>(new Map());
   const metric = query.value.get("metric") ?? METRIC;
-  const here = names.flatMap((name) => (found.has(name) ? [[name, found.get(name)!] as const] : []));
-  const keys = [...new Set([...here.flatMap(([, curves]) => keysOf(curves)), metric])].sort();
-  const lines: Line[] = [];
-  for (const [name, curves] of here) lines.push(...linesOf(curves, metric, `${name}/`, lines.length));
+  const overTime = query.value.get("x") === "time";
+  const known = names.flatMap((name) => found.get(name) ?? []);
+  const keys = [...new Set([...known.flatMap((one) => one.curves.keys), metric])].sort();
+  const here = names.flatMap((name) => (found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : []));
+  const { lines, unit } = useMemo(() => overlaid(here, metric, overTime), [found, names.join(), metric, overTime]);
+  const points = pointsFor(names.reduce((sum, name) => sum + (sizes.get(name) ?? 1), 0));
   return (
     <>
       {names.map((name) => (
-        <Fetch key={name} name={name} got={(curves) => setFound((old) => (old.get(name) === curves ? old : new Map([...old, [name, curves]])))} />
+        <Fetch key={name} name={name} metric={metric} points={points} got={(curves) => setFound((old) => new Map([...old, [name, { metric, curves }]]))} />
       ))}
       <div class="choices">
         <label>
@@ -71,10 +74,17 @@ function Overlay({ names }: { names: readonly string[] }) {
             ))}
           </select>
         </label>
+        <label>
+          Over
+          <select value={overTime ? "time" : "frames"} onChange={(event) => setQuery({ x: event.currentTarget.value === "time" && "time" })}>
+            <option value="frames">frames</option>
+            <option value="time">time of training</option>
+          </select>
+        </label>
       </div>
       {lines.length ? (
-        <Figure title={`${metric} over frames`} columns={POINT_COLUMNS} rows={pointsOf(lines)}>
-          <Chart label={`${metric} over frames`} lines={lines} height={360} />
+        <Figure title={`${metric} over ${overTime ? "time" : "frames"}`} columns={columnsOf(unit)} rows={() => rowsOf(lines)}>
+          <Chart label={`${metric} over ${unit}`} lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
         </Figure>
       ) : (
         here.length === names.length && (
@@ -87,9 +97,37 @@ function Overlay({ names }: { names: readonly string[] }) {
   );
 }
 
+/** All members of all populations; time in the unit that fits the longest, breaks left out. */
+function overlaid(here: readonly (readonly [string, Found])[], metric: string, overTime: boolean): { lines: Line[]; unit: string } {
+  const ends = here.flatMap(([, curves]) => Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0));
+  const { unit, seconds } = span(Math.max(0, ...ends));
+  const lines: Line[] = [];
+  for (const [name, curves] of here) lines.push(...linesOf(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
+  return { lines, unit: overTime ? `${unit} of training` : "frames" };
+}
+
+interface Row {
+  member: string;
+  x: number;
+  value: number | null;
+}
+
+function columnsOf(unit: string): readonly Column<Row>[] {
+  return [
+    { name: "member", value: (row) => row.member },
+    { name: unit, value: (row) => row.x, show: (row) => decimal(row.x), numeric: true },
+    { name: "value", value: (row) => row.value, show: (row) => <Value of={row.value} format={decimal} why="not finite" />, numeric: true },
+  ];
+}
+
+function rowsOf(lines: readonly Line[]): Row[] {
+  return lines.flatMap((line) => line.x.map((x, index) => ({ member: line.name, x, value: line.y[index] ?? null })));
+}
+
 /** Gives what it reads to the one who draws; shows only what went wrong. */
-function Fetch({ name, got }: { name: string; got: (curves: Found) => void }) {
-  const found = useGet("/v1/populations/{name}/metrics", { path: { name }, query: { points: POINTS } }, { everyMs: SELDOM_MS, population: name });
+function Fetch({ name, metric, points, got }: { name: string; metric: string; points: number; got: (curves: Found) => void }) {
+  const place = { path: { name }, query: { keys: metric, points, times: true } };
+  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs: SELDOM_MS, population: name });
   useEffect(() => {
     if (found.value) got(found.value);
   }, [found.value]);

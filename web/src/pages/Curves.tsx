@@ -1,15 +1,15 @@
 /** Training curves: choose some, each is a chart of all members. */
+import { useMemo } from "preact/hooks";
 import { decimal } from "../format";
 import { useGet } from "../query";
 import { query, setQuery } from "../router";
-import { Chart, type Line } from "../ui/Chart";
+import { Chart, type Line, pointsFor } from "../ui/Chart";
 import { type Column, Empty, Figure, Shown } from "../ui/parts";
 import type { Got } from "../api/client";
 
 type Found = Got<"/v1/populations/{name}/metrics">;
 
 const FIRST = ["win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl"];
-const POINTS = 400;
 
 interface Point {
   member: string;
@@ -17,18 +17,21 @@ interface Point {
   value: number | null;
 }
 
-export const POINT_COLUMNS: readonly Column<Point>[] = [
+const POINT_COLUMNS: readonly Column<Point>[] = [
   { name: "member", value: (row) => row.member },
   { name: "frames", value: (row) => row.frames, numeric: true },
   { name: "value", value: (row) => row.value, show: (row) => (row.value === null ? "– (not finite)" : decimal(row.value)), numeric: true },
 ];
 
-export function Curves({ name, everyMs }: { name: string; everyMs: number }) {
-  const found = useGet("/v1/populations/{name}/metrics", { path: { name }, query: { points: POINTS } }, { everyMs, population: name });
+/** members: about how many there are, so that many get fewer points each. */
+export function Curves({ name, members, everyMs }: { name: string; members: number; everyMs: number }) {
+  const asked = query.value.getAll("key");
+  const place = { path: { name }, query: { keys: (asked.length ? asked : FIRST).join(), points: pointsFor(members) } };
+  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population: name, keep: true });
   return (
     <Shown query={found} what="curves">
       {(curves) => {
-        const keys = keysOf(curves);
+        const keys = curves.keys;
         if (keys.length === 0) {
           return (
             <Empty title="No curves yet">
@@ -36,7 +39,6 @@ export function Curves({ name, everyMs }: { name: string; everyMs: number }) {
             </Empty>
           );
         }
-        const asked = query.value.getAll("key");
         const chosen = asked.length ? asked : FIRST.filter((key) => keys.includes(key));
         const flip = (key: string) => setQuery({ key: chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key] });
         return (
@@ -49,14 +51,9 @@ export function Curves({ name, everyMs }: { name: string; everyMs: number }) {
               ))}
             </div>
             <div class="figures">
-              {chosen.map((key) => {
-                const lines = linesOf(curves, key);
-                return (
-                  <Figure key={key} title={key} columns={POINT_COLUMNS} rows={pointsOf(lines)}>
-                    <Chart label={key} lines={lines} height={180} />
-                  </Figure>
-                );
-              })}
+              {chosen.map((key) => (
+                <OneCurve key={key} name={key} curves={curves} />
+              ))}
             </div>
           </>
         );
@@ -65,19 +62,27 @@ export function Curves({ name, everyMs }: { name: string; everyMs: number }) {
   );
 }
 
-export function keysOf(curves: Found): string[] {
-  return [...new Set(Object.values(curves.members).flatMap(Object.keys))].sort();
+/** One metric of all members. */
+export function OneCurve({ name, curves, title = name }: { name: string; curves: Found; title?: string }) {
+  const lines = useMemo(() => linesOf(curves, name), [curves, name]);
+  return (
+    <Figure title={title} columns={POINT_COLUMNS} rows={() => pointsOf(lines)}>
+      <Chart label={title} lines={lines} height={180} />
+    </Figure>
+  );
 }
 
-/** One line per member, in the order of their names. prefix: of the lines' names. */
-export function linesOf(curves: Found, key: string, prefix = "", firstColour = 0): Line[] {
+/** One line per member, in the order of their names. prefix: of the lines' names;  eachS: x is time, in units of so many seconds. */
+export function linesOf(curves: Found, key: string, prefix = "", firstColour = 0, eachS = 0): Line[] {
   const members = Object.keys(curves.members).sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
   return members.flatMap((member, index) => {
     const curve = curves.members[member]![key];
-    return curve ? [{ name: prefix + member, colour: firstColour + index, x: curve.frames, y: curve.values }] : [];
+    if (!curve) return [];
+    const x = eachS ? (curve.seconds ?? []).map((seconds) => seconds / eachS) : curve.frames;
+    return [{ name: prefix + member, colour: firstColour + index, x, y: curve.values }];
   });
 }
 
-export function pointsOf(lines: readonly Line[]): Point[] {
+function pointsOf(lines: readonly Line[]): Point[] {
   return lines.flatMap((line) => line.x.map((frames, index) => ({ member: line.name, frames, value: line.y[index] ?? null })));
 }

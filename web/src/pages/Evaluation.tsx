@@ -1,22 +1,23 @@
 /** A match that the service plays: its statistics, and how the interval shrinks. */
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
+import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
-import { count, decimal, elo, percent, when } from "../format";
+import { count, decimal, percent, when } from "../format";
 import { OFTEN_MS, useGet } from "../query";
 import { to } from "../router";
 import { Chart } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown, Value, save } from "../ui/parts";
+import { type Column, Empty, Fact, Figure, Shown, Value, save } from "../ui/parts";
+import { Statistics } from "./Statistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
-type Statistics = NonNullable<Body["statistics"]>;
-type Look = Statistics & { games: number };
+type Look = NonNullable<Body["statistics"]> & { games: number };
 
 const LOOKS: readonly Column<Look>[] = [
   { name: "games", value: (row) => row.games, numeric: true },
-  { name: "score", value: (row) => row.score, numeric: true },
-  { name: "low", value: (row) => row.low, numeric: true },
-  { name: "high", value: (row) => row.high, numeric: true },
+  { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
+  { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
+  { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
 ];
 
 export function Evaluation({ id }: { id: string }) {
@@ -37,7 +38,7 @@ export function Evaluation({ id }: { id: string }) {
             {!ended && session.value === "admin" && <Cancel id={id} done={found.again} />}
           </div>
           {body.message && <p class={body.state === "FAILED" ? "wrong" : "note"}>{body.message}</p>}
-          {body.statistics ? <Block of={body.statistics} first={body.players[0]!} /> : <Waiting body={body} />}
+          <Told body={body} />
           <Facts body={body} />
           {looks.length > 1 && (
             <Figure title="Score as games came in" note="with its 95 % interval, as this page saw it" columns={LOOKS} rows={looks}>
@@ -59,45 +60,25 @@ export function Evaluation({ id }: { id: string }) {
   );
 }
 
-function Waiting({ body }: { body: Body }) {
-  if (body.state === "PENDING" || body.state === "RUNNING") return <Empty title={body.state === "PENDING" ? "It waits for its turn" : "No whole pair yet"} />;
-  return <Empty title="No statistics">{body.players.length > 2 && <p>They are in the JSON, for more than two players.</p>}</Empty>;
-}
-
-/** The score, its interval drawn to scale, and what follows from it. */
-function Block({ of, first }: { of: Statistics; first: string }) {
+/** Its numbers so far. */
+function Told({ body }: { body: Body }) {
+  const report = body.report as unknown as MatchReport | null;
+  if (report?.kind !== "duel") return <Waiting body={body} />;
   return (
-    <section class="figure">
-      <h3>
-        Score of {first}: <span class="number">{percent(of.score)}</span>{" "}
-        <small class="number">
-          [{percent(of.low)}, {percent(of.high)}]
-        </small>
-      </h3>
-      <div class="bar" aria-hidden="true">
-        <span class="half" />
-        <span class="interval" style={{ left: `${100 * of.low}%`, width: `${100 * (of.high - of.low)}%` }} />
-        <span class="point" style={{ left: `${100 * of.score}%` }} />
-      </div>
-      <p>{of.verdict}</p>
-      <dl class="facts">
-        <Fact name="won">{of.wins}</Fact>
-        <Fact name="drawn">{of.draws}</Fact>
-        <Fact name="lost">{of.losses}</Fact>
-        <Fact name="Elo">
-          <Value of={of.elo} format={elo} why="the score has no finite Elo" />{" "}
-          <small class="number">{interval(of)}</small>
-        </Fact>
-        <Fact name="likely the stronger">{percent(of.los)}</Fact>
-      </dl>
-    </section>
+    <>
+      <Statistics of={report} first={body.players[0]!} second={body.players[1]!} verdict={report.verdict} />
+      {report.notes.map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
+    </>
   );
 }
 
-/** One end of the interval may be beyond every rating: a score of 0 or 1. */
-function interval({ elo_low: low, elo_high: high }: Statistics): string {
-  if (low !== null && high !== null) return `[${elo(low)}, ${elo(high)}]`;
-  return low !== null ? `above ${elo(low)}` : high !== null ? `below ${elo(high)}` : "";
+function Waiting({ body }: { body: Body }) {
+  if (body.state === "PENDING" || body.state === "RUNNING") return <Empty title={body.state === "PENDING" ? "It waits for its turn" : "No whole pair yet"} />;
+  return <Empty title="No statistics">{body.players.length > 2 && <p>They are in the JSON, for more than two players.</p>}</Empty>;
 }
 
 function Facts({ body }: { body: Body }) {
@@ -112,15 +93,6 @@ function Facts({ body }: { body: Body }) {
       {body.sprt && <Fact name="sequential test">{`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}</Fact>}
       <Fact name="asked for">{when(body.created_at)}</Fact>
     </dl>
-  );
-}
-
-export function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,7 +1,9 @@
 import type { Ratings, WinMatrix } from "../api/reports";
+import { session } from "../api/session";
 import { useGet } from "../query";
 import { query, setQuery, to } from "../router";
-import { Empty, Shown } from "../ui/parts";
+import { Empty, Shown, Table } from "../ui/parts";
+import { STORED } from "./Matches";
 import { Circles, RatingTable, WinMatrixFigure } from "./ratings";
 
 /** Everybody who plays a game: of one population, or of all. */
@@ -38,8 +40,14 @@ export function League() {
                 <label class="check">
                   <input type="checkbox" checked={everyone} onChange={(event) => setQuery({ all: event.currentTarget.checked })} /> with all others of its game
                 </label>
+                {session.value === "admin" && (
+                  <a class="button" href={to(["play"], { population: chosen })}>
+                    Sit down and play
+                  </a>
+                )}
               </div>
               <Standings key={`${chosen} ${everyone}`} population={chosen} everyone={everyone} />
+              <MatchesOfGame key={chosen} population={chosen} />
             </>
           );
         }}
@@ -69,5 +77,30 @@ function Standings({ population, everyone }: { population: string; everyone: boo
         );
       }}
     </Shown>
+  );
+}
+
+const NEWEST = 10;
+
+/** The newest matches of the game that a population plays. */
+function MatchesOfGame({ population }: { population: string }) {
+  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const env = (body.value?.spec.config?.["env"] as { name: string } | undefined)?.name;
+  const found = useGet(env === undefined ? null : "/v1/matches", { query: { env, limit: NEWEST } });
+  if (!env || !found.value) return null;
+  return (
+    <>
+      <h2>Matches of {env}</h2>
+      {found.value.items.length ? (
+        <>
+          <Table label={`Newest matches of ${env}`} columns={STORED} rows={found.value.items} id={(row) => row.id} />
+          <p class="note">
+            <a href={to(["matches"])}>All matches</a>
+          </p>
+        </>
+      ) : (
+        <p class="note">None yet: a square of the matrix starts one.</p>
+      )}
+    </>
   );
 }

@@ -4,13 +4,14 @@ import { type Got } from "../api/client";
 import { when } from "../format";
 import { labelOf } from "../labels";
 import { useGet } from "../query";
-import { type Column, Empty, Shown, Table, Take, Value } from "../ui/parts";
-import { Fact } from "./Evaluation";
+import { to } from "../router";
+import { type Column, Empty, Fact, Shown, Table, Take, Value } from "../ui/parts";
+import { Statistics, verdictOf } from "./Statistics";
 
-type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
+export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
-const GAMES: readonly Column<Game>[] = [
-  { name: "number", value: (row) => row.number, numeric: true },
+export const GAMES: readonly Column<Game>[] = [
+  { name: "number", value: (row) => row.number, show: (row) => <a href={to(["games", row.id])}>{row.number}</a>, numeric: true },
   { name: "pair", value: (row) => row.pair, show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />, numeric: true },
   { name: "seats", value: (row) => row.seats.map((seat) => seat.player).join(" "), show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – ") },
   { name: "result", value: (row) => row.seats.map((seat) => seat.place).join(" "), show: result },
@@ -27,44 +28,69 @@ function result(game: Game): string {
 
 export function Match({ id }: { id: string }) {
   const found = useGet("/v1/matches/{match_id}", { path: { match_id: id } });
-  const [cursor, setCursor] = useState<string | undefined>();
-  const games = useGet("/v1/matches/{match_id}/games", { path: { match_id: id }, query: { limit: 100, cursor } });
   return (
     <Shown query={found} what={`match ${id}`}>
-      {(match) => (
-        <>
-          <h1>
-            Match {id}: {match.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" against ")}
-          </h1>
-          <dl class="facts">
-            <Fact name="game">{match.env}</Fact>
-            <Fact name="games planned">{match.games}</Fact>
-            <Fact name="seed">{match.seed}</Fact>
-            <Fact name="moves">{match.settings["greedy"] ? "greedy" : "sampled"}</Fact>
-            <Fact name="begun">{when(match.created_at)}</Fact>
-            <Fact name="finished">{match.finished_at === null ? <Value of={null} format={String} why="it is open" /> : when(match.finished_at)}</Fact>
-          </dl>
-          <p class="note">
-            <code>arena match --resume {id}</code> prints its statistics.
-          </p>
-          <Shown query={games} what="games">
-            {(list) =>
-              list.items.length ? (
-                <>
-                  <Take name={`games of match ${id}`} columns={GAMES} rows={list.items} />
-                  <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} />
-                  <div class="buttons">
-                    {cursor && <button onClick={() => setCursor(undefined)}>Newest games</button>}
-                    {list.next && <button onClick={() => setCursor(list.next!)}>Older games</button>}
-                  </div>
-                </>
-              ) : (
-                <Empty title="No game was finished yet" />
-              )
-            }
-          </Shown>
-        </>
-      )}
+      {(match) => {
+        const names = match.players.map((player) => labelOf(player["kind"]!, player["name"]!));
+        return (
+          <>
+            <h1>
+              Match {id}: {names.join(" against ")}
+            </h1>
+            <dl class="facts">
+              <Fact name="game">{match.env}</Fact>
+              <Fact name="games planned">{match.games}</Fact>
+              <Fact name="seed">{match.seed}</Fact>
+              <Fact name="moves">{match.settings["greedy"] ? "greedy" : "sampled"}</Fact>
+              <Fact name="begun">{when(match.created_at)}</Fact>
+              <Fact name="finished">{match.finished_at === null ? <Value of={null} format={String} why="it is open" /> : when(match.finished_at)}</Fact>
+            </dl>
+            <Numbers id={id} names={names} />
+            <Games id={id} />
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function Numbers({ id, names }: { id: string; names: readonly string[] }) {
+  const told = useGet("/v1/matches/{match_id}/statistics", { path: { match_id: id } });
+  const [first, second] = names;
+  if (names.length !== 2) {
+    return (
+      <p class="note">
+        <code>arena match --resume {id}</code> prints the standings of a table of {names.length}.
+      </p>
+    );
+  }
+  return (
+    <Shown query={told} what="its numbers">
+      {(found) => found && <Statistics of={found} first={first!} second={second!} verdict={verdictOf(found, first!, second!)} />}
+    </Shown>
+  );
+}
+
+function Games({ id }: { id: string }) {
+  const [cursor, setCursor] = useState<string | undefined>();
+  const games = useGet("/v1/matches/{match_id}/games", { path: { match_id: id }, query: { limit: 100, cursor } }, { keep: true });
+  return (
+    <Shown query={games} what="games">
+      {(list) =>
+        list.items.length ? (
+          <>
+            <h2>Games</h2>
+            <Take name={`games of match ${id}`} columns={GAMES} rows={list.items} />
+            <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} />
+            <div class="buttons">
+              {cursor && <button onClick={() => setCursor(undefined)}>Newest games</button>}
+              {list.next && <button onClick={() => setCursor(list.next!)}>Older games</button>}
+            </div>
+          </>
+        ) : (
+          <Empty title="No game was finished yet" />
+        )
+      }
     </Shown>
   );
 }

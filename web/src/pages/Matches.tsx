@@ -25,7 +25,7 @@ function score({ statistics }: Asked) {
   );
 }
 
-const STORED: readonly Column<Stored>[] = [
+export const STORED: readonly Column<Stored>[] = [
   { name: "number", value: (row) => row.id, show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>, numeric: true },
   { name: "game", value: (row) => row.env },
   { name: "players", value: (row) => row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – ") },

@@ -2,12 +2,13 @@
 import type { Lineage, LineageStep, Pair, Ratings, WinMatrix } from "../api/reports";
 import { isRated } from "../api/reports";
 import type { Got } from "../api/client";
+import { session } from "../api/session";
 import { bytes, count, decimal, elo, percent, when } from "../format";
 import { useGet } from "../query";
 import { to } from "../router";
 import { cells } from "../ui/Matrix";
-import { type Column, Empty, Shown, Table, Take, Value } from "../ui/parts";
-import { Fact } from "./Evaluation";
+import { Chart, type Line } from "../ui/Chart";
+import { type Column, Empty, Fact, Figure, Shown, Table, Take, Value } from "../ui/parts";
 import { Player } from "./ratings";
 
 const STEPS: readonly Column<LineageStep>[] = [
@@ -62,9 +63,18 @@ export function Policy({ population, player }: { population: string; player: str
               {snapshot && <Fact name="frozen">{when(snapshot.created_at)}</Fact>}
             </dl>
             <Weights snapshot={snapshot} learning={lineage.snapshot === null} />
+            {session.value === "admin" && (snapshot === undefined || snapshot.has_weights) && (
+              <p>
+                <a class="button" href={to(["play"], { population, opponent: player === "best" ? `${population}@best` : `${population}/${player}` })}>
+                  Sit down and play against it
+                </a>
+              </p>
+            )}
             <h2>Where it comes from</h2>
             <Take name={`lineage of ${population}-${player}`} columns={STEPS} rows={steps} />
             <Table label="Ancestry, newest first" columns={STEPS} rows={steps} />
+            <h2>Its schedule</h2>
+            <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
             <h2>Whom it met</h2>
             <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(matrix.value as unknown as WinMatrix | undefined)?.pairs ?? []} id={rated?.player} />
           </>
@@ -72,6 +82,31 @@ export function Policy({ population, player }: { population: string; player: str
       }}
     </Shown>
   );
+}
+
+/** Its hyperparameters over the frames of its weights: through every copy, back to the first frame. */
+function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: number }) {
+  const keys = [...new Set(steps.flatMap((step) => Object.keys(step.hyperparams)))].sort();
+  const columns = (key: string): readonly Column<LineageStep>[] => [
+    { name: "frames", value: (row) => row.frames, numeric: true },
+    { name: key, value: (row) => row.hyperparams[key], numeric: true },
+    { name: "by", value: (row) => row.kind },
+  ];
+  return (
+    <div class="figures">
+      {keys.map((key) => (
+        <Figure key={key} title={key} columns={columns(key)} rows={steps}>
+          <Chart label={key} lines={[scheduleLine(steps, key, until)]} height={160} />
+        </Figure>
+      ))}
+    </div>
+  );
+}
+
+export function scheduleLine(steps: readonly LineageStep[], key: string, until: number): Line {
+  const values = steps.map((step) => step.hyperparams[key] ?? null);
+  const marks = steps.flatMap((step) => (step.kind === "copy" && step.hyperparams[key] !== undefined ? [{ x: step.frames, y: step.hyperparams[key] }] : []));
+  return { name: key, colour: 0, x: [...steps.map((step) => step.frames), until], y: [...values, values.at(-1) ?? null], steps: true, ...(marks.length && { marks }) };
 }
 
 function Weights({ snapshot, learning }: { snapshot: Got<"/v1/populations/{name}/snapshots">["items"][number] | undefined; learning: boolean }) {

@@ -2,14 +2,20 @@ import type { Got } from "../api/client";
 import { count, decimal, duration, when } from "../format";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
-import { type Column, Empty, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
+import { type Column, Empty, Fact, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
+import { useSpeed } from "../ui/speed";
+import { Warnings } from "../ui/Warnings";
 import { Actions, StateChip } from "./actions";
 import { Curves } from "./Curves";
+import { Edits } from "./Edits";
+import { Games } from "./Games";
+import { Health } from "./Health";
 import { Lineage } from "./Lineage";
 import { Circles, RatingTable, WinMatrixFigure } from "./ratings";
 import { RatingChart } from "./RatingChart";
 import { Schedules } from "./Schedules";
 import type { Ratings, WinMatrix } from "../api/reports";
+import { session } from "../api/session";
 
 type Body = Got<"/v1/populations/{name}">;
 
@@ -20,6 +26,8 @@ const TABS = [
   ["values", "Hyperparameters"],
   ["lineage", "Lineage"],
   ["curves", "Curves"],
+  ["games", "Games"],
+  ["health", "Health"],
   ["events", "Events"],
   ["config", "Config"],
 ] as const;
@@ -39,15 +47,17 @@ export function Population({ name, tab }: { name: string; tab: string }) {
             <Actions name={name} state={body.status.state} done={found.again} />
           </div>
           <Tabs label={`Views of ${name}`} tabs={tabs} now={tab} />
-          <Content name={name} tab={tab} body={body} />
+          <Content name={name} tab={tab} body={body} again={found.again} />
         </>
       )}
     </Shown>
   );
 }
 
-function Content({ name, tab, body }: { name: string; tab: string; body: Body }) {
-  const everyMs = body.status.state === "running" ? SELDOM_MS : 0;
+function Content({ name, tab, body, again }: { name: string; tab: string; body: Body; again: () => void }) {
+  const running = body.status.state === "running";
+  const everyMs = running ? SELDOM_MS : 0;
+  const members = body.status.members.length;
   switch (tab) {
     case "overview":
       return <Overview body={body} />;
@@ -60,11 +70,15 @@ function Content({ name, tab, body }: { name: string; tab: string; body: Body })
     case "lineage":
       return <Lineage name={name} everyMs={everyMs} />;
     case "curves":
-      return <Curves name={name} everyMs={everyMs} />;
+      return <Curves name={name} members={members} everyMs={everyMs} />;
+    case "games":
+      return <Games name={name} everyMs={everyMs} />;
+    case "health":
+      return <Health name={name} members={members} running={running} />;
     case "events":
       return <Events name={name} everyMs={everyMs} />;
     case "config":
-      return <Config name={name} config={body.spec.config ?? {}} />;
+      return <Config body={body} again={again} />;
     default:
       return (
         <Empty title="There is no such view">
@@ -86,6 +100,7 @@ const MEMBERS: readonly Column<Body["status"]["members"][number]>[] = [
 function Overview({ body }: { body: Body }) {
   const { status, spec } = body;
   const goal = typeof spec.config?.["stop_at_frames"] === "number" ? (spec.config["stop_at_frames"] as number) : null;
+  const speed = useSpeed(status.frames, status.state === "running");
   const least = status.members.length ? Math.min(...status.members.map((member) => member.frames)) : null;
   return (
     <>
@@ -95,41 +110,26 @@ function Overview({ body }: { body: Body }) {
           <p>{status.message}</p>
         </div>
       )}
+      <Warnings of={status.warnings} />
       <dl class="facts">
-        <div>
-          <dt>frames of all members</dt>
-          <dd>
-            <Value of={status.members.length ? status.frames : null} format={count} why="it has not trained yet" />
-          </dd>
-        </div>
-        <div>
-          <dt>of its goal</dt>
-          <dd>
-            <Value of={goal && least !== null ? least / goal : null} format={(share) => `${Math.min(100, Math.floor(100 * share))} %`} why="it has no goal, or has not trained yet" />
-          </dd>
-        </div>
-        <div>
-          <dt>{status.state} for</dt>
-          <dd>{duration(Date.now() / 1000 - status.since)}</dd>
-        </div>
-        <div>
-          <dt>restarts</dt>
-          <dd>{status.restarts}</dd>
-        </div>
-        <div>
-          <dt>newest checkpoint</dt>
-          <dd>{status.last_checkpoint ?? <Value of={null} format={String} why="none was saved yet" />}</dd>
-        </div>
-        <div>
-          <dt>wanted</dt>
-          <dd>{spec.desired ?? <Value of={null} format={String} why="never asked of this service" />}</dd>
-        </div>
+        <Fact name="frames of all members">
+          <Value of={status.members.length ? status.frames : null} format={count} why="it has not trained yet" />
+        </Fact>
+        <Fact name="frames per second">
+          <Value of={speed} format={count} why={status.state === "running" ? "measured over the next seconds" : "it does not train"} />
+        </Fact>
+        <Fact name="of its goal">
+          <Value of={goal && least !== null ? least / goal : null} format={(share) => `${Math.min(100, Math.floor(100 * share))} %`} why="it has no goal, or has not trained yet" />
+        </Fact>
+        <Fact name={`${status.state} for`}>{duration(Date.now() / 1000 - status.since)}</Fact>
+        <Fact name="newest checkpoint">{status.last_checkpoint ?? <Value of={null} format={String} why="none was saved yet" />}</Fact>
+        <Fact name="wanted">{spec.desired ?? <Value of={null} format={String} why="never asked of this service" />}</Fact>
       </dl>
       {status.message && status.state !== "failed" && <p class="note">{status.message}</p>}
-      {spec.pending_edits.length > 0 && <p class="warning">Edits that the next start takes: {spec.pending_edits.join(", ")}</p>}
+      {spec.pending_edits.length > 0 && <p class="warning">Edits that are not in force yet: {spec.pending_edits.join(", ")}</p>}
       <h2>Members</h2>
       {status.members.length ? (
-        <Table label="Members" columns={MEMBERS} rows={status.members} id={(row) => row.name} />
+        <Table label="Members" columns={MEMBERS} rows={status.members} id={(row) => row.name} cards />
       ) : (
         <Empty title="Nobody has trained yet">
           <p>Start it, and its members appear here.</p>
@@ -150,11 +150,12 @@ function Overview({ body }: { body: Body }) {
 function RatingsOf({ name, everyMs }: { name: string; everyMs: number }) {
   const ratings = useGet("/v1/ratings", { query: { population: name } }, { everyMs, population: name });
   const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name } }, { everyMs, population: name });
+  const matrix = useGet("/v1/win-matrix", { query: { population: name } }, { everyMs, population: name });
   return (
     <Shown query={ratings} what="ratings">
       {(report) => (
         <>
-          {snapshots.value && <RatingChart report={report as unknown as Ratings} snapshots={snapshots.value} />}
+          {snapshots.value && <RatingChart report={report as unknown as Ratings} snapshots={snapshots.value} matrix={matrix.value as WinMatrix | undefined} />}
           <RatingTable report={report as unknown as Ratings} />
           <Circles cycles={(report as unknown as Ratings).cycles ?? []} share={(report as unknown as Ratings).cyclic_share} />
         </>
@@ -205,7 +206,7 @@ function Events({ name, everyMs }: { name: string; everyMs: number }) {
               </label>
               <Take name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
-            <Table label="Events" columns={EVENTS} rows={rows} />
+            <Table label="Events" columns={EVENTS} rows={rows} cards />
           </>
         );
       }}
@@ -213,12 +214,20 @@ function Events({ name, everyMs }: { name: string; everyMs: number }) {
   );
 }
 
-function Config({ name, config }: { name: string; config: Record<string, unknown> }) {
-  const text = JSON.stringify(config, null, 2);
+function Config({ body, again }: { body: Body; again: () => void }) {
+  const text = JSON.stringify(body.spec.config ?? {}, null, 2);
   return (
     <>
+      {session.value === "admin" && body.status.state !== "deleting" && (
+        <>
+          <h2>Edit</h2>
+          <Edits body={body} done={again} />
+        </>
+      )}
+      <h2>In force</h2>
+      {body.spec.pending_edits.length > 0 && <p class="note">Not in force yet: {body.spec.pending_edits.join(", ")}</p>}
       <div class="take">
-        <button onClick={() => save(`${name}.json`, text, "application/json")}>JSON</button>
+        <button onClick={() => save(`${body.id}.json`, text, "application/json")}>JSON</button>
       </div>
       <pre tabIndex={0}>{text}</pre>
     </>

@@ -1,4 +1,3 @@
-import { useRef } from "preact/hooks";
 import type { Schemas } from "../api/client";
 import { isRated, type Ratings } from "../api/reports";
 import { session } from "../api/session";
@@ -6,6 +5,8 @@ import { count, decimal, duration, elo, short } from "../format";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
 import { to } from "../router";
 import { Empty, Shown, Value } from "../ui/parts";
+import { useSpeed } from "../ui/speed";
+import { Warnings } from "../ui/Warnings";
 import { Actions, StateChip } from "./actions";
 
 type Population = Schemas["PopulationBody"];
@@ -73,10 +74,10 @@ function Row({ of, again }: { of: Population; again: () => void }) {
       </td>
       <td data-name="state">
         <div>
-        <StateChip status={of.status} />
-        {of.status.state === "failed" && <p class="wrong">{of.status.message}</p>}
-        {of.status.restarts > 0 && <p class="warning">{of.status.restarts} restarts</p>}
-        {of.spec.pending_edits.length > 0 && <p class="note">edits wait for the next start</p>}
+          <StateChip status={of.status} />
+          {of.status.state === "failed" && <p class="wrong">{of.status.message}</p>}
+          <Warnings of={of.status.warnings} />
+          {of.spec.pending_edits.length > 0 && <p class="note">edits wait to be taken</p>}
         </div>
       </td>
       <td data-name="best rating" class="right">
@@ -121,20 +122,4 @@ function Best({ report }: { report: Ratings | undefined }) {
       <small>{short(best.player)}</small>
     </>
   );
-}
-
-const SPEED_OVER_MS = 10_000;
-
-/** Frames per second over the last seconds that this page saw; null before there are two looks. */
-function useSpeed(frames: number, running: boolean): number | null {
-  const looks = useRef<{ at: number; frames: number }[]>([]);
-  if (!running) {
-    looks.current = [];
-    return null;
-  }
-  const now = Date.now();
-  if (looks.current.at(-1)?.frames !== frames) looks.current.push({ at: now, frames });
-  looks.current = looks.current.filter((look) => now - look.at <= SPEED_OVER_MS);
-  const [first, last] = [looks.current[0], looks.current.at(-1)];
-  return first && last && last.at > first.at ? (1000 * (last.frames - first.frames)) / (last.at - first.at) : null;
 }

@@ -1,9 +1,17 @@
 import type { Got } from "../api/client";
-import type { Ratings } from "../api/reports";
+import { isRated, type RatedPlayer, type Ratings, type WinMatrix } from "../api/reports";
 import { elo, percent } from "../format";
-import { Chart } from "../ui/Chart";
+import { query, setQuery } from "../router";
+import { Chart, type Line } from "../ui/Chart";
+import { type Cell, cells } from "../ui/Matrix";
 import { type Column, Figure } from "../ui/parts";
 import { overFrames, type RatedSnapshot } from "./ratings";
+
+type Snapshots = Got<"/v1/populations/{name}/snapshots">;
+
+interface Met extends RatedSnapshot {
+  cell: Cell;
+}
 
 const RATING: readonly Column<RatedSnapshot>[] = [
   { name: "member", value: (one) => one.member },
@@ -13,31 +21,73 @@ const RATING: readonly Column<RatedSnapshot>[] = [
   { name: "high", value: (one) => one.row.high, numeric: true },
   { name: "games", value: (one) => one.row.games, numeric: true },
 ];
-const RANDOM: readonly Column<RatedSnapshot>[] = [
+const AGAINST: readonly Column<Met>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
-  { name: "score against random", value: (one) => one.row.score_vs_random, numeric: true },
+  { name: "score", value: (one) => one.cell.score, numeric: true },
+  { name: "low", value: (one) => one.cell.low, numeric: true },
+  { name: "high", value: (one) => one.cell.high, numeric: true },
+  { name: "games", value: (one) => one.cell.games, numeric: true },
 ];
 
-/** Does it get better: ratings of snapshots over the frames they were trained for, and their score against the anchor. */
-export function RatingChart({ report, snapshots }: { report: Ratings; snapshots: Got<"/v1/populations/{name}/snapshots"> }) {
+/** Does it get better: ratings of snapshots over the frames they were trained for, and their score against somebody who does not change. */
+export function RatingChart({ report, snapshots, matrix }: { report: Ratings; snapshots: Snapshots; matrix: WinMatrix | undefined }) {
   const rated = overFrames(report, snapshots);
   if (rated.length === 0) return null;
-  const members = [...new Set(snapshots.items.map((one) => one.member))].sort();
-  const linesOf = (value: (one: RatedSnapshot) => number | null, bands: boolean) =>
-    members.map((member, colour) => {
-      const mine = rated.filter((one) => one.member === member && value(one) !== null);
-      const interval = bands ? { low: mine.map((one) => one.row.low), high: mine.map((one) => one.row.high) } : {};
-      return { name: member, colour, x: mine.map((one) => one.frames), y: mine.map(value), points: true, ...interval };
-    });
+  const rating = linesOf(rated, (one) => [one.row.elo, one.row.low, one.row.high]);
   return (
     <div class="figures">
       <Figure title="Rating over frames" note="Elo of each snapshot with its 95 % interval" columns={RATING} rows={rated}>
-        <Chart label="Rating over frames" lines={linesOf((one) => one.row.elo, true)} format={elo} />
+        <Chart label="Rating over frames" lines={rating} format={elo} />
       </Figure>
-      <Figure title="Score against random" note="of each snapshot that met the anchor" columns={RANDOM} rows={rated}>
-        <Chart label="Score against random" lines={linesOf((one) => one.row.score_vs_random, false)} format={(share) => percent(share, 0)} range={[0, 1.03]} />
-      </Figure>
+      {matrix && <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />}
     </div>
   );
+}
+
+/** Players that do not learn: scripted ones, guests, and snapshots marked as anchors. */
+export function anchorsOf(report: Ratings, snapshots: Snapshots): string[] {
+  const marked = new Set(snapshots.items.filter((one) => one.is_anchor).map((one) => one.id));
+  return (isRated(report.players) ? report.players : []).filter((row: RatedPlayer) => row.kind !== "snapshot" || marked.has(row.id)).map((row) => row.player);
+}
+
+function AgainstAnchor({ rated, anchors, matrix }: { rated: readonly RatedSnapshot[]; anchors: readonly string[]; matrix: WinMatrix }) {
+  const asked = query.value.get("against");
+  const anchor = asked ?? (anchors.includes("random") ? "random" : anchors[0]);
+  if (anchor === undefined) return null;
+  const known = cells(matrix.pairs);
+  const met = rated.flatMap((one): Met[] => {
+    const cell = known.get(`${one.row.player} ${anchor}`);
+    return cell ? [{ ...one, cell }] : [];
+  });
+  const choice = (
+    <label class="inline">
+      of each snapshot that met{" "}
+      <select value={anchor} onChange={(event) => setQuery({ against: event.currentTarget.value })}>
+        {[...new Set([...anchors, anchor])].map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <Figure title={`Score against ${anchor}`} note={choice} columns={AGAINST} rows={met}>
+      <Chart
+        label={`Score against ${anchor}`}
+        lines={linesOf(met, ({ cell }) => [cell.score, cell.low, cell.high])}
+        format={(share) => percent(share, 0)}
+        range={[0, 1.03]}
+      />
+    </Figure>
+  );
+}
+
+/** value: with the ends of its interval. One line per member, in the order of their names, so that colours stay. */
+function linesOf<One extends RatedSnapshot>(rated: readonly One[], value: (one: One) => readonly [number | null, number | null, number | null]): Line[] {
+  const members = [...new Set(rated.map((one) => one.member))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+  return members.map((member, colour) => {
+    const mine = rated.filter((one) => one.member === member && value(one)[0] !== null);
+    const [y, low, high] = ([0, 1, 2] as const).map((part) => mine.map((one) => value(one)[part]));
+    return { name: member, colour, x: mine.map((one) => one.frames), y: y!, low: low!, high: high!, points: true };
+  });
 }

@@ -37,6 +37,7 @@ function rated(row: RatedPlayer) {
   return (
     <>
       <Player label={row.player} kind={row.kind} />
+      {row.kind === "guest" && <small> guest</small>}
       {row.weights_removed && <abbr title="its weights were removed: its games still count, but it plays no more">*</abbr>}
     </>
   );

@@ -1,5 +1,5 @@
 /** Lines over frames, drawn when they come into view. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
@@ -31,21 +31,31 @@ interface Props {
   range?: [number, number];
   /** What x counts. */
   unit?: string;
+  formatX?: (x: number) => string;
 }
 
-export function Chart({ label, lines, format = decimal, log = false, height = 220, range, unit = "frames" }: Props) {
+const POINTS_OF_A_CHART = 6400;
+/** So many lines have no room for their names below every chart: the names fold. */
+const MANY_LINES = 16;
+
+/** How many points to ask for, for each of so many lines: fewer than pixels, and not so many together that a chart is slow. */
+export function pointsFor(lines: number): number {
+  return Math.max(60, Math.min(400, Math.floor(POINTS_OF_A_CHART / Math.max(1, lines))));
+}
+
+export function Chart({ label, lines, format = decimal, log = false, height = 220, range, unit = "frames", formatX = count }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number | null>(null);
   const seen = useSeen(box);
-  const shown = lines.filter((line) => !hidden.has(line.name));
-  const drawn = join(shown);
+  const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
+  const drawn = useMemo(() => (seen ? join(shown) : [[]]), [shown, seen]);
 
   useEffect(() => {
     if (!seen || !box.current) return;
     const element = box.current;
-    const options = { label, lines: shown, format, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
+    const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
     const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
@@ -56,7 +66,7 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
       plot.current = null;
     };
     // New points of the same lines are given to the same chart below.
-  }, [seen, dark.value, log, height, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
+  }, [seen, dark.value, log, height, unit, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
   useEffect(() => {
     plot.current?.setData(drawn as uPlot.AlignedData);
   }, [JSON.stringify(shown.map((line) => [line.x.length, line.x.at(-1), line.y.at(-1), line.high?.at(-1)]))]);
@@ -65,25 +75,45 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
   return (
     <>
       <div ref={box} class="chart" style={{ minHeight: `${height}px` }} role="img" aria-label={`${label}; the numbers stand below`} />
-      {lines.length > 1 && (
-        <ul class="legend">
-          {lines.map((line) => (
-            <li key={line.name}>
-              <button aria-pressed={!hidden.has(line.name)} onClick={() => flip(line.name)}>
-                <svg viewBox="0 0 24 8" aria-hidden="true">
-                  <line x1="0" x2="24" y1="4" y2="4" class={`stroke-${line.colour % 8}`} stroke-dasharray={dash(line.colour).join(" ")} />
-                </svg>
-                {line.name}
-                {at !== null && <span class="number">{valueAt(line, at, format)}</span>}
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
       <p class="under" aria-hidden="true">
-        {at === null ? `${unit} →` : `at ${count(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
+        {at === null ? `${unit} →` : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
       </p>
+      {lines.length > 1 && <Legend lines={lines} hidden={hidden} flip={flip} told={(line) => (at === null ? "" : valueAt(line, at, format))} />}
     </>
+  );
+}
+
+interface LegendOf {
+  lines: readonly Line[];
+  hidden: ReadonlySet<string>;
+  flip: (name: string) => void;
+  told: (line: Line) => string;
+}
+
+/** Names of the lines, each a button that hides its line; beside them the values where the pointer is. */
+function Legend({ lines, hidden, flip, told }: LegendOf) {
+  const [open, setOpen] = useState(false);
+  const names = (
+    <ul class="legend">
+      {lines.map((line) => (
+        <li key={line.name}>
+          <button aria-pressed={!hidden.has(line.name)} onClick={() => flip(line.name)}>
+            <svg viewBox="0 0 24 8" aria-hidden="true">
+              <line x1="0" x2="24" y1="4" y2="4" class={`stroke-${line.colour % 8}`} stroke-dasharray={dash(line.colour).join(" ")} />
+            </svg>
+            {line.name}
+            <span class="number">{told(line)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+  if (lines.length <= MANY_LINES) return names;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{lines.length} lines</summary>
+      {open && names}
+    </details>
   );
 }
 
@@ -128,15 +158,16 @@ interface Drawing extends Props {
   point: (x: number | null) => void;
 }
 
-function optionsOf({ lines, format = decimal, log = false, height = 220, range, width, point }: Drawing): uPlot.Options {
+function optionsOf({ lines, format = decimal, formatX = count, log = false, height = 220, range, width, point }: Drawing): uPlot.Options {
   const [ink, grid, page] = [token("ink-soft"), token("line"), token("page")];
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
+  const many = lines.length > MANY_LINES;
   for (const line of lines) {
     const stroke = hue(line.colour);
     const paths = line.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {};
-    series.push({ stroke, width: 2, dash: dash(line.colour), points: { show: line.points ?? false, size: 6, fill: stroke }, ...paths });
+    series.push({ stroke, width: many ? 1 : 2, dash: dash(line.colour), points: { show: line.points ?? false, size: 6, fill: stroke }, ...paths });
     if (line.low && line.high) {
       bands.push({ series: [series.length, series.length + 1], fill: `color-mix(in srgb, ${stroke} 18%, transparent)` });
       series.push({ points: { show: false } }, { points: { show: false } });
@@ -151,10 +182,10 @@ function optionsOf({ lines, format = decimal, log = false, height = 220, range, 
     legend: { show: false },
     scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
     axes: [
-      { ...axis, size: 34, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : count(tick))) },
+      { ...axis, size: 34, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatX(tick))) },
       { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))) },
     ],
-    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
+    cursor: { y: false, points: many ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
     hooks: { setCursor: [(plot) => point(plot.cursor.idx === null || plot.cursor.idx === undefined ? null : (plot.data[0]![plot.cursor.idx] ?? null))] },
   };
 }

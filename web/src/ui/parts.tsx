@@ -41,7 +41,7 @@ export function Failed({ problem, again }: { problem: ServiceProblem; again?: ()
   );
 }
 
-/** What a query gave, or why it did not. A newer failure stands above the old value. */
+/** What a query gave, or why it did not. A newer failure stands above the old value; that the service is away, the badge says once for all. */
 export function Shown<T>({
   query,
   what,
@@ -54,9 +54,19 @@ export function Shown<T>({
   if (query.value === undefined) return query.problem ? <Failed problem={query.problem} again={query.again} /> : <Loading what={what} />;
   return (
     <>
-      {query.problem && <Failed problem={query.problem} again={query.again} />}
+      {query.problem && query.problem.status !== 0 && <Failed problem={query.problem} again={query.again} />}
       {children(query.value)}
     </>
+  );
+}
+
+/** In a list of facts (`dl.facts`). */
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
 
@@ -73,10 +83,19 @@ export interface Column<Row> {
   wide?: boolean;
 }
 
+interface TableOf<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  id?: (row: Row) => string;
+  /** On a phone each row is a card. */
+  cards?: boolean;
+}
+
 /** A table that scrolls sideways where it must. */
-export function Table<Row>({ label, columns, rows, id }: { label: string; columns: readonly Column<Row>[]; rows: readonly Row[]; id?: (row: Row) => string }) {
+export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<Row>) {
   return (
-    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+    <div class={cards ? "scroll cards" : "scroll"} role="region" aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -91,7 +110,7 @@ export function Table<Row>({ label, columns, rows, id }: { label: string; column
           {rows.map((row, index) => (
             <tr key={id ? id(row) : index}>
               {columns.map((column) => (
-                <td key={column.name} class={column.numeric ? "right" : column.wide ? "wide" : ""}>
+                <td key={column.name} data-name={cards ? column.name : undefined} class={column.numeric ? "right" : column.wide ? "wide" : ""}>
                   {column.show ? column.show(row) : String(column.value(row) ?? "")}
                 </td>
               ))}
@@ -116,7 +135,8 @@ export function Figure<Row>({
   title: string;
   note?: ComponentChildren;
   columns: readonly Column<Row>[];
-  rows: readonly Row[];
+  /** A function, where they are many and only made when somebody opens them. */
+  rows: readonly Row[] | (() => readonly Row[]);
   children: ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
@@ -127,19 +147,23 @@ export function Figure<Row>({
       {children}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Numbers</summary>
-        {open && (
-          <>
-            <Take name={title} columns={columns} rows={rows} />
-            <Table label={title} columns={columns} rows={rows.slice(0, MOST_ROWS)} />
-            {rows.length > MOST_ROWS && (
-              <p class="note">
-                The first {MOST_ROWS} of {rows.length} rows; the files have all of them.
-              </p>
-            )}
-          </>
-        )}
+        {open && <Numbers title={title} columns={columns} rows={typeof rows === "function" ? rows() : rows} />}
       </details>
     </section>
+  );
+}
+
+function Numbers<Row>({ title, columns, rows }: { title: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+  return (
+    <>
+      <Take name={title} columns={columns} rows={rows} />
+      <Table label={title} columns={columns} rows={rows.slice(0, MOST_ROWS)} />
+      {rows.length > MOST_ROWS && (
+        <p class="note">
+          The first {MOST_ROWS} of {rows.length} rows; the files have all of them.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -191,8 +215,10 @@ export function Confirm({ title, act, children, close }: { title: string; act: (
 
 /** One of several views of the same thing; each has an address. */
 export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { name: string; href: string; title: string }[]; now: string }) {
+  const bar = useRef<HTMLElement>(null);
+  useCurrentSeen(bar, now);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={bar} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <a key={tab.name} href={tab.href} aria-current={tab.name === now ? "page" : undefined}>
           {tab.title}
@@ -200,4 +226,12 @@ export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { nam
       ))}
     </nav>
   );
+}
+
+/** On a narrow screen a row of links scrolls sideways: so far that the current one is seen. */
+export function useCurrentSeen(bar: { current: HTMLElement | null }, now: unknown): void {
+  useEffect(() => {
+    const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
+  }, [now]);
 }

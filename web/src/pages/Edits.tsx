@@ -1,0 +1,98 @@
+/** Values of a population that can be changed at any time; a training takes them at its next rest, without a new start. */
+import { useState } from "preact/hooks";
+import { change, type Got, ServiceProblem } from "../api/client";
+
+type Body = Got<"/v1/populations/{name}">;
+
+const FIELDS = [
+  { key: "stop_at_frames", title: "Stop at frames", note: "of each member's own clock" },
+  { key: "pbt.period_frames", title: "PBT period", note: "frames between two rounds of a member" },
+  { key: "evaluation.share", title: "Evaluation share", note: "0 to 1 of all games: between frozen snapshots, for the ratings" },
+  { key: "snapshots.every_frames", title: "Snapshot every", note: "so many frames of a member's own clock" },
+  { key: "snapshots.keep_newest", title: "Newest snapshots kept", note: "so many, whole" },
+  { key: "snapshots.thinned_every", title: "Older snapshots kept", note: "every so many, whole" },
+] as const;
+
+type Key = (typeof FIELDS)[number]["key"];
+
+export function Edits({ body, done }: { body: Body; done: () => void }) {
+  const [texts, setTexts] = useState<Partial<Record<Key, string>>>({});
+  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const [said, setSaid] = useState("");
+  const [busy, setBusy] = useState(false);
+  const now = wanted(body);
+  const changed = FIELDS.flatMap(({ key }) => (texts[key] !== undefined && texts[key] !== now[key] ? [[key, valueOf(texts[key])] as const] : []));
+
+  const send = async () => {
+    setBusy(true);
+    setProblem(null);
+    setSaid("");
+    try {
+      await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
+      setTexts({});
+      setSaid(body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.");
+      done();
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setProblem(error);
+    }
+    setBusy(false);
+  };
+  const wrong = (key: Key) => problem?.errors.filter((error) => error.pointer === `/config/${key.replaceAll(".", "/")}`) ?? [];
+  const placed = FIELDS.flatMap(({ key }) => wrong(key)).length;
+  return (
+    <form
+      class="edits"
+      aria-label="Edits"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <div class="fields">
+        {FIELDS.map(({ key, title, note }) => (
+          <label key={key} class={wrong(key).length ? "field invalid" : "field"}>
+            <span>{title}</span>
+            <input
+              inputMode="decimal"
+              value={texts[key] ?? now[key]}
+              onInput={(event) => setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))}
+            />
+            <small>{note}</small>
+            {wrong(key).map((error) => (
+              <em key={error.detail} class="wrong">
+                {error.detail.replace(/^--set /, "")}
+              </em>
+            ))}
+          </label>
+        ))}
+      </div>
+      {problem && placed === 0 && (
+        <p class="wrong" role="alert">
+          {problem.status === 412 ? "It was changed meanwhile: look at the values again, then save." : [problem.message, ...problem.errors.map((error) => error.detail)].join(" ")}
+        </p>
+      )}
+      <div class="buttons">
+        <button class="primary" disabled={busy || changed.length === 0}>
+          Save
+        </button>
+        <span aria-live="polite" class="right-said">
+          {said}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+/** What is in force, or waits to be. */
+export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
+  const pending = new Map(body.spec.pending_edits.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
+  const inForce = (key: string) => key.split(".").reduce<unknown>((table, part) => (table as Record<string, unknown> | undefined)?.[part], body.spec.config ?? {});
+  return Object.fromEntries(FIELDS.map(({ key }) => [key, pending.get(key) ?? String(inForce(key) ?? "")])) as Record<Key, string>;
+}
+
+/** A number where it is one, else the text, for the service to judge. */
+function valueOf(text: string): number | string {
+  const plain = text.replaceAll(/[_ ]/g, "");
+  return /^\d+(\.\d+)?(e\d+)?$/i.test(plain) ? Number(plain) : text;
+}

@@ -1,0 +1,42 @@
+/** Evaluation games of a population, each with its page; which of them were filmed. */
+import { useState } from "preact/hooks";
+import { bytes } from "../format";
+import { useGet } from "../query";
+import { type Column, Empty, Shown, Table } from "../ui/parts";
+import { type Game, GAMES } from "./Match";
+
+const PAGE = 100;
+
+export function Games({ name, everyMs }: { name: string; everyMs: number }) {
+  const [cursor, setCursor] = useState<string | undefined>();
+  const games = useGet("/v1/populations/{name}/games", { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor } }, { everyMs, population: name });
+  const films = useGet("/v1/populations/{name}/films", { path: { name } }, { everyMs, population: name });
+  const filmed = new Map(films.value?.items.map((film) => [film.game, film.size_bytes]));
+  const film: Column<Game> = {
+    name: "film",
+    value: (row) => filmed.has(row.id),
+    show: (row) => (filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : ""),
+  };
+  const columns = [...GAMES.filter((column) => column.name !== "pair"), ...(filmed.size ? [film] : [])];
+  return (
+    <>
+      <p class="note">Evaluation games; training games keep neither moves nor films.</p>
+      {films.value?.problem && <p class="warning">The newest film could not be made: {films.value.problem}</p>}
+      <Shown query={games} what="games">
+        {(list) =>
+          list.items.length ? (
+            <>
+              <Table label="Evaluation games, newest first" columns={columns} rows={list.items} id={(row) => row.id} />
+              <div class="buttons">
+                {cursor && <button onClick={() => setCursor(undefined)}>Newest games</button>}
+                {list.next && <button onClick={() => setCursor(list.next!)}>Older games</button>}
+              </div>
+            </>
+          ) : (
+            <Empty title="No evaluation game was finished yet" />
+          )
+        }
+      </Shown>
+    </>
+  );
+}

@@ -1,0 +1,162 @@
+/** Against whom to play, and from which seat. */
+import { useState } from "preact/hooks";
+import { isRated, type RatedPlayer, type Ratings } from "../api/reports";
+import { change, type Got, ServiceProblem } from "../api/client";
+import { session } from "../api/session";
+import { count, elo } from "../format";
+import { useGet } from "../query";
+import { go, query, setQuery, to } from "../router";
+import { Empty, Failed, Shown } from "../ui/parts";
+
+const KEPT_NAME = "pbt-arena name";
+
+interface Wanted {
+  opponent: string;
+  /** Where nobody was trained. */
+  env: string | null;
+  name: string;
+  seat: number;
+}
+
+/** Ask for a board and go to it. population: from which the opponent was chosen */
+export async function begin(wanted: Wanted, population: string | null): Promise<void> {
+  const made = await change("post", "/v1/plays", {}, wanted);
+  go(to(["play", made.id], { population: population ?? undefined }));
+}
+
+/** The address of this form as it was filled in for a game. */
+export function chooseAgain({ opponent, seat }: { opponent: string; seat: number }): string {
+  const population = query.value.get("population") ?? /^([^/@]+)[/@]/.exec(opponent)?.[1];
+  return to(["play"], { population, opponent, seat: String(seat) });
+}
+
+export function SitDown() {
+  const populations = useGet("/v1/populations", { query: { limit: 500 } }, { everyMs: 0 });
+  return (
+    <>
+      <h1>Sit down and play</h1>
+      {session.value !== "admin" ? (
+        <Empty title="A viewer watches">
+          <p>A game by hand is stored in the league, which takes an admin's session: run <code>arena open</code> on the machine of the service.</p>
+        </Empty>
+      ) : (
+        <Shown query={populations} what="populations">
+          {(list) => {
+            const names = list.items.map((one) => one.id);
+            const chosen = query.value.get("population") ?? names[0];
+            return chosen === undefined ? <NobodyThere /> : <Room key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} />;
+          }}
+        </Shown>
+      )}
+    </>
+  );
+}
+
+function NobodyThere() {
+  return (
+    <Empty title="Nobody to play against yet">
+      <p>
+        A board needs a population: <a href={to(["populations", "new", "population"], { template: "connect_four" })}>make one that plays connect four</a>.
+      </p>
+    </Empty>
+  );
+}
+
+function Room({ population, populations }: { population: string; populations: readonly string[] }) {
+  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  return (
+    <Shown query={body} what={population}>
+      {({ spec }) => <Form population={population} populations={populations} env={(spec.config?.["env"] as { name: string } | undefined)?.name ?? null} />}
+    </Shown>
+  );
+}
+
+function Form({ population, populations, env }: { population: string; populations: readonly string[]; env: string | null }) {
+  const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
+  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
+  const [name, setName] = useState(localStorage.getItem(KEPT_NAME) ?? "");
+  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const rated = (ratings.value as unknown as Ratings | undefined)?.players ?? [];
+  const choices = opponents(population, isRated(rated) ? rated : [], snapshots.value);
+  const opponent = query.value.get("opponent") ?? choices[0]!.name;
+  const seat = query.value.get("seat") === "1" ? 1 : 0;
+  const start = async () => {
+    setBusy(true);
+    setProblem(null);
+    localStorage.setItem(KEPT_NAME, name);
+    try {
+      await begin({ opponent, env: /[/@]/.test(opponent) ? null : env, name, seat }, population);
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <label class="field">
+        <span>Population</span>
+        <select value={population} onChange={(event) => setQuery({ population: event.currentTarget.value, opponent: undefined })}>
+          {populations.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+        <small>plays {env}</small>
+      </label>
+      <label class="field">
+        <span>Opponent</span>
+        <select value={opponent} onChange={(event) => setQuery({ opponent: event.currentTarget.value })}>
+          {choices.map((one) => (
+            <option key={one.name} value={one.name}>
+              {one.title}
+            </option>
+          ))}
+          {choices.every((one) => one.name !== opponent) && <option value={opponent}>{opponent}</option>}
+        </select>
+      </label>
+      <fieldset>
+        <legend>Your seat</legend>
+        {["first", "second"].map((title, number) => (
+          <label key={title}>
+            <input type="radio" name="seat" checked={seat === number} onChange={() => setQuery({ seat: number ? "1" : undefined })} /> {title}
+          </label>
+        ))}
+      </fieldset>
+      <label class="field">
+        <span>Your name</span>
+        <input value={name} required maxLength={40} pattern="[A-Za-z0-9][A-Za-z0-9 ._\-]*" autocomplete="nickname" onInput={(event) => setName(event.currentTarget.value)} />
+        <small>letters, digits, spaces; the league rates you as a guest of this name</small>
+      </label>
+      {problem && <Failed problem={problem} />}
+      <div class="buttons">
+        <button class="primary" disabled={busy}>
+          Sit down
+        </button>
+      </div>
+    </form>
+  );
+}
+
+type Snapshots = Got<"/v1/populations/{name}/snapshots">;
+
+/** Whom one may choose: the best, everybody whose weights are there, strongest first, and the scripted players that were met. */
+export function opponents(population: string, rated: readonly RatedPlayer[], snapshots: Snapshots | undefined): { name: string; title: string }[] {
+  const byId = new Map(rated.map((row, place) => [row.id, { row, place }]));
+  const there = (snapshots?.items ?? []).filter((one) => one.has_weights && !one.superseded);
+  const place = (id: string) => byId.get(id)?.place ?? rated.length;
+  const strongest = [...there].sort((a, b) => place(a.id) - place(b.id) || b.frames - a.frames);
+  const frozen = strongest.map((one) => {
+    const name = `${population}/${one.member}@${count(one.frames)}`;
+    const rating = byId.get(one.id)?.row.elo;
+    return { name, title: `${one.member} at ${count(one.frames)} frames${rating === null || rating === undefined ? "" : `, Elo ${elo(rating)}`}` };
+  });
+  const scripted = [...new Set(["random", ...rated.filter((row) => row.kind === "scripted").map((row) => row.player)])];
+  const best = there.length ? [{ name: `${population}@best`, title: "the best so far" }] : [];
+  return [...best, ...frozen, ...scripted.map((name) => ({ name, title: name }))];
+}

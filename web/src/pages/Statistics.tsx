@@ -1,0 +1,111 @@
+/** The block of numbers of a match of two: score and interval, Elo, pairs, seats, games. */
+import type { Duel, Tally } from "../api/reports";
+import { decimal, elo, percent } from "../format";
+import { Fact, Value } from "../ui/parts";
+
+/** first, second: the players' names; the numbers are the first one's. */
+export function Statistics({ of, first, second, verdict }: { of: Duel; first: string; second: string; verdict: string }) {
+  return (
+    <section class="figure" aria-label="Statistics">
+      <h2>
+        Score of {first}: <span class="number">{percent(of.score)}</span>{" "}
+        <small class="number">
+          [{percent(of.low)}, {percent(of.high)}]
+        </small>
+      </h2>
+      <Bar of={of} first={first} second={second} />
+      <p>{verdict}</p>
+      <dl class="facts">
+        <Fact name="won – drawn – lost">
+          <Won of={of} />
+        </Fact>
+        <Fact name="Elo">
+          <Value of={of.elo} format={elo} why="the score has no finite Elo" /> <small class="number">{interval(of.elo_low, of.elo_high)}</small>
+        </Fact>
+        <Fact name="normalised Elo">
+          <Value of={of.nelo} format={elo} why="fewer than ten pairs, or all alike" /> <small class="number">{interval(of.nelo_low, of.nelo_high)}</small>
+        </Fact>
+        <Fact name="likely the stronger">{percent(of.los)}</Fact>
+        <Fact name="in the first seat">
+          <Won of={of.as_first} />
+        </Fact>
+        <Fact name="in another seat">
+          <Won of={of.as_second} />
+        </Fact>
+        <Fact name="whoever sat first">
+          <Won of={of.first_against_second} />
+        </Fact>
+        <Fact name="games that count">
+          {of.games} <small>{of.distinct} of them different</small>
+        </Fact>
+        <Fact name="length of a game">
+          {decimal(of.mean_length)} <small>± {decimal(of.length_deviation)} decisions</small>
+        </Fact>
+        <Fact name="forfeited">
+          {of.forfeits} <small>and {of.errors} tries spoiled by the game</small>
+        </Fact>
+      </dl>
+      {of.pair_counts && <Pairs counts={of.pair_counts} first={first} />}
+    </section>
+  );
+}
+
+/** The interval to scale, from 0 to 100 %. */
+function Bar({ of, first, second }: { of: Duel; first: string; second: string }) {
+  return (
+    <>
+      <div class="bar" aria-hidden="true">
+        <span class="half" />
+        <span class="interval" style={{ left: `${100 * of.low}%`, width: `${100 * (of.high - of.low)}%` }} />
+        <span class="point" style={{ left: `${100 * of.score}%` }} />
+      </div>
+      <p class="bar-ends note" aria-hidden="true">
+        <span>{second}</span>
+        <span>{first}</span>
+      </p>
+    </>
+  );
+}
+
+function Won({ of }: { of: Tally }) {
+  return (
+    <span class="number">
+      {of.wins} – {of.draws} – {of.losses}
+    </span>
+  );
+}
+
+const POINTS = ["0", "½", "1", "1½", "2"] as const;
+
+/** Pairs of games on one seed with the seats swapped, by the points of the first player. */
+function Pairs({ counts, first }: { counts: readonly number[]; first: string }) {
+  const most = Math.max(1, ...counts);
+  return (
+    <table class="pairs">
+      <caption>Pairs by the points of {first}</caption>
+      <tbody>
+        {counts.map((number, index) => (
+          <tr key={index}>
+            <th scope="row">{POINTS[index]}</th>
+            <td class="right number">{number}</td>
+            <td>
+              <span class="count" style={{ width: `${(100 * number) / most}%` }} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** One end of the interval may be beyond every rating: a score of 0 or 1. */
+function interval(low: number | null, high: number | null): string {
+  if (low !== null && high !== null) return `[${elo(low)}, ${elo(high)}]`;
+  return low !== null ? `above ${elo(low)}` : high !== null ? `below ${elo(high)}` : "";
+}
+
+/** What follows from the interval. */
+export function verdictOf(of: Duel, first: string, second: string): string {
+  if (of.low > 0.5) return `${first} is stronger (95 %).`;
+  return of.high < 0.5 ? `${second} is stronger (95 %).` : "Not decided (95 %): the interval holds one half.";
+}

@@ -1,0 +1,57 @@
+/** Processes of trainings: what each does, how its time is spent, what it costs. */
+import type { Schemas } from "../api/client";
+import { bytes, count, percent } from "../format";
+import { type Column, Empty, Table, Take, Value } from "./parts";
+
+type Process = Schemas["ProcessBody"];
+
+const STAGES = ["simulate", "infer", "learn", "gather", "wait"] as const;
+
+const COLUMNS: readonly Column<Process>[] = [
+  { name: "process", value: (row) => row.name, show: (row) => <span class="number">{row.name}</span> },
+  { name: "does", value: (row) => row.roles.join(", ") },
+  { name: "state", value: (row) => row.state, show: (row) => <span class={row.state === "down" ? "chip chip-failed" : "chip"}>{row.state}</span> },
+  { name: "time", value: (row) => sharesText(row), show: (row) => <Shares of={row} /> },
+  { name: "rows/s", value: (row) => row.rate, show: (row) => <span class="number">{count(row.rate)}</span>, numeric: true },
+  { name: "waiting", value: (row) => row.queue, numeric: true },
+  { name: "restarts", value: (row) => row.restarts, numeric: true },
+  { name: "sign of life", value: (row) => row.beat_age_s, show: (row) => <span class="number">{row.beat_age_s.toFixed(1)} s ago</span>, numeric: true },
+  { name: "memory", value: (row) => row.memory_bytes, show: (row) => <Value of={row.memory_bytes} format={bytes} why="it is not there now" />, numeric: true },
+  { name: "pid", value: (row) => row.pid, numeric: true },
+];
+const WITH_POPULATION: readonly Column<Process>[] = [{ name: "population", value: (row) => row.population }, ...COLUMNS];
+
+export function Processes({ of, mixed = false, name }: { of: readonly Process[]; mixed?: boolean; name: string }) {
+  if (of.length === 0) return <Empty title="Nothing trains here now" />;
+  const columns = mixed ? WITH_POPULATION : COLUMNS;
+  return (
+    <>
+      <Table label={name} columns={columns} rows={of} id={(row) => `${row.population} ${row.name}`} cards />
+      <p class="legend stages" aria-hidden="true">
+        {STAGES.map((stage, index) => (
+          <span key={stage}>
+            <i class={`fill-${index}`} /> {stage}
+          </span>
+        ))}
+      </p>
+      <Take name={name} columns={columns} rows={of} />
+    </>
+  );
+}
+
+function sharesText({ shares }: Process): string {
+  const known = Object.entries(shares).sort(([, a], [, b]) => b - a);
+  return known.map(([stage, share]) => `${stage} ${percent(share, 0)}`).join(", ");
+}
+
+/** A bar to scale; the words are for whoever cannot see it. */
+function Shares({ of }: { of: Process }) {
+  const text = sharesText(of);
+  if (!text) return <Value of={null} format={String} why="no time accounted yet" />;
+  return (
+    <span class="shares" title={text}>
+      {STAGES.map((stage, index) => (of.shares[stage] ? <i key={stage} class={`fill-${index}`} style={{ width: `${100 * of.shares[stage]}%` }} /> : null))}
+      <span class="unseen">{text}</span>
+    </span>
+  );
+}
