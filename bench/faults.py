@@ -31,6 +31,8 @@ from tests.e2e.faults.strikes import Strike, current
 SHORT_PERIODS = ["pbt.period_frames=20_000", "pbt.warmup_frames=20_000", "snapshots.every_frames=20_000", "checkpoints.every_s=10"]
 # Networks and slots full of images are a hundred megabytes each time.
 IMAGE_PERIODS = ["pbt.period_frames=100_000", "pbt.warmup_frames=100_000", "snapshots.every_frames=100_000", "checkpoints.every_s=20"]
+# An engine that stands still is told from one that computes by nothing but the time.
+ENGINES = [*IMAGE_PERIODS, "env.timeout_s=3"]
 ENDLESS = ["stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000"]
 
 
@@ -45,7 +47,7 @@ def begin(folder: Path, placement: str, config: str) -> Run:
         run.start()
         return run
     run = Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8"))
-    settings = [*ENDLESS, *(IMAGE_PERIODS if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}"]
+    settings = [*ENDLESS, *(ENGINES if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}"]
     if not has_engines(config):
         on_faulty_game(run)
         settings.append("env.name=./faulty_game.py:make")

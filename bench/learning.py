@@ -52,11 +52,13 @@ from bench.peers import (
     in_turn,
     our_config,
     our_precision,
+    parsed,
     scenario_file,
     scenario_settings,
     words_of,
 )
 from bench.sample_factory import (
+    ALONE,
     LOG,
     SCENARIOS,
     end_all,
@@ -190,14 +192,13 @@ def write(path: Path | None, report: Mapping[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_shared_options(parser)
+    add_shared_options(parser, ALONE)
     parser.add_argument("--systems", nargs="+", choices=["bfloat16", "float32", PEER], default=["bfloat16", "float32", PEER])
     parser.add_argument("--placement", default="inline")
     parser.add_argument("--peer-setting", default="2x16")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--frames", type=int, default=2_000_000)
-    options = parser.parse_args()
-    options.sample_factory = options.sample_factory.absolute()
+    options = parsed(parser)
     report: dict[str, Any] = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision of auto": our_precision(options)}
     report |= {"settings": words_of(options), "random": random_return(options)}
     runs: dict[str, list[dict[str, Any]]] = {system: [] for system in options.systems}

@@ -9,9 +9,14 @@ asynchronous mode with the best of its settings: each of `--peer-settings` is ru
 WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns (--normalize_input=False --normalize_returns=False). Ours
 normalises what it sees where its configuration says so, returns never.
 
-Only the scenarios of SCENARIOS, on which both play the same actions from the screen alone. What still differs: in health_gathering_supreme a step
+Alone (ALONE in bench/sample_factory.py) both play the same actions from the screen. What still differs: in health_gathering_supreme a step
 in which health rises gives Sample Factory 1 on top, however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
 less for one of which acid or the limit of 100 takes a part. What each learns with: see bench/learning.py.
+
+    python -m bench.peers --sample-factory sf/bin/python --scenario duel --placements inline --peer-settings 2x8 2x16
+
+With --scenario duel both train two policies on Sample Factory's doom_duel: its map (ssl2, read from its package), frame-skip 2, its actions, games of
+four minutes, nobody of the past. What differs there: which numbers stand beside the screen and how they are scaled, and shaping.
 
 Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
 versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
@@ -26,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +39,7 @@ import psutil
 
 from bench.placements import frames, lag_figures, spread, status_after, updates
 from bench.sample_factory import (
+    ALONE,
     LOG,
     SCENARIOS,
     SETTINGS,
@@ -63,13 +69,16 @@ ROOFLINE = "roofline"
 ROOFLINE_S = 2.0
 # As if its one engine were always in the caches.
 HOT = "hot_frames_per_s"
+# It starts its matches one after the other, a second or two each.
+START_S = 600.0
 
 
 ACTIONS = "single"
 OURS = (
-    "population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0", "learning.batch_steps=2048", "learning.epochs=1",
-    "learning.minibatches=1", "sampling.rollout_steps=32", f'env.options.actions="{ACTIONS}"', "env.options.variables=[]",
+    "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0", "learning.batch_steps=2048", "learning.epochs=1",
+    "learning.minibatches=1", "sampling.rollout_steps=32",
 )  # fmt: skip
+OURS_ALONE = ("population.members=1", f'env.options.actions="{ACTIONS}"', "env.options.variables=[]")
 
 
 class Usage:
@@ -135,18 +144,19 @@ def our_config(options: argparse.Namespace) -> Path:
 
 
 def scenario_settings(options: argparse.Namespace) -> list[str]:
-    """Our configuration on the peer's own scenario file, with its actions, its shaping, and nothing but the screen seen."""
-    where = f'env.options.scenario="{scenario_file(options)}"'
-    return [*OURS, where, f"env.options.frame_skip={options.frame_skip}", *SCENARIOS[options.scenario].settings]
+    """Our configuration on the peer's own scenario file, with its actions; alone with its shaping, and nothing but the screen seen."""
+    where, alone = f'env.options.scenario="{scenario_file(options)}"', OURS_ALONE if options.scenario in ALONE else ()
+    return [*OURS, *alone, where, f"env.options.frame_skip={options.frame_skip}", *SCENARIOS[options.scenario].settings]
 
 
 def our_precision(options: argparse.Namespace) -> list[str]:
     """What our networks compute in on this machine."""
-    return precisions(load_config(our_config(options), [*scenario_settings(options), *options.settings]), registry.spec("doom", allow_files=True))
+    spec = registry.spec(SCENARIOS[options.scenario].game, allow_files=True)
+    return precisions(load_config(our_config(options), [*scenario_settings(options), *options.settings]), spec)
 
 
 def scenario_file(options: argparse.Namespace) -> Path:
-    return peer_folder(options.sample_factory) / "scenarios" / f"{options.scenario}.cfg"
+    return peer_folder(options.sample_factory) / "scenarios" / f"{SCENARIOS[options.scenario].file or options.scenario}.cfg"
 
 
 def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
@@ -160,7 +170,7 @@ def peer_trained(folder: Path, command: Sequence[str], skip: int, options: argpa
     process, mark = start_peer(folder, [*command, "--train_for_seconds=100000"])
     log = folder / LOG
     try:
-        wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), 180.0, process, log)
+        wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), START_S, process, log)
         time.sleep(options.warmup)
         begin, began_s = next_report(process, log), time.monotonic()
         usage, seen = Usage(mark, process.pid), len(reports(log))
@@ -224,13 +234,22 @@ def fastest(
     return max(tried, key=lambda each: tried[each]) if tried else options.peer_settings[0], tried
 
 
-def add_shared_options(parser: argparse.ArgumentParser) -> None:
+def add_shared_options(parser: argparse.ArgumentParser, scenarios: Iterable[str]) -> None:
     """Those of this program and of bench/learning.py."""
     parser.add_argument("--sample-factory", type=Path, required=True, metavar="PYTHON", help="of the environment that has it")
-    parser.add_argument("--scenario", choices=sorted(SCENARIOS), default="health_gathering_supreme")
-    parser.add_argument("--frame-skip", type=int, default=4)
+    parser.add_argument("--scenario", choices=sorted(scenarios), default="health_gathering_supreme")
+    parser.add_argument("--frame-skip", type=int, default=None, help="tics of a decision; without, the scenario's")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
     parser.add_argument("--json", type=Path, default=None)
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """With what depends on the scenario."""
+    options = parser.parse_args()
+    # Not resolved: a virtual environment's python is a link.
+    options.sample_factory = options.sample_factory.absolute()
+    options.frame_skip = options.frame_skip or SCENARIOS[options.scenario].skip
+    return options
 
 
 def words_of(options: argparse.Namespace) -> dict[str, str]:
@@ -239,16 +258,16 @@ def words_of(options: argparse.Namespace) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_shared_options(parser)
+    add_shared_options(parser, SCENARIOS)
     parser.add_argument("--placements", nargs="*", default=["inline", "central"])
     parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
     parser.add_argument("--roofline", action="store_true", help="measure the bare torch reference in every round, too")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--warmup", type=float, default=15.0)
-    options = parser.parse_args()
-    # Not resolved: a virtual environment's python is a link.
-    options.sample_factory = options.sample_factory.absolute()
+    options = parsed(parser)
+    if options.roofline and options.scenario not in ALONE:
+        parser.error(f"--roofline: knows games of one seat; expected --scenario {', '.join(sorted(ALONE))}")
     machine = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision": our_precision(options)}
     # The reference between ours and the peer: next to both.
     systems = [*options.placements, *([ROOFLINE] if options.roofline else []), PEER]

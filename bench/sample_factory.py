@@ -37,15 +37,23 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """peer: Sample Factory's name for it;  settings: of our configuration;  peer_scale: what it multiplies rewards by, in its summaries, too"""
+    """peer: Sample Factory's name for it, and what else is said to it;  settings: of our configuration
+
+    peer_scale  what it multiplies rewards by, in its summaries, too
+    game        of ours;  file: its own scenario file, without .cfg, where that is called otherwise;  skip: tics of a decision
+    """
 
     peer: str
     settings: tuple[str, ...] = ("learning.reward_scale=1.0",)
     peer_scale: float = 1.0
+    peer_options: tuple[str, ...] = ()
+    game: str = "doom"
+    file: str | None = None
+    skip: int = 4
 
 
 # Those in which its network sees nothing but the screen, and acts by one choice.
-SCENARIOS = {
+ALONE = {
     "health_gathering_supreme": Scenario(
         "doom_health_gathering_supreme",
         ("learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }', "learning.shaping={ health = 1.0 }"),
@@ -53,6 +61,21 @@ SCENARIOS = {
     "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
     "defend_the_center": Scenario("doom_defend_the_center_flat_actions", ()),
 }
+# Two policies that meet each other and themselves, on its own map: the screen, measurements, seven heads of 12 096 actions, games of four minutes.
+DUELS = {
+    "duel": Scenario(
+        "doom_duel",
+        (
+            "population.members=2", "matchmaking.past_share=0.0", 'env.options.buttons="full"', "env.options.max_tics=8400",
+            "env.options.respawn_delay_s=2",
+        ),
+        peer_options=("--num_policies=2",),
+        game="doom_match",
+        file="ssl2",
+        skip=2,
+    )
+}  # fmt: skip
+SCENARIOS = ALONE | DUELS
 
 
 def peer_folder(python: Path) -> Path:
@@ -87,6 +110,7 @@ def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> lis
         "--algo=APPO", "--device=cpu", f"--env_frameskip={options.frame_skip}",
         "--wide_aspect_ratio=False", "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048",
         "--num_batches_per_epoch=1", "--num_epochs=1", "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
+        *SCENARIOS[options.scenario].peer_options,
         *setting_options(setting),
     ]  # fmt: skip
 

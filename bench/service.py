@@ -55,10 +55,10 @@ class Service:
         answer.raise_for_status()
         return answer.json()
 
-    def frames(self) -> int:
-        """Trained so far, by its status file: asking for it would be watching."""
+    def frames(self) -> tuple[int, float]:
+        """Trained so far, and when that was counted, by its status file: asking for it would be watching."""
         status = json.loads((self.data / f"populations/{NAME}/status.json").read_bytes())
-        return sum(int(member["frames"]) for member in status["members"])
+        return sum(int(member["frames"]) for member in status["members"]), float(status["written_at"])
 
     def train(self, config: str) -> None:
         from pbt.config.load import load_config
@@ -124,14 +124,15 @@ async def ask(service: Service, seconds: float, seed: int) -> Asked:
 
 def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> float:
     """Frames per second over so long, while everybody asks, or nobody."""
-    before, began = service.frames(), time.monotonic()
+    before, began = service.frames()
     if asked is None:
         time.sleep(seconds)
     else:
         found = asyncio.run(ask(service, seconds, seed))
         asked.answers_s += found.answers_s
         asked.refused += found.refused
-    return (service.frames() - before) / (time.monotonic() - began)
+    after, ended = service.frames()
+    return (after - before) / (ended - began)
 
 
 def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:

@@ -1,0 +1,163 @@
+"""Do equal seeds and actions make equal duels, and do all players play equally many tics? With the library in the engines, and without it.
+
+    python -m bench.doom_in_step --runs 20 --steps 100_000 --json doom_in_step.json
+
+Equal games: --runs times a match is started afresh and plays --games games of --tics tics with the same seeds and the same random actions. A game's
+trace is everything that both players saw, measured and were paid. Reported for each mode: how many different traces there were of the first game and
+of all games together, and how many runs had the most frequent one; and whether both modes made the same first game.
+
+In step: one match plays --steps steps of random actions at each of --skips, in games of --tics tics. After every step each engine says which tic it
+has come to. Reported: tics by player, and the steps after which players had come to different tics (the match itself would end at the first of
+them). Correctness, no speed: other work on the machine is welcome, since it stirs the order in which engines run. Exit code 1 when players did not
+play equally many tics, or games differed.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.throughput import hardware
+from pbt.envs.contract import SeatTurn
+from pbt.envs.doom.match import DoomMatch
+from pbt.envs.doom.match_options import MatchOptions
+from pbt.native import doom_preload
+
+MODES = ("helper", "barrier")
+Actions = dict[int, tuple[int, ...]]
+
+
+def match(options: argparse.Namespace, mode: str, skip: int, tics: int) -> DoomMatch:
+    """Of one map and mode, not started yet."""
+    return DoomMatch(MatchOptions(scenario=options.scenario, lock_step=mode, frame_skip=skip, max_tics=tics, deadline_s=30, start_deadline_s=60))
+
+
+def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
+    sizes = game.roles[0].action_space.nvec  # type: ignore[attr-defined]
+    return {seat: tuple(rng.integers(0, sizes).tolist()) for seat in range(len(game.seat_names))}
+
+
+# --- equal games -----------------------------------------------------------------------------------------------------------------------------
+
+
+def traces(options: argparse.Namespace, mode: str) -> tuple[str, str]:
+    """Of the first game of a fresh match, and of all its games."""
+    with closing(match(options, mode, options.frame_skip, options.tics)) as game:
+        found = [trace(game, seed) for seed in range(options.games)]
+    return found[0], " ".join(found)
+
+
+def trace(game: DoomMatch, seed: int) -> str:
+    """Hash of a game of random actions that depend on the seed."""
+    rng, digest = np.random.default_rng(seed), hashlib.blake2b(digest_size=8)
+    turns = game.reset(seed)
+    add(digest, turns)
+    while not turns[0].over:
+        turns = game.step(random_actions(game, rng))
+        add(digest, turns)
+    return digest.hexdigest()
+
+
+def add(digest: "hashlib.blake2b", turns: list[SeatTurn]) -> None:
+    for turn in turns:
+        digest.update(turn.observation["screen"].tobytes() + turn.observation["variables"].tobytes() + repr((turn.rewards, turn.tics)).encode())
+
+
+def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
+    first, whole = Counter[str](), Counter[str]()
+    for number in range(1, options.runs + 1):
+        one, every = traces(options, mode)
+        first[one] += 1
+        whole[every] += 1
+        say(f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs")
+    (first_trace, first_often), (_, often) = first.most_common(1)[0], whole.most_common(1)[0]
+    return {
+        "runs": options.runs,
+        "first_games": len(first),
+        "runs_with_the_usual_first_game": first_often,
+        "usual_first_game": first_trace,
+        "whole_runs": len(whole),
+        "runs_with_the_usual_games": often,
+    }
+
+
+# --- in step ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def in_step(options: argparse.Namespace, mode: str, skip: int) -> dict[str, Any]:
+    """Raises: EnvCrash when the match itself found its players out of step."""
+    rng, steps, apart, tics = np.random.default_rng(skip), 0, 0, np.zeros(2, np.int64)
+    with closing(match(options, mode, skip, options.step_tics)) as game:
+        for seed in count():
+            turns = game.reset(seed)
+            before = np.array(game.engine_tics())
+            while not turns[0].over and steps < options.steps:
+                turns = game.step(random_actions(game, rng))
+                steps += 1
+                apart += len(set(game.engine_tics())) > 1
+            tics += np.array(game.engine_tics()) - before
+            if steps >= options.steps:
+                break
+            if seed % 10 == 9:
+                say(f"{mode}, skip {skip}: {steps:,} of {options.steps:,} steps")
+    return {"steps": steps, "games": seed + 1, "tics_by_player": tics.tolist(), "steps_out_of_step": apart}
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def lines(report: dict[str, Any]) -> list[str]:
+    """The report for people."""
+    found = []
+    for mode, games in report["equal_games"].items():
+        runs = games["runs"]
+        usual = f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first game, {games['runs_with_the_usual_games']} all usual games"
+        found.append(f"equal games, {mode}: {games['first_games']} different first games and {games['whole_runs']} different runs of {runs}; {usual}")
+    if report["same_first_game"] is not None:
+        found.append(f"the usual first game is the same with the library and without: {'yes' if report['same_first_game'] else 'NO'}")
+    for mode, by_skip in report["in_step"].items():
+        for skip, figures in by_skip.items():
+            tics = " and ".join(f"{tics:,}" for tics in figures["tics_by_player"])
+            found.append(f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics, {figures['steps_out_of_step']} steps out of step")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--scenario", default="multi_duel")
+    parser.add_argument("--runs", type=int, default=20, help="fresh matches of each mode; 0: none")
+    parser.add_argument("--games", type=int, default=2, help="of each run")
+    parser.add_argument("--tics", type=int, default=350, help="of each of these games")
+    parser.add_argument("--frame-skip", type=int, default=2, help="in these games")
+    parser.add_argument("--steps", type=int, default=100_000, help="of each mode and skip; 0: none")
+    parser.add_argument("--skips", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--step-tics", type=int, default=2100, help="of a game in which steps are counted")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    if "helper" in options.modes and doom_preload() is None:
+        raise SystemExit("the library is not compiled here; install a C compiler and then pbt-arena again, or say --modes barrier")
+    games = {mode: equal_games(options, mode) for mode in options.modes if options.runs}
+    steps = {mode: {skip: in_step(options, mode, skip) for skip in options.skips} for mode in options.modes if options.steps}
+    usual = [found["usual_first_game"] for found in games.values()]
+    report = {"equal_games": games, "same_first_game": len(set(usual)) == 1 if len(usual) > 1 else None, "in_step": steps}
+    print("\n".join(lines(report)))
+    settings = {name: value for name, value in vars(options).items() if name != "json"}
+    if options.json is not None:
+        options.json.write_text(json.dumps({"hardware": hardware(), "settings": settings, **report}, indent=1) + "\n", encoding="utf-8")
+    unequal = report["same_first_game"] is False or any(found["whole_runs"] > 1 for found in games.values())
+    apart = any(figures["steps_out_of_step"] or len(set(figures["tics_by_player"])) > 1 for mode in steps.values() for figures in mode.values())
+    if apart or unequal:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
