@@ -1,8 +1,10 @@
 """The image without Docker: entrypoint, environment and health check of the Dockerfile, run here; the compose file held against it."""
 
 import json
+import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,6 +105,34 @@ def test_the_compose_file_fits_the_image() -> None:
     assert (device["driver"], device["capabilities"]) == ("nvidia", ["gpu"])
     known = set(re.findall(r"^ARG (\w+)=", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(services["arena-gpu"]["build"]["args"]) == known
+
+
+def compose_program() -> list[str] | None:
+    """Docker's own, or the older one; either reads the file without an engine."""
+    if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0:
+        return ["docker", "compose"]
+    return ["docker-compose"] if shutil.which("docker-compose") else None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compose_program() is None, reason="needs docker compose (Debian: docker-compose)")
+def test_compose_takes_the_file_and_its_variables() -> None:
+    """What it makes of the file, with the GPU's service and without; the proxy's name goes through."""
+    program = compose_program()
+    assert program is not None
+    for profile, services in ((), {"arena"}), (("--profile", "gpu"), {"arena", "arena-gpu"}):
+        words = [*program, "-f", str(ROOT / "docker-compose.yml"), *profile, "config"]
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "ARENA_ALLOWED_HOST": "arena.example"}
+        )
+        assert done.returncode == 0, done.stderr
+        made = yaml.safe_load(done.stdout)
+        # The older program shows services of every profile.
+        assert services <= set(made["services"]) <= {"arena", "arena-gpu"}
+        for service in made["services"].values():
+            assert service["command"] == ["--allowed-host", "arena.example"]
+            (volume,) = service["volumes"]
+            assert volume == "arena-data:/data:rw" or (volume["source"], volume["target"]) == ("arena-data", "/data")
 
 
 def test_every_file_that_the_image_copies_is_there() -> None:

@@ -33,11 +33,12 @@ PARTS = {
     "native": set(),
     "models": ENVS | {"native", "transport"},
     "transport": ENVS | {"models"},
-    "sampling": WIRES,
+    "film": ENVS | {"transport"},
+    "sampling": WIRES | {"film"},
     "learning": WIRES,
     "population": WIRES | {"learning", "sampling"},
     "snapshots": {"errors", "models"},
-    "runtime": WIRES | {"learning", "sampling", "population", "checkpoints", "snapshots", "telemetry"},
+    "runtime": WIRES | {"film", "learning", "sampling", "population", "checkpoints", "snapshots", "telemetry"},
 }
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
