@@ -166,7 +166,8 @@ def while_full(served: Served) -> None:
     until = time.monotonic() + HELD_S
     while time.monotonic() < until:
         assert served.process.poll() is None and httpx2.get(f"{served.url}/livez").status_code == 200
-        assert served.ask("GET", "/v1/populations/first/games?limit=5").json()["items"]
+        answer = served.ask("GET", "/v1/populations/first/games?limit=5")
+        assert answer.status_code == 200 and answer.json()["items"], answer.text
         time.sleep(0.2)
 
 

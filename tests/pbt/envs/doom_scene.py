@@ -1,6 +1,7 @@
 """What tests of Doom games share."""
 
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -9,8 +10,13 @@ from pbt.envs.doom.game import DoomGame
 
 
 def engines(of: int) -> list[psutil.Process]:
-    """Engine processes of a process."""
-    return [child for child in psutil.Process(of).children(recursive=True) if any("+viz_instance_id" in word for word in child.cmdline())]
+    """Engine processes of a process; one that just ended is none."""
+    found = []
+    for child in psutil.Process(of).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any("+viz_instance_id" in word for word in child.cmdline()):
+                found.append(child)
+    return found
 
 
 def until(condition: object, timeout_s: float = 10.0) -> None:

@@ -146,10 +146,11 @@ def test_an_engine_that_stands_still_from_its_first_moment_ends_with_its_match(m
 @SLOW
 def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch) -> None:
     before = {path.name for path in SHARED.glob("ViZDoom*")}
+    elder = {child.pid for child in psutil.Process().children()}
 
     def kill() -> None:
-        until(lambda: {path.name for path in SHARED.glob("ViZDoom*")} - before)
-        psutil.Process().children()[-1].kill()
+        until(lambda: engines(os.getpid()))
+        next(child for child in psutil.Process().children() if child.pid not in elder).kill()
 
     killer = threading.Thread(target=kill)
     killer.start()
