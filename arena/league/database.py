@@ -32,6 +32,7 @@ class League:
 
     def __init__(self, path: Path, engine: Engine, *, read_only: bool) -> None:
         self.path, self.read_only, self._engine = path, read_only, engine
+        self._kept: Connection | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -55,7 +56,16 @@ class League:
         """A connection of one's own, in autocommit: for `immediate`, by whoever commits again and again. Raises: sqlalchemy's DBAPIError."""
         return self._engine.connect()
 
+    def keep_files(self) -> None:
+        """Hold a connection, at rest, until closed. The last one to go takes the write-ahead log with it; to read then needs room for a new one:
+        on a full disk nobody could read.
+        """
+        self._kept = self._engine.connect()
+        self._kept.exec_driver_sql("PRAGMA schema_version").close()
+
     def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -105,6 +115,7 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
                 refuse_other_schema(league._engine, path)
             else:
                 ensure_schema(league._engine, path)
+                league.keep_files()
     except BaseException:
         league.close()
         raise

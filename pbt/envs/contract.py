@@ -108,6 +108,14 @@ class Overlapping(Protocol):
 
 
 @runtime_checkable
+class Preparing(Protocol):
+    """A game whose first start takes long, and waits for something else than this process."""
+
+    def prepare(self) -> None:
+        """Start what the first `reset` needs; by any thread, beside other games. Raises nothing: `reset` tries again, and raises."""
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A game whose own count can be read while it is played."""
 

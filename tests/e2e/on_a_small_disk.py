@@ -162,12 +162,14 @@ def while_full(served: Served) -> None:
         served.ask("POST", "/v1/populations/first/stop"),
         served.ask("POST", "/v1/populations/first/members", {}),
     ]
-    assert [(answer.status_code, answer.json()["type"].rpartition(":")[2]) for answer in refused] == [(507, "disk-full")] * 4
+    assert [(answer.status_code, answer.json()["type"].rpartition(":")[2]) for answer in refused] == [(507, "disk-full")] * 4, (
+        f"{[answer.text for answer in refused]}\n{served.log.read_text()[-3000:]}"
+    )
     until = time.monotonic() + HELD_S
     while time.monotonic() < until:
         assert served.process.poll() is None and httpx2.get(f"{served.url}/livez").status_code == 200
         answer = served.ask("GET", "/v1/populations/first/games?limit=5")
-        assert answer.status_code == 200 and answer.json()["items"], answer.text
+        assert answer.status_code == 200 and answer.json()["items"], f"{answer.text}\n{served.log.read_text()[-3000:]}"
         time.sleep(0.2)
 
 

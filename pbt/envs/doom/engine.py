@@ -4,8 +4,7 @@ ViZDoom talks to an engine through shared memory and queues named in /dev/shm. B
 removed at once, and the folder with them: whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is killed
 within `init`.
 
-An engine that ends within `init` takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch. So do two calls of `init` at
-the same time, now and then, where the machine is busy: the engines of a process start one after the other.
+An engine that ends within `init`, or cannot be executed, takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch.
 """
 
 import os
@@ -14,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -24,6 +24,9 @@ from pbt.envs.doom import launcher, strays
 from pbt.errors import EnvCrash, EnvError
 
 _ATTEMPTS = 3
+# Several engines may start at a time, one in each thread.
+_WATCHING = threading.Lock()
+_STARTER = Path(__file__).with_name("engine.sh")
 
 
 def start_engine(configure: Callable[[Any], None]) -> Any:
@@ -32,7 +35,8 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
     Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything, EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
-    watched(os.getpid())
+    with _WATCHING:
+        watched(os.getpid())
     for attempt in range(1, _ATTEMPTS + 1):
         game = vizdoom.DoomGame()
         configure(game)
@@ -100,13 +104,13 @@ def watched(pid: int) -> int:
 
 
 def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
-    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where nothing may be executed."""
+    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where it may not be executed."""
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(folder), str(preload or ""), str(engine)]
+    (folder / "start").write_text(f'exec {shlex.join(command)} "$@"\n', encoding="utf-8")
     script = folder / "engine"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
-    script.chmod(0o700)
+    script.symlink_to(_STARTER)
     if not os.access(script, os.X_OK):
-        raise EnvError(f"nothing may be executed in {folder.parent} (mounted noexec?), where Doom's engines start; set TMPDIR to another folder")
+        raise EnvError(f"{_STARTER} may not be executed, and starts Doom's engines: install on a file system without noexec, or chmod +x it")
     return script
 
 

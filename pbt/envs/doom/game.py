@@ -1,6 +1,7 @@
 """One player in a Doom scenario."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,6 +56,11 @@ class DoomGame:
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
+
+    def prepare(self) -> None:
+        """Start the engine."""
+        with suppress(Exception):
+            self._engine = start_engine(self._configure)
 
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start an episode; the seed decides it."""

@@ -69,6 +69,16 @@ def test_settings_of_a_writing_connection(started: Started) -> None:
     assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 15_000}
 
 
+def test_the_log_stays_while_a_writer_is_open(tmp_path: Path) -> None:
+    """Who reads beside it makes no file, however full the disk is."""
+    path = tmp_path / "league.db"
+    with open_league(path):
+        with open_league(path), closing(sqlite3.connect(path)) as other:
+            other.execute("SELECT * FROM populations").fetchall()
+        assert {file.name for file in tmp_path.glob("league.db*")} >= {"league.db-wal", "league.db-shm"}
+    assert not [*tmp_path.glob("league.db-*")]
+
+
 def test_upgrade_keeps_a_backup_and_every_row(tmp_path: Path) -> None:
     league, incarnation = new_league(tmp_path)
     with LeagueWriter(league, incarnation) as writer:
