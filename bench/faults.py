@@ -40,14 +40,14 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def begin(folder: Path, placement: str, config: str) -> Run:
+def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -> Run:
     """config "small": connect four with small networks, many updates; else a shipped one, with short periods, connect four with faults of its own."""
     if config == "small":
         run = small_run(folder, placement, members=4)
         run.start()
         return run
     run = Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8"))
-    settings = [*ENDLESS, *(ENGINES if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}"]
+    settings = [*ENDLESS, *(ENGINES if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}", *more]
     if not has_engines(config):
         on_faulty_game(run)
         settings.append("env.name=./faulty_game.py:make")
@@ -68,7 +68,7 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
     checks: dict[str, list[str]] = {}
     failure, processes, games, void = None, list[str](), 0, 0
     began_s = time.monotonic()
-    run = begin(folder / placement, placement, options.config)
+    run = begin(folder / placement, placement, options.config, options.set)
 
     def tell(strike: Strike) -> None:
         strikes.append(strike)
@@ -117,6 +117,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--placements", nargs="+", default=["inline", "central"])
     parser.add_argument("--config", default="demo", help="a shipped config; or small: connect four with small networks, many updates")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="of a shipped config; a new start has 15 s for all its engines and two updates"
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")
