@@ -83,11 +83,12 @@ describe("edits", () => {
 
 describe("the schedule of a policy", () => {
   const step = { member: "m0", member_frames: 0, changed: [], round: null, verdict: "", donor: null };
+  const donor = { member: "m1", frames: 50, generation: 0, snapshot: null };
   it("goes on through its copies to the frames it has", async () => {
     const { scheduleLine } = await import("../src/pages/Policy");
     const steps = [
       { ...step, frames: 0, kind: "start" as const, hyperparams: { lr: 1 } },
-      { ...step, frames: 50, kind: "copy" as const, hyperparams: { lr: 2 } },
+      { ...step, frames: 50, kind: "copy" as const, hyperparams: { lr: 2 }, donor },
       { ...step, frames: 80, kind: "mutate" as const, hyperparams: { lr: 3 } },
     ];
     expect(scheduleLine(steps, "lr", 120)).toMatchObject({ x: [0, 50, 80, 120], y: [1, 2, 3, 3], marks: [{ x: 50, y: 2 }] });

@@ -75,7 +75,7 @@ export interface LineageStep {
   frames: number;
   member: string;
   member_frames: number;
-  kind: "start" | "copy" | "mutate" | "edit" | "schedule";
+  kind: "start" | "join" | "copy" | "mutate" | "edit" | "schedule";
   hyperparams: Record<string, number>;
   changed: string[];
   round: number | null;

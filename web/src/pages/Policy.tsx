@@ -14,10 +14,15 @@ import { Player } from "./ratings";
 const STEPS: readonly Column<LineageStep>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
   { name: "member", value: (row) => row.member },
-  { name: "what", value: (row) => row.kind, show: (row) => (row.donor ? `${row.kind} of ${row.donor.member} at ${count(row.donor.frames)}` : row.kind) },
+  { name: "what", value: (row) => row.kind, show: came },
   { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "–" },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
+
+function came(step: LineageStep): string {
+  const taken = step.kind === "join" ? "joins with the weights" : step.kind;
+  return step.donor ? `${taken} of ${step.donor.member} at ${count(step.donor.frames)}` : step.kind;
+}
 
 type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;
 
@@ -105,7 +110,7 @@ function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: numb
 
 export function scheduleLine(steps: readonly LineageStep[], key: string, until: number): Line {
   const values = steps.map((step) => step.hyperparams[key] ?? null);
-  const marks = steps.flatMap((step) => (step.kind === "copy" && step.hyperparams[key] !== undefined ? [{ x: step.frames, y: step.hyperparams[key] }] : []));
+  const marks = steps.flatMap((step) => (step.donor && step.hyperparams[key] !== undefined ? [{ x: step.frames, y: step.hyperparams[key] }] : []));
   return { name: key, colour: 0, x: [...steps.map((step) => step.frames), until], y: [...values, values.at(-1) ?? null], steps: true, ...(marks.length && { marks }) };
 }
 
