@@ -1,6 +1,6 @@
 """A browser logs in: a one-time code becomes a cookie; the token itself never leaves its file."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -16,6 +16,12 @@ router = APIRouter(prefix="/v1/session", tags=["session"])
 
 class CodeBody(Body):
     code: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class WantedCode(Body):
+    """level: of the browser that logs in with it"""
+
+    level: Literal["viewer", "admin"] = "admin"
 
 
 class NewCode(BaseModel):
@@ -58,6 +64,6 @@ def log_out() -> Response:
 
 
 @router.post("/codes", operation_id="newCode", status_code=201, response_model=NewCode)
-def new_code(here: Here) -> NewCode:
-    """For `arena open`."""
-    return NewCode(code=here.tokens.new_code("admin"), valid_s=CODE_VALID_S)
+def new_code(here: Here, body: WantedCode | None = None) -> NewCode:
+    """For `arena open`: an admin's without a body."""
+    return NewCode(code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S)

@@ -53,10 +53,11 @@ def open_page(
     data: DataOption = None,
     as_json: JsonOption = False,
     browser: Annotated[bool, typer.Option(help="Start the browser; else only print the address.")] = True,
+    viewer: Annotated[bool, typer.Option("--viewer", help="The browser that logs in sees everything and changes nothing.")] = False,
 ) -> None:
     """Open the service's page, logged in."""
     client = Client.find(data_dir(data))
-    answer = client.call("POST", "/v1/session/codes")
+    answer = client.call("POST", "/v1/session/codes", {"level": "viewer"} if viewer else None)
     url = f"{client.url}/#code={answer['code']}"
     if as_json:
         print_json({"url": url, "valid_s": answer["valid_s"]})

@@ -145,6 +145,18 @@ def test_a_code_becomes_a_cookie_once(service: Service) -> None:
     assert ask(service, "POST", "/v1/session/codes", **cookie, origin="http://127.0.0.1").status_code == 201
 
 
+def test_a_code_for_a_viewer_logs_a_viewer_in(service: Service) -> None:
+    assert refused(ask(service, "POST", "/v1/session/codes", **bearer(service, "viewer")), 403)
+    service.call("POST", "/v1/session/codes", {"level": "none"}, status=422)
+    code = service.call("POST", "/v1/session/codes", {"level": "viewer"})["code"]
+    said = service.client.post("/v1/session", json={"code": code}).headers["set-cookie"]
+    service.client.cookies.clear()
+    cookie = {"cookie": said.split(";")[0]}
+    assert ask(service, "GET", "/v1/session", **cookie).json() == {"level": "viewer"}
+    assert ask(service, "GET", "/v1/populations", **cookie).status_code == 200
+    assert refused(ask(service, "POST", "/v1/session/codes", **cookie, origin="http://127.0.0.1"), 403)
+
+
 PUBLIC = [
     ("0.0.0.0", (), False),
     ("0.0.0.0", ("arena",), False),
