@@ -24,6 +24,44 @@ const GATHER_MS = 150;
 export const OFTEN_MS = 1500;
 export const SELDOM_MS = 5000;
 
+/**
+ * When to ask, never twice at once: now, soon after an event, and every so often; while nobody sees the page, not at all.
+ * ask: gives whether there was an answer; where there was none it is asked again in any case.
+ */
+export function asking(ask: () => Promise<boolean>, everyMs: number): { now: () => Promise<void>; soon: () => void; end: () => void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let [busy, asked, over] = [false, false, false];
+  const after = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void (document.hidden || now()), ms);
+  };
+  const now = async () => {
+    clearTimeout(timer);
+    asked = busy;
+    if (busy) return;
+    busy = true;
+    let answered = false;
+    try {
+      answered = await ask();
+    } finally {
+      busy = false;
+      if (!over && asked) after(GATHER_MS);
+      else if (!over && (everyMs || !answered)) after(everyMs || SELDOM_MS);
+    }
+  };
+  const soon = () => {
+    // What was missed while hidden is asked for when the page is shown: `live.ts` tells everybody to read anew.
+    if (document.hidden) return;
+    if (busy) asked = true;
+    else after(GATHER_MS);
+  };
+  const end = () => {
+    over = true;
+    clearTimeout(timer);
+  };
+  return { now, soon, end };
+}
+
 /** template null: nothing is asked for yet. */
 export function useGet<P extends keyof paths>(template: P | null, place: Place = {}, { everyMs = SELDOM_MS, population, keep = false }: Freshness = {}): Query<Got<P>> {
   const name = JSON.stringify([template, place]);
@@ -33,42 +71,28 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
   useEffect(() => {
     if (template === null) return;
     const over = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let busy = false;
-    let asked = false;
-    const load = async () => {
-      clearTimeout(timer);
-      asked = busy;
-      if (busy) return;
-      busy = true;
+    const ask = async () => {
       try {
         const value = await get(template, place, over.signal);
         heard();
         setState((old) => (old.name === name && old.value === value && !old.problem ? old : { name, value, problem: null }));
+        return true;
       } catch (error) {
-        if (over.signal.aborted) return;
+        if (over.signal.aborted) return true;
         if (!(error instanceof ServiceProblem)) throw error;
         setState((old) => ({ ...(old.name === name || keep ? { ...old, name } : { name }), problem: error }));
-      }
-      busy = false;
-      if (asked) timer = setTimeout(load, GATHER_MS);
-      else if (everyMs && !document.hidden) timer = setTimeout(load, everyMs);
-    };
-    const soon = () => {
-      if (busy) asked = true;
-      else {
-        clearTimeout(timer);
-        timer = setTimeout(load, GATHER_MS);
+        return error.status > 0 && error.status !== 429 && error.status < 500;
       }
     };
-    reload.current = load;
-    void load();
+    const { now, soon, end } = asking(ask, everyMs);
+    reload.current = () => void now();
+    void now();
     const forget = onEvent((event) => {
       if (event.population === null || population === undefined || event.population === population) soon();
     });
     return () => {
       forget();
-      clearTimeout(timer);
+      end();
       over.abort();
     };
   }, [name, everyMs, population]);

@@ -40,7 +40,7 @@ export async function get<P extends keyof paths>(template: P, place?: Place, sig
   const known = kept.get(url);
   const answer = await send(url, { ...(known && { headers: { "if-none-match": known.tag } }), ...(signal && { signal }) });
   if (answer.status === 304 && known) return known.body as Got<P>;
-  const body: unknown = await answer.json();
+  const body = await read(answer);
   const tag = answer.headers.get("etag");
   if (tag) {
     kept.delete(url);
@@ -69,7 +69,7 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  return (answer.status === 204 ? undefined : await answer.json()) as Success<Operation<P, M>>;
+  return (answer.status === 204 ? undefined : await read(answer)) as Success<Operation<P, M>>;
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {
@@ -77,12 +77,26 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     answer = await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ServiceProblem(0, "The service does not answer", "It may be stopped, or starting. This page tries again by itself.");
+    throw unanswered(error);
   }
   if (answer.ok || answer.status === 304) return answer;
   if (answer.status === 401) session.value = "none";
   throw await problemOf(answer);
+}
+
+/** The JSON of an answer. One that ends in the middle, since the service was killed while it sent, is as good as none. */
+async function read(answer: Response): Promise<unknown> {
+  try {
+    return await answer.json();
+  } catch (error) {
+    throw unanswered(error);
+  }
+}
+
+/** What to throw in its place: who took a question back wants no answer. */
+function unanswered(error: unknown): unknown {
+  if (error instanceof DOMException && error.name === "AbortError") return error;
+  return new ServiceProblem(0, "The service does not answer", "It may be stopped, or starting. This page tries again by itself.");
 }
 
 async function problemOf(answer: Response): Promise<ServiceProblem> {

@@ -25,12 +25,15 @@ export async function logIn(): Promise<void> {
 }
 
 export async function ask(): Promise<void> {
-  const answer = await fetch("/v1/session", { cache: "no-store" }).catch(() => null);
-  if (answer?.ok) session.value = ((await answer.json()) as components["schemas"]["SessionBody"]).level;
+  const asked = fetch("/v1/session", { cache: "no-store" });
+  type Said = components["schemas"]["SessionBody"];
+  const said = await asked.then((answer) => (answer.ok ? (answer.json() as Promise<Said>) : null)).catch(() => null);
+  if (said) session.value = said.level;
   else setTimeout(() => void ask(), 1000);
 }
 
 export async function logOut(): Promise<void> {
-  await fetch("/v1/session", { method: "DELETE" });
-  session.value = "none";
+  const answer = await fetch("/v1/session", { method: "DELETE" }).catch(() => null);
+  // Where nobody answered, the cookie is still there.
+  if (answer) session.value = "none";
 }
