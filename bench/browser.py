@@ -1,8 +1,9 @@
-"""Chromium, as the dashboard is measured, tested and pictured in it."""
+"""Chromium, as the dashboard is measured, tested and pictured in it; and the views that it has."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -16,6 +17,49 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of the dashboard.
+
+    page   the component that `web/src/app.tsx` draws it with
+    path   its address below /app/; {population}, {match}, {evaluation}, {game} and {play} stand for one that is there
+    shows  what it says once everything has come
+    """
+
+    page: str
+    path: str
+    shows: str
+
+
+VIEWS = {
+    "populations": View("Populations", "populations", "{population}"),
+    "new": View("NewPopulation", "populations/new/population?template=demo", "Template"),
+    "overview": View("Population", "populations/{population}", "Members"),
+    "ratings": View("Population", "populations/{population}/ratings", "Rating over frames"),
+    "matrix": View("Population", "populations/{population}/matrix", "Who beats whom"),
+    "values": View("Population", "populations/{population}/values", "Rounds"),
+    "lineage": View("Population", "populations/{population}/lineage", "Who trained on with whose weights"),
+    "curves": View("Population", "populations/{population}/curves", "entropy"),
+    "games": View("Population", "populations/{population}/games", "ended by"),
+    "health": View("Population", "populations/{population}/health", "trained on"),
+    "events": View("Population", "populations/{population}/events", "Kind"),
+    "config": View("Population", "populations/{population}/config", "stop_at_frames"),
+    "policy": View("Policy", "populations/{population}/policies/best", "Where it comes from"),
+    "league": View("League", "league?population={population}", "Matches of "),
+    "matches": View("Matches", "matches", "All of the league"),
+    "new-match": View("Matches", "matches?new=1&population={population}", "Second player"),
+    "match": View("Match", "matches/{match}", "Pairs by the points of"),
+    "evaluation": View("Evaluation", "evaluations/{evaluation}", "Pairs by the points of"),
+    "game": View("Game", "games/{game}", "Arrow keys step"),
+    "sit-down": View("SitDown", "play?population={population}", "Your name"),
+    "play": View("Play", "play/{play}", "You begin."),
+    "compare": View("Compare", "compare?population={population}&metric=entropy", "entropy over frames"),
+    "compare-time": View("Compare", "compare?population={population}&metric=entropy&x=time", "entropy over time"),
+    "system": View("System", "system", "The service is ready"),
+}
+"""Name -> view: each view of the dashboard, and each tab of a population."""
 
 
 def chromium() -> str | None:

@@ -3,38 +3,65 @@
 python scripts/screenshots.py DATA --population NAME --to FOLDER           every page, light, dark and of a phone's width
 python scripts/screenshots.py DATA --population NAME --readme              those of the README, into docs/images
 
-Serves the data directory itself, on any free port. Needs playwright and Chromium (`apt-get install chromium`).
+Serves the data directory itself, on any free port. Pages that show a match, a stored game or a board are left out where there is none; nothing is
+stored. Needs playwright and Chromium (`apt-get install chromium`).
 """
 
 import argparse
+import string
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from api.tokens import COOKIE, Tokens
-from bench.browser import launched
+from bench.browser import VIEWS, launched
 from bench.service import Service, served
 
-TABS = ("ratings", "matrix", "values", "lineage", "curves", "health", "events", "config", "policies/best")
 LOOKS = (("light", 1280), ("dark", 1280), ("light", 320))
+HEIGHT = 800
 README = {"ratings": ("ratings", 680), "matrix": ("matrix", 760), "hyperparameters": ("values", 720)}
-"""Picture -> (tab of the population, height)."""
+"""Picture -> (view, height)."""
 README_WIDTH = 1000
 DOCS_IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 MOST_BYTES = 200_000
 
+WHOLE = """() => document.querySelector("main h1, main label") !== null
+    && document.querySelector(".loading") === null
+    && document.querySelector(".badge.live") !== null
+    && !document.body.textContent.includes("it is being loaded")
+    && [...document.querySelectorAll(".chart")].every((one) => one.getBoundingClientRect().top > innerHeight || one.querySelector("canvas"))
+"""
+"""Everything has come, and the charts in sight are drawn."""
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-def pages(service: Service, population: str) -> dict[str, str]:
-    """Name of the picture -> address of the view."""
-    found = {"population": f"populations/{population}"}
-    found |= {f"population-{tab.replace('/', '-')}": f"populations/{population}/{tab}" for tab in TABS}
-    found |= {"populations": "populations", "new": "populations/new/population?template=demo", "league": f"league?population={population}"}
-    found |= {"matches": "matches", "compare": f"compare?population={population}", "system": "system"}
-    matches = service.call("GET", "/v1/matches?limit=1")["items"]
-    if matches:
-        found["match"] = f"matches/{matches[0]['id']}"
+
+def known(service: Service, population: str) -> dict[str, str]:
+    """What stands for the names in the addresses of views, of what is there."""
+    found = {"population": population}
+    matches = [one for one in service.call("GET", "/v1/matches?limit=100")["items"] if len(one["players"]) == 2 and one["games"] > 1]
+    evaluations = service.call("GET", "/v1/evaluations?limit=1")["items"]
+    games = service.call("GET", f"/v1/populations/{population}/games?kind=evaluation&limit=1")["items"]
+    for name, rows in (("match", matches), ("evaluation", evaluations), ("game", games)):
+        if rows:
+            found[name] = str(rows[0]["id"])
     return found
+
+
+def seated(service: Service, page: Page, population: str) -> str | None:
+    """A board where the first move is due; None for a game that has none. The page is one that is shown: it waits for the opponent."""
+    env = service.call("GET", f"/v1/populations/{population}")["spec"]["config"]["env"]["name"]
+    play: Any = service.call("POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"})
+    page.goto(f"{service.state.url}/app/play/{play['id']}")
+    page.locator("button[data-action], main .failed").first.wait_for()
+    return str(play["id"]) if service.call("GET", f"/v1/plays/{play['id']}")["state"] == "turn" else None
+
+
+def paths(names: dict[str, str]) -> dict[str, str]:
+    """Name of the picture -> address of the view, where all that it needs is there."""
+    needs = {name: {field for _, field, _, _ in string.Formatter().parse(view.path) if field} for name, view in VIEWS.items()}
+    return {name: view.path.format(**names) for name, view in VIEWS.items() if needs[name] <= names.keys()}
 
 
 def logged_in(browser: Browser, service: Service, scheme: str, width: int, height: int) -> BrowserContext:
@@ -45,29 +72,39 @@ def logged_in(browser: Browser, service: Service, scheme: str, width: int, heigh
 
 
 def see(page: Page, address: str) -> None:
-    """Until everything has come."""
+    """Until everything has come and was painted."""
     page.goto(address)
-    page.locator("h1").wait_for()
-    page.get_by_text("Loading").first.wait_for(state="detached")
-    page.locator(".badge.live").wait_for()
-    # Charts are drawn in the frame after they came into sight.
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))")
+    page.wait_for_function(WHOLE)
+    page.evaluate(PAINTED)
+
+
+def all_of(page: Page, width: int) -> None:
+    """The window becomes as high as the page: charts are drawn when they come into sight."""
+    page.set_viewport_size({"width": width, "height": max(HEIGHT, page.evaluate("document.documentElement.scrollHeight"))})
+    page.wait_for_function(WHOLE)
+    page.evaluate(PAINTED)
 
 
 def take_all(browser: Browser, service: Service, population: str, folder: Path) -> None:
+    names = known(service, population)
+    play = seated(service, logged_in(browser, service, "light", README_WIDTH, HEIGHT).new_page(), population)
     for scheme, width in LOOKS:
-        page = logged_in(browser, service, scheme, width, 800).new_page()
-        for name, path in pages(service, population).items():
+        page = logged_in(browser, service, scheme, width, HEIGHT).new_page()
+        for name, path in paths(names if play is None else {**names, "play": play}).items():
+            page.set_viewport_size({"width": width, "height": HEIGHT})
             see(page, f"{service.state.url}/app/{path}")
+            all_of(page, width)
             page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
             print(folder / f"{name}-{scheme}-{width}.png")
+    if play is not None:
+        service.call("DELETE", f"/v1/plays/{play}")
 
 
 def take_readme(browser: Browser, service: Service, population: str, folder: Path) -> None:
     """Raises: SystemExit for one that is too large to load with a README."""
-    for name, (tab, height) in README.items():
+    for name, (view, height) in README.items():
         page = logged_in(browser, service, "light", README_WIDTH, height).new_page()
-        see(page, f"{service.state.url}/app/populations/{population}/{tab}")
+        see(page, f"{service.state.url}/app/{VIEWS[view].path.format(population=population)}")
         path = folder / f"{name}.png"
         page.screenshot(path=path)
         if (size := path.stat().st_size) > MOST_BYTES:

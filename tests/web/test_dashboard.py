@@ -10,6 +10,7 @@ from arena.league.database import open_league
 from arena.league.matches import create_match, finish_match
 from arena.league.writer import LeagueWriter
 from arena.paths import league_path
+from bench.browser import VIEWS
 from pbt.records import PlayerRef
 from tests.arena.league.samples import RANDOM, game
 from tests.web.browser import WAIT_MS, Visitor, shows
@@ -24,31 +25,10 @@ EMPTY = {
     "populations": "Make one from a template",
     "league": "Nobody plays yet",
     "matches": "No match was played",
+    "play": "Nobody to play against yet",
     "compare": "Nothing",
     "system": "Nothing trains here now",
 }
-VIEWS = {
-    "populations": "first",
-    "populations/new/population?template=demo": "Template",
-    "populations/first": "Members",
-    "populations/first/ratings": "Rating over frames",
-    "populations/first/matrix": "Who beats whom",
-    "populations/first/values": "Rounds",
-    "populations/first/lineage": "Who trained on with whose weights",
-    "populations/first/curves": "entropy",
-    "populations/first/health": "trained on",
-    "populations/first/events": "finish",
-    "populations/first/config": "stop_at_frames",
-    "populations/first/policies/best": "Where it comes from",
-    "league": "Matches of connect_four",
-    "matches": "All of the league",
-    "matches/1": "Pairs by the points of",
-    "evaluations/1": "Pairs by the points of",
-    "compare?metric=entropy": "entropy over frames",
-    "compare?metric=entropy&x=time": "entropy over time",
-    "system": "The service is ready",
-}
-"""View -> what it shows once everything has come."""
 
 
 def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(served: Served, browser: Browser) -> None:
@@ -79,7 +59,7 @@ def test_an_empty_league_says_how_to_begin(view: str, served: Served, visit: Vis
 def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
     visitor = visit(served)
     visitor.expected.add(404)
-    shows(visitor.see("populations/nobody"), "nobody")
+    shows(visitor.see("populations/nobody"), "no population 'nobody'")
     shows(visitor.see("matches/7"), "there is no match 7")
     shows(visitor.see("nothing/here"), "There is no such page")
 
@@ -88,12 +68,13 @@ def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
 def test_every_view_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path, width: int, dark: bool) -> None:
     """Nothing is wider than the screen, and axe finds nothing serious."""
     visitor, wrong = visit(trained, width=width, dark=dark), list[str]()
-    for view, text in VIEWS.items():
-        shows(visitor.see(view), text)
-        expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
-        visitor.keep(f"{re.sub(r'[^a-z0-9]+', '-', view)}-{'dark' if dark else 'light'}-{width}")
-        assert visitor.too_wide_px <= 0, view
-        wrong += [f"{view}: {fault}" for fault in visitor.faults(axe)]
+    with trained.views() as views:
+        for name, (path, text) in views.items():
+            shows(visitor.see(path), text)
+            expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
+            visitor.keep(f"{name}-{'dark' if dark else 'light'}-{width}")
+            assert visitor.too_wide_px <= 0, name
+            wrong += [f"{name}: {fault}" for fault in visitor.faults(axe)]
     assert wrong == [], "\n".join(wrong)
 
 
@@ -116,7 +97,7 @@ def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
     for view in ("ratings", "matrix", "values", "lineage", "curves"):
         page = visitor.see(f"populations/first/{view}")
-        shows(page, VIEWS[f"populations/first/{view}"])
+        shows(page, VIEWS[view].shows)
         pictures = page.locator("main [role=img]")
         expect(pictures.first).to_be_visible(timeout=WAIT_MS)
         figures = page.locator("section.figure")
@@ -235,12 +216,13 @@ def test_a_stored_match_says_what_it_said_when_it_was_played(trained: Served, vi
 
 def test_a_viewer_sees_everything_and_can_change_nothing(trained: Served, visit: Visit) -> None:
     visitor = visit(trained, level="viewer")
-    for view in ("populations", "populations/first", "league", "system"):
-        page = visitor.see(view)
-        shows(page, VIEWS[view])
+    for view in ("populations", "overview", "config", "league", "matches", "system"):
+        page = visitor.see(VIEWS[view].path.format(population="first"))
+        shows(page, VIEWS[view].shows.format(population="first"))
+        expect(page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
         changing = page.get_by_role("button").filter(has_not_text=re.compile("Log out|CSV|JSON|Shown|^m\\d"))
         assert changing.all_inner_texts() == [], view
-    assert visitor.see("populations/first/config").get_by_role("form").count() == 0
+        assert page.locator("form").count() == 0, view
 
 
 def test_an_expired_session_asks_to_log_in(trained: Served, visit: Visit) -> None:

@@ -14,7 +14,6 @@ import hatch_build
 from tests.web.browser import WAIT_MS, shows
 from tests.web.conftest import Visit
 from tests.web.served import Served
-from tests.web.test_dashboard import VIEWS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -55,6 +54,7 @@ def test_every_page_loads_without_node(environment: Path, from_wheel: Served, vi
     where = subprocess.run(words, capture_output=True, text=True, check=True, env={"PATH": str(environment / "bin")}, timeout=60).stdout.split()
     assert Path(where[0]).is_relative_to(environment) and where[1] == "None"
     visitor = visit(from_wheel)
-    for view, text in VIEWS.items():
-        shows(visitor.see(view), text)
-        expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
+    with from_wheel.views() as views:
+        for path, text in views.values():
+            shows(visitor.see(path), text)
+            expect(visitor.page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
