@@ -1,7 +1,7 @@
 /** The frame around every view: where one is, whether what is shown is fresh, who one is. */
 import { useComputed, useSignal } from "@preact/signals";
-import type { ComponentChild } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChild, ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
 import { connected, follow, heardAt } from "./live";
@@ -37,9 +37,7 @@ export function App() {
   const bar = useRef<HTMLElement>(null);
   useCurrentSeen(bar, parts.value[0]);
   const title = parts.value.join(" · ");
-  useEffect(() => {
-    document.title = title ? `${title} · pbt-arena` : "pbt-arena";
-  }, [title]);
+  const announced = useArrival(title);
   return (
     <>
       <a class="skip" href="#view">
@@ -67,9 +65,43 @@ export function App() {
         )}
       </header>
       <main id="view" tabIndex={-1}>
-        {known ? view(parts.value) : level === "none" ? <LoggedOut /> : <Loading what="the session" />}
+        <Guarded address={title}>{known ? view(parts.value) : level === "none" ? <LoggedOut /> : <Loading what="the session" />}</Guarded>
       </main>
+      <p class="unseen" aria-live="polite">
+        {announced}
+      </p>
     </>
+  );
+}
+
+/** The title of the window; on a change of view it is announced, and whoever uses keys goes on in the new view. Tabs keep the focus: they are still there. */
+function useArrival(title: string): string {
+  const [announced, setAnnounced] = useState("");
+  const before = useRef(title);
+  useEffect(() => {
+    document.title = title ? `${title} · pbt-arena` : "pbt-arena";
+    if (before.current === title) return;
+    before.current = title;
+    setAnnounced(title);
+    const focused = document.activeElement;
+    if (!focused?.isConnected || !focused.closest(".tabs")) document.getElementById("view")?.focus({ preventScroll: true });
+  }, [title]);
+  return announced;
+}
+
+/** A view that cannot be drawn takes nothing else with it: the frame stays, and another address is tried anew. */
+function Guarded({ address, children }: { address: string; children: ComponentChildren }) {
+  const [error, again] = useErrorBoundary((error: unknown) => console.error("a view failed:", error));
+  useEffect(() => {
+    if (error) again();
+  }, [address]);
+  if (!error) return <>{children}</>;
+  return (
+    <div class="state failed" role="alert">
+      <p class="state-title">This view cannot be shown</p>
+      <p>{String(error)}</p>
+      <button onClick={again}>Try again</button>
+    </div>
   );
 }
 

@@ -15,7 +15,17 @@ export const query = computed(() => url.value.searchParams);
 
 export function partsOf(pathname: string): string[] {
   const below = pathname.startsWith(`${BASE}/`) ? pathname.slice(BASE.length + 1) : "";
-  return below.split("/").filter(Boolean).map(decodeURIComponent);
+  return below.split("/").filter(Boolean).map(decoded);
+}
+
+/** What nobody could have encoded ("%") stays as it is, and is then no view. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return part;
+  }
 }
 
 /** The address of a view. Parameters that are undefined, empty or false are left out. */

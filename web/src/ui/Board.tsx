@@ -32,7 +32,8 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
   const chosen = useRef<number | undefined>(undefined);
   useEffect(() => {
     // Whoever plays by keys goes on where they were; nobody is called away from something else.
-    if (legal.length && document.activeElement === document.body) focus(legal.find(({ action }) => action === chosen.current) ?? legal[legal.length >> 1]);
+    const free = document.activeElement === document.body || document.activeElement?.id === "view";
+    if (legal.length && free) focus(legal.find(({ action }) => action === chosen.current) ?? legal[legal.length >> 1]);
   }, [legal.length > 0, position]);
   const choose = (choice: Choice) => {
     if (!choosing || choosing.busy) return;
