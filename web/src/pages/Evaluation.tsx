@@ -11,7 +11,10 @@ import { type Column, Empty, Fact, Figure, Shown, Value, save } from "../ui/part
 import { Statistics } from "./Statistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
-type Look = NonNullable<Body["statistics"]> & { games: number };
+type Look = Pick<NonNullable<Body["statistics"]>, "score" | "low" | "high"> & { games: number };
+
+/** More than a chart has pixels to show. */
+const MOST_LOOKS = 400;
 
 const LOOKS: readonly Column<Look>[] = [
   { name: "games", value: (row) => row.games, numeric: true },
@@ -120,7 +123,18 @@ function useLooks(body: Body | undefined): readonly Look[] {
   const [looks, setLooks] = useState<readonly Look[]>([]);
   const { statistics, games } = body ?? {};
   useEffect(() => {
-    if (statistics && games) setLooks((old) => (old.some((look) => look.games === games) ? old : [...old, { ...statistics, games }].sort((a, b) => a.games - b.games)));
+    if (statistics && games) setLooks((old) => withLook(old, { games, score: statistics.score, low: statistics.low, high: statistics.high }));
   }, [games]);
   return looks;
+}
+
+/** looks: by the number of games; where they become too many, one stays of each of so many equal parts of the match, and the newest. */
+export function withLook(looks: readonly Look[], look: Look): readonly Look[] {
+  const newest = looks.at(-1)?.games ?? 0;
+  // Games never become fewer; an answer that was overtaken tells nothing new.
+  if (look.games <= newest) return looks;
+  const all = [...looks, look];
+  if (all.length <= MOST_LOOKS) return all;
+  const part = ({ games }: Look) => Math.floor((games * MOST_LOOKS) / (2 * look.games));
+  return all.filter((one, index) => one === look || index === 0 || part(one) !== part(all[index - 1]!));
 }

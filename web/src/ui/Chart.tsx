@@ -51,25 +51,32 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
   const seen = useSeen(box);
   const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
   const drawn = useMemo(() => (seen ? join(shown) : [[]]), [shown, seen]);
+  const zoom = useRef<Zoom | null>(null);
 
   useEffect(() => {
     if (!seen || !box.current) return;
     const element = box.current;
     const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
     const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
+    if (zoom.current?.unit === unit) made.setScale("x", zoom.current);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
     return () => {
       resized.disconnect();
+      zoom.current = zoomOf(made, unit);
       made.destroy();
       plot.current = null;
     };
     // New points of the same lines are given to the same chart below.
   }, [seen, dark.value, log, height, unit, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
   useEffect(() => {
-    plot.current?.setData(drawn as uPlot.AlignedData);
-  }, [JSON.stringify(shown.map((line) => [line.x.length, line.x.at(-1), line.y.at(-1), line.high?.at(-1)]))]);
+    const made = plot.current;
+    if (!made || made.data === drawn) return;
+    const chosen = zoomOf(made, unit);
+    made.setData(drawn as uPlot.AlignedData, chosen === null);
+    if (chosen) made.setScale("x", chosen);
+  }, [drawn]);
 
   const flip = (name: string) => setHidden((old) => new Set(old.has(name) ? [...old].filter((one) => one !== name) : [...old, name]));
   return (
@@ -115,6 +122,21 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
       {open && names}
     </details>
   );
+}
+
+interface Zoom {
+  min: number;
+  max: number;
+  unit: string;
+}
+
+/** The part of x that somebody chose by dragging; null where all of it is shown. */
+export function zoomOf({ data, scales }: Pick<uPlot, "data" | "scales">, unit: string): Zoom | null {
+  const [min, max] = [scales["x"]?.min, scales["x"]?.max];
+  const x = data[0] ?? [];
+  const [first, last] = [x[0], x.at(-1)];
+  if (typeof min !== "number" || typeof max !== "number" || first === undefined || last === undefined) return null;
+  return min > first || max < last ? { min, max, unit } : null;
 }
 
 /** The value at x, or of the newest point before it. */
