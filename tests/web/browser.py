@@ -36,6 +36,8 @@ class Visitor:
     def __init__(self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> None:
         self.url, self.expected = url, set[int]()
         self.down = False
+        self.failing = False
+        """A view is made to fail: the page says so, and why."""
         self._said: list[str] = []
         self.context: BrowserContext = browser.new_context(
             viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
@@ -51,7 +53,8 @@ class Visitor:
             return
         status = re.search(r"the server responded with a status of (\d+)", message.text)
         refused = "net::ERR_CONNECTION_REFUSED" in message.text or "net::ERR_INCOMPLETE_CHUNKED_ENCODING" in message.text
-        if (status and int(status[1]) in self.expected) or (refused and self.down):
+        failed = message.text.startswith("a view failed:") and self.failing
+        if (status and int(status[1]) in self.expected) or (refused and self.down) or failed:
             return
         self._said.append(message.text)
 

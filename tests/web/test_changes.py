@@ -1,6 +1,7 @@
 """What a person changes from the page: populations made, broken, edited, deleted."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,8 @@ def test_a_population_from_its_template_to_its_deletion(served: Served, visit: V
     page.get_by_label("Members").fill("0")
     page.get_by_role("button", name="Create").click()
     expect(page.locator(".field.invalid")).to_contain_text("Members")
+    expect(page.get_by_label("Members")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Members")).to_have_accessible_description(re.compile("members"))
     visitor.keep("new-wrong")
     page.get_by_label("Members").fill("2")
     page.get_by_role("button", name="Create").click()
@@ -65,6 +68,7 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
     form.get_by_label("Evaluation share").fill("7")
     form.get_by_role("button", name="Save").click()
     expect(form.locator(".field.invalid")).to_contain_text("Evaluation share")
+    expect(form.get_by_label("Evaluation share")).to_have_accessible_description(re.compile(r"evaluation\.share"))
     visitor.keep("edit-wrong")
     form.get_by_label("Evaluation share").fill("0.3")
     form.get_by_role("button", name="Save").click()

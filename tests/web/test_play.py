@@ -55,13 +55,6 @@ def play_on(page: Page, act: Any) -> None:
         expect(moves(page).nth(made)).to_be_visible(timeout=WAIT_MS)
 
 
-def seated(trained: Served, **asked: Any) -> Any:
-    """A game begun behind the browser's back, once the person is to move."""
-    made = trained.call("POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four", **asked})
-    trained.wait(lambda: trained.call("GET", f"/v1/plays/{made['id']}")["state"] == "turn")
-    return trained.call("GET", f"/v1/plays/{made['id']}")
-
-
 def test_a_game_by_clicks_is_stored_rated_and_seen_again(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
     page = visitor.see("league?population=first")
@@ -141,7 +134,7 @@ def test_a_game_by_keys_alone_then_another_one_from_the_other_seat(trained: Serv
 
 def test_what_cannot_be_played_is_refused_in_words(trained: Served, visit: Visit) -> None:
     visitor = visit(trained)
-    play = seated(trained, env="tictactoe")
+    play = trained.seated(env="tictactoe")
     page = visitor.see(f"play/{play['id']}")
     expect(said(page)).to_have_text("You begin.", timeout=WAIT_MS)
     other = visitor.context.new_page()
@@ -165,7 +158,7 @@ def test_what_cannot_be_played_is_refused_in_words(trained: Served, visit: Visit
 
 
 def test_a_reload_in_the_middle_and_a_viewer_beside_it(trained: Served, visit: Visit) -> None:
-    play = seated(trained, seat=1)
+    play = trained.seated(seat=1)
     page = visit(trained).see(f"play/{play['id']}")
     expect(moves(page)).to_have_count(1, timeout=WAIT_MS)
     choices(page).nth(2).click()
@@ -209,6 +202,13 @@ def test_games_without_a_board(trained: Served, visit: Visit) -> None:
     expect(page.locator("video")).to_be_visible(timeout=WAIT_MS)
     trained.wait(lambda: page.evaluate("document.querySelector('video').videoWidth") == WIDTH_PX)
     visitor.keep("film")
+    expect(page.get_by_label(re.compile("^Film of "))).to_be_visible()
+    visitor.expected.add(404)
+    page.route("**/film", lambda route: route.fulfill(status=404))
+    page.reload()
+    expect(page.get_by_role("img", name="Board")).to_be_visible(timeout=WAIT_MS)
+    expect(page.locator("video")).to_have_count(0)
+    page.unroute_all(behavior="wait")
 
 
 def film(trained: Served, key: str) -> None:
@@ -225,7 +225,7 @@ def film(trained: Served, key: str) -> None:
 
 def test_every_board_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path) -> None:
     """Dark, and on a phone."""
-    four, three, words = seated(trained), seated(trained, env="tictactoe", seat=1), seated(trained, env="openspiel:tic_tac_toe")
+    four, three, words = trained.seated(), trained.seated(env="tictactoe", seat=1), trained.seated(env="openspiel:tic_tac_toe")
     for play in (four, words):
         trained.call("POST", f"/v1/plays/{play['id']}/moves", {"action": 3, "at": 0})
     over = trained.call("DELETE", f"/v1/plays/{four['id']}")

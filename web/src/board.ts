@@ -9,6 +9,11 @@ export interface Choice {
   square: Square | null;
 }
 
+/** Whether a game can be played by hand, as far as its name tells: of OpenSpiel some can, and the service says which cannot. */
+export function hasBoard(env: string | null | undefined): boolean {
+  return env === "connect_four" || env === "tictactoe" || Boolean(env?.startsWith("openspiel:"));
+}
+
 /** The marks on the squares, row by row; "." is an empty one. */
 export function marks(position: string, [rows, columns]: Grid): string[][] {
   const lines = position.split("\n").slice(0, rows);

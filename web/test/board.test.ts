@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { beside, changed, type Choice, choiceName, drops, type Grid, marks, outcome, squareName, winningLine } from "../src/board";
+import { beside, changed, type Choice, choiceName, drops, type Grid, hasBoard, marks, outcome, squareName, winningLine } from "../src/board";
 
 const FOUR: Grid = [6, 7];
 const THREE: Grid = [3, 3];
@@ -73,6 +73,15 @@ describe("a game", () => {
     expect([newer(play(4), over), newer(over, play(4))]).toEqual([over, over]);
     const dropped = play(2, null, "left");
     expect(newer(asked, dropped)).toBe(dropped);
+  });
+  it("says what the opponent played, for those who do not see it", async () => {
+    const { answerOf } = await import("../src/pages/Play");
+    const move = (seat: number, column: number) => ({ action: column, name: null, square: [null, column], seat, board: null });
+    const play = { moves: [move(0, 3), move(1, 0)], seat: 0, seats: [{ player: "Ada" }, { player: "random" }], grid: [6, 7] } as unknown as Parameters<typeof answerOf>[0];
+    expect([0, 1, 2].map((shown) => answerOf(play, shown))).toEqual(["", "", "random played a."]);
+  });
+  it("is offered where there is a board", () => {
+    expect(["connect_four", "tictactoe", "openspiel:othello", "doom_duel", "openspielish", undefined].map(hasBoard)).toEqual([true, true, true, false, false, false]);
   });
   it("is told by who came first", async () => {
     const { result } = await import("../src/pages/Game");

@@ -33,4 +33,7 @@ describe("files", () => {
   it("are CSV that every reader takes", () => {
     expect(csv(["a", "b"], [['say "x", y', null], [1.5, "two\nlines"]])).toBe('a,b\r\n"say ""x"", y",\r\n1.5,"two\nlines"\r\n');
   });
+  it("hold no formulas: names are other people's", () => {
+    expect(csv(["a"], [["=1+1"], ["+1"], ["-m0"], ["@SUM(A1)"], [-1.5], ["m-0"]])).toBe("a\r\n'=1+1\r\n'+1\r\n'-m0\r\n'@SUM(A1)\r\n-1.5\r\nm-0\r\n");
+  });
 });

@@ -19,6 +19,7 @@ describe("addresses", () => {
     expect(to(["populations", "a/b"], { key: ["x", "y&z"], all: true, none: "" })).toBe("/app/populations/a%2Fb?key=x&key=y%26z&all=1");
     expect(partsOf("/app/populations/a%2Fb/")).toEqual(["populations", "a/b"]);
     expect(partsOf("/")).toEqual([]);
+    expect([partsOf("/app/%"), partsOf("/app/matches/%E0%A4")]).toEqual([["%"], ["matches", "%E0%A4"]]);
   });
   it("of resources leave out what is undefined", async () => {
     const { address } = await import("../src/api/client");
@@ -62,6 +63,47 @@ describe("charts", () => {
     const { valueAt } = await import("../src/ui/Chart");
     const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3] };
     expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual(["–", "1", "1", "–", "3"]);
+  });
+});
+
+describe("a part of a chart that was chosen", () => {
+  it("stays while points are added; all of it grows", async () => {
+    const { zoomOf } = await import("../src/ui/Chart");
+    const chart = (min: number, max: number) => ({ data: [[0, 10, 20]], scales: { x: { min, max } } }) as unknown as Parameters<typeof zoomOf>[0];
+    expect(zoomOf(chart(0, 20), "frames")).toBeNull();
+    expect(zoomOf(chart(5, 20), "frames")).toEqual({ min: 5, max: 20, unit: "frames" });
+    expect(zoomOf(chart(0, 15), "frames")).toEqual({ min: 0, max: 15, unit: "frames" });
+    expect(zoomOf({ data: [[]], scales: { x: {} } } as unknown as Parameters<typeof zoomOf>[0], "frames")).toBeNull();
+  });
+});
+
+describe("a match that is watched", () => {
+  it("is a chart of at most so many looks, from the first to the newest", async () => {
+    const { withLook } = await import("../src/pages/Evaluation");
+    let looks: ReturnType<typeof withLook> = [];
+    for (let games = 2; games <= 20_000; games += 2) looks = withLook(looks, { games, score: 0.5, low: 0.4, high: 0.6 });
+    expect(looks.length).toBeLessThanOrEqual(400);
+    expect(looks.length).toBeGreaterThan(100);
+    expect([looks[0]!.games, looks.at(-1)!.games]).toEqual([2, 20_000]);
+    const gaps = looks.slice(1).map((look, index) => look.games - looks[index]!.games);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(400);
+    expect(withLook(looks, looks[3]!)).toBe(looks);
+  });
+});
+
+describe("comparing", () => {
+  it("begins with a metric that is there", async () => {
+    const { firstOf } = await import("../src/pages/Compare");
+    expect([["kl", "win_rate"], ["return", "kl"], ["zeta", "eta"], []].map((keys) => firstOf(new Set(keys)))).toEqual(["win_rate", "return", "eta", "win_rate"]);
+  });
+});
+
+describe("what is not there", () => {
+  it("says whether it was asked for", async () => {
+    const { whyNot } = await import("../src/ui/parts");
+    const { ServiceProblem } = await import("../src/api/client");
+    const told = (value: unknown, problem: InstanceType<typeof ServiceProblem> | null = null) => whyNot({ value, problem }, "it has not played");
+    expect([told({}), told(undefined), told(undefined, new ServiceProblem(503, "not ready", ""))]).toEqual(["it has not played", "it is being loaded", "not ready"]);
   });
 });
 

@@ -6,9 +6,7 @@ import { SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
 import { type Column, Empty, Figure, Shown, Value } from "../ui/parts";
-import { linesOf } from "./Curves";
-
-const METRIC = "win_rate";
+import { FIRST, linesOf } from "./Curves";
 
 export function Compare() {
   const populations = useGet("/v1/populations", { query: { limit: 500 } });
@@ -39,6 +37,7 @@ export function Compare() {
                   </button>
                 ))}
               </div>
+              {list.next && <p class="note">The first {list.items.length} populations; others by the address.</p>}
               <Overlay names={chosen} sizes={new Map(list.items.map((one) => [one.id, one.status.members.length]))} />
             </>
           );
@@ -48,15 +47,20 @@ export function Compare() {
   );
 }
 
+/** The metric to begin with: that most people want of those that are there. Before anything is known, the one that most have. */
+export function firstOf(there: ReadonlySet<string>): string {
+  return FIRST.find((key) => there.has(key)) ?? [...there].sort()[0] ?? FIRST[0]!;
+}
+
 type Found = Got<"/v1/populations/{name}/metrics">;
 
 /** sizes: how many members each has, so that many get fewer points each. */
 function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMap<string, number> }) {
   const [found, setFound] = useState<ReadonlyMap<string, { metric: string; curves: Found }>>(new Map());
-  const metric = query.value.get("metric") ?? METRIC;
   const overTime = query.value.get("x") === "time";
-  const known = names.flatMap((name) => found.get(name) ?? []);
-  const keys = [...new Set([...known.flatMap((one) => one.curves.keys), metric])].sort();
+  const there = new Set(names.flatMap((name) => found.get(name)?.curves.keys ?? []));
+  const metric = query.value.get("metric") ?? firstOf(there);
+  const keys = [...new Set([...there, metric])].sort();
   const here = names.flatMap((name) => (found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : []));
   const { lines, unit } = useMemo(() => overlaid(here, metric, overTime), [found, names.join(), metric, overTime]);
   const points = pointsFor(names.reduce((sum, name) => sum + (sizes.get(name) ?? 1), 0));

@@ -4,12 +4,12 @@ import { decimal } from "../format";
 import { useGet } from "../query";
 import { query, setQuery } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown } from "../ui/parts";
+import { type Column, Empty, Figure, Shown, Value } from "../ui/parts";
 import type { Got } from "../api/client";
 
 type Found = Got<"/v1/populations/{name}/metrics">;
 
-const FIRST = ["win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl"];
+export const FIRST: readonly string[] = ["win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl"];
 
 interface Point {
   member: string;
@@ -20,7 +20,7 @@ interface Point {
 const POINT_COLUMNS: readonly Column<Point>[] = [
   { name: "member", value: (row) => row.member },
   { name: "frames", value: (row) => row.frames, numeric: true },
-  { name: "value", value: (row) => row.value, show: (row) => (row.value === null ? "– (not finite)" : decimal(row.value)), numeric: true },
+  { name: "value", value: (row) => row.value, show: (row) => <Value of={row.value} format={decimal} why="not finite" />, numeric: true },
 ];
 
 /** members: about how many there are, so that many get fewer points each. */

@@ -1,6 +1,7 @@
 /** Values of a population that can be changed at any time; a training takes them at its next rest, without a new start. */
 import { useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
+import { Field } from "../ui/Field";
 
 type Body = Got<"/v1/populations/{name}">;
 
@@ -51,20 +52,16 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
     >
       <div class="fields">
         {FIELDS.map(({ key, title, note }) => (
-          <label key={key} class={wrong(key).length ? "field invalid" : "field"}>
-            <span>{title}</span>
-            <input
-              inputMode="decimal"
-              value={texts[key] ?? now[key]}
-              onInput={(event) => setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))}
-            />
-            <small>{note}</small>
-            {wrong(key).map((error) => (
-              <em key={error.detail} class="wrong">
-                {error.detail.replace(/^--set /, "")}
-              </em>
-            ))}
-          </label>
+          <Field key={key} title={title} note={note} wrong={wrong(key).map((error) => error.detail.replace(/^--set /, ""))}>
+            {(described) => (
+              <input
+                {...described}
+                inputMode="decimal"
+                value={texts[key] ?? now[key]}
+                onInput={(event) => setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))}
+              />
+            )}
+          </Field>
         ))}
       </div>
       {problem && placed === 0 && (

@@ -63,12 +63,24 @@ const OF_MATCHES = "Games of matches are not filmed; arena watch films games of 
 
 /** What a training filmed of the game, where it did; else its moves. */
 function Filmed({ game }: { game: GameBody }) {
+  const [broken, setBroken] = useState(false);
   const films = useGet("/v1/populations/{name}/films", { path: { name: game.population! } }, { everyMs: 0, population: "" });
   return (
     <Shown query={films} what="its film">
       {({ items, problem }) =>
         items.some((film) => film.game === game.id) ? (
-          <video class="film" src={`/v1/games/${game.id}/film`} controls preload="metadata" />
+          broken ? (
+            <Replayed game={game} noFilm={NOT_PLAYABLE} />
+          ) : (
+            <video
+              class="film"
+              src={`/v1/games/${game.id}/film`}
+              aria-label={`Film of ${game.labels.join(" against ")}`}
+              controls
+              preload="metadata"
+              onError={() => setBroken(true)}
+            />
+          )
         ) : (
           <Replayed game={game} noFilm={problem ?? NOT_RECORDED} film={items[0]?.game} />
         )
@@ -77,12 +89,14 @@ function Filmed({ game }: { game: GameBody }) {
   );
 }
 
+const NOT_PLAYABLE = "Its film cannot be played: it made room for newer ones, or this browser does not know its format";
 const NOT_RECORDED = "It was not filmed: evaluation.record_share says how many of a training's evaluation games are, and old films make room for new ones";
 
 /** noFilm: why there is none;  film: another game of the same population that has one. */
 function Replayed({ game, noFilm, film }: { game: GameBody; noFilm: string; film?: string | undefined }) {
   const found = useGet("/v1/games/{game_id}/replay", { path: { game_id: game.id } }, { everyMs: 0, population: "" });
-  if (found.problem && !found.value) {
+  const refused = found.problem !== null && found.problem.status > 0 && found.problem.status !== 429 && found.problem.status < 500;
+  if (found.problem && refused && !found.value) {
     return (
       <Empty title="There is nothing to see of this game">
         <p>{noFilm}.</p>

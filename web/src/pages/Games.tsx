@@ -1,15 +1,14 @@
 /** Evaluation games of a population, each with its page; which of them were filmed. */
-import { useState } from "preact/hooks";
 import { bytes } from "../format";
 import { useGet } from "../query";
-import { type Column, Empty, Shown, Table } from "../ui/parts";
+import { type Column, Empty, Pages, Shown, Table, usePage } from "../ui/parts";
 import { type Game, GAMES } from "./Match";
 
 const PAGE = 100;
 
 export function Games({ name, everyMs }: { name: string; everyMs: number }) {
-  const [cursor, setCursor] = useState<string | undefined>();
-  const games = useGet("/v1/populations/{name}/games", { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor } }, { everyMs, population: name });
+  const page = usePage("before");
+  const games = useGet("/v1/populations/{name}/games", { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor: page[0] } }, { everyMs, population: name });
   const films = useGet("/v1/populations/{name}/films", { path: { name } }, { everyMs, population: name });
   const filmed = new Map(films.value?.items.map((film) => [film.game, film.size_bytes]));
   const film: Column<Game> = {
@@ -27,10 +26,7 @@ export function Games({ name, everyMs }: { name: string; everyMs: number }) {
           list.items.length ? (
             <>
               <Table label="Evaluation games, newest first" columns={columns} rows={list.items} id={(row) => row.id} />
-              <div class="buttons">
-                {cursor && <button onClick={() => setCursor(undefined)}>Newest games</button>}
-                {list.next && <button onClick={() => setCursor(list.next!)}>Older games</button>}
-              </div>
+              <Pages of="games" page={page} next={list.next} />
             </>
           ) : (
             <Empty title="No evaluation game was finished yet" />

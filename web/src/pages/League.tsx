@@ -1,10 +1,10 @@
-import type { Ratings, WinMatrix } from "../api/reports";
-import { session } from "../api/session";
+import { gameOf, type Ratings, type WinMatrix } from "../api/reports";
 import { useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Empty, Shown, Table } from "../ui/parts";
 import { STORED } from "./Matches";
-import { Circles, RatingTable, WinMatrixFigure } from "./ratings";
+import { CirclesOf, RatingTable, WinMatrixFigure } from "./ratings";
+import { SitDownLink } from "./SitDownLink";
 
 /** Everybody who plays a game: of one population, or of all. */
 export function League() {
@@ -36,15 +36,12 @@ export function League() {
                       <option key={name}>{name}</option>
                     ))}
                   </select>
+                  {list.next && <small>the first {names.length}; others by the address</small>}
                 </label>
                 <label class="check">
                   <input type="checkbox" checked={everyone} onChange={(event) => setQuery({ all: event.currentTarget.checked })} /> with all others of its game
                 </label>
-                {session.value === "admin" && (
-                  <a class="button" href={to(["play"], { population: chosen })}>
-                    Sit down and play
-                  </a>
-                )}
+                <SitDownLink population={chosen}>Sit down and play</SitDownLink>
               </div>
               <Standings key={`${chosen} ${everyone}`} population={chosen} everyone={everyone} />
               <MatchesOfGame key={chosen} population={chosen} />
@@ -72,7 +69,7 @@ function Standings({ population, everyone }: { population: string; everyone: boo
                 {(found) => <WinMatrixFigure report={found as unknown as WinMatrix} />}
               </Shown>
             )}
-            {rated.cycles && rated.players.length > 2 && <Circles cycles={rated.cycles} share={rated.cyclic_share} />}
+            <CirclesOf report={rated} />
           </>
         );
       }}
@@ -85,7 +82,7 @@ const NEWEST = 10;
 /** The newest matches of the game that a population plays. */
 function MatchesOfGame({ population }: { population: string }) {
   const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
-  const env = (body.value?.spec.config?.["env"] as { name: string } | undefined)?.name;
+  const env = gameOf(body.value);
   const found = useGet(env === undefined ? null : "/v1/matches", { query: { env, limit: NEWEST } });
   if (!env || !found.value) return null;
   return (

@@ -1,11 +1,10 @@
 /** A match of the league, game by game. */
-import { useState } from "preact/hooks";
 import { type Got } from "../api/client";
 import { when } from "../format";
 import { labelOf } from "../labels";
 import { useGet } from "../query";
 import { to } from "../router";
-import { type Column, Empty, Fact, Shown, Table, Take, Value } from "../ui/parts";
+import { type Column, Empty, Fact, Pages, Shown, Table, Take, usePage, Value } from "../ui/parts";
 import { Statistics, verdictOf } from "./Statistics";
 
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
@@ -72,8 +71,8 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
 }
 
 function Games({ id }: { id: string }) {
-  const [cursor, setCursor] = useState<string | undefined>();
-  const games = useGet("/v1/matches/{match_id}/games", { path: { match_id: id }, query: { limit: 100, cursor } }, { keep: true });
+  const page = usePage("before");
+  const games = useGet("/v1/matches/{match_id}/games", { path: { match_id: id }, query: { limit: 100, cursor: page[0] } }, { keep: true });
   return (
     <Shown query={games} what="games">
       {(list) =>
@@ -82,10 +81,7 @@ function Games({ id }: { id: string }) {
             <h2>Games</h2>
             <Take name={`games of match ${id}`} columns={GAMES} rows={list.items} />
             <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} />
-            <div class="buttons">
-              {cursor && <button onClick={() => setCursor(undefined)}>Newest games</button>}
-              {list.next && <button onClick={() => setCursor(list.next!)}>Older games</button>}
-            </div>
+            <Pages of="games" page={page} next={list.next} />
           </>
         ) : (
           <Empty title="No game was finished yet" />

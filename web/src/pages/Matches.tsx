@@ -1,12 +1,16 @@
 import type { Got } from "../api/client";
+import { session } from "../api/session";
 import { percent, when } from "../format";
 import { labelOf } from "../labels";
 import { useGet } from "../query";
-import { to } from "../router";
-import { type Column, Empty, Shown, Table, Value } from "../ui/parts";
+import { query, setQuery, to } from "../router";
+import { type Column, Empty, Pages, Shown, Table, usePage, Value } from "../ui/parts";
+import { NewMatch } from "./NewMatch";
 
 type Asked = Got<"/v1/evaluations">["items"][number];
 type Stored = Got<"/v1/matches">["items"][number];
+
+const MOST = 100;
 
 const ASKED: readonly Column<Asked>[] = [
   { name: "match", value: (row) => row.id, show: (row) => <a href={to(["evaluations", row.id])}>{row.players.join(" – ")}</a> },
@@ -35,16 +39,21 @@ export const STORED: readonly Column<Stored>[] = [
 ];
 
 export function Matches() {
-  const asked = useGet("/v1/evaluations", { query: { limit: 50 } });
-  const stored = useGet("/v1/matches", { query: { limit: 100 } });
+  const [page, older] = [usePage("before"), usePage("asked")];
+  const asked = useGet("/v1/evaluations", { query: { limit: MOST, cursor: older[0] } }, { keep: true });
+  const stored = useGet("/v1/matches", { query: { limit: MOST, cursor: page[0] } }, { keep: true });
   return (
     <>
       <h1>Matches</h1>
+      {session.value === "admin" && <Another />}
       <h2>Asked for here</h2>
       <Shown query={asked} what="matches">
         {(list) =>
           list.items.length ? (
-            <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} />
+            <>
+              <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} />
+              <Pages of="matches asked for" page={older} next={list.next} />
+            </>
           ) : (
             <Empty title="None yet">
               <p>
@@ -58,7 +67,10 @@ export function Matches() {
       <Shown query={stored} what="matches">
         {(list) =>
           list.items.length ? (
-            <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} />
+            <>
+              <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} />
+              <Pages of="matches" page={page} next={list.next} />
+            </>
           ) : (
             <Empty title="No match was played yet">
               <p>
@@ -69,5 +81,16 @@ export function Matches() {
         }
       </Shown>
     </>
+  );
+}
+
+/** The form for a new match, once it is asked for. */
+function Another() {
+  const open = query.value.get("new") === "1";
+  return (
+    <details open={open} onToggle={(event) => event.currentTarget.open !== open && setQuery({ new: event.currentTarget.open })}>
+      <summary>New match</summary>
+      {open && <NewMatch />}
+    </details>
   );
 }

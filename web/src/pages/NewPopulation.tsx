@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { change, type Schemas, ServiceProblem } from "../api/client";
 import { useGet } from "../query";
 import { go, query, setQuery, to } from "../router";
+import { Field } from "../ui/Field";
 import { Shown } from "../ui/parts";
 
 type Template = Schemas["TemplateBody"];
@@ -75,16 +76,19 @@ function Form({ template }: { template: Template }) {
       }}
     >
       <Field title="Name" note="small letters, digits, - and _" wrong={wrong("/name")}>
-        <input value={name} required maxLength={64} onInput={(event) => setName(event.currentTarget.value)} />
+        {(described) => <input {...described} value={name} required maxLength={64} onInput={(event) => setName(event.currentTarget.value)} />}
       </Field>
       {FIELDS.map(({ pointer, path, title, note }) => (
         <Field key={pointer} title={title} note={note} wrong={wrong(pointer)}>
-          <input
-            inputMode="numeric"
-            disabled={config === null}
-            value={String(read(config, path) ?? "")}
-            onInput={(event) => config && setText(JSON.stringify(written(config, path, event.currentTarget.value), null, 2))}
-          />
+          {(described) => (
+            <input
+              {...described}
+              inputMode="numeric"
+              disabled={config === null}
+              value={String(read(config, path) ?? "")}
+              onInput={(event) => config && setText(JSON.stringify(written(config, path, event.currentTarget.value), null, 2))}
+            />
+          )}
         </Field>
       ))}
       <details open={rest.length > 0}>
@@ -125,21 +129,6 @@ function Form({ template }: { template: Template }) {
         </button>
       </div>
     </form>
-  );
-}
-
-function Field({ title, note, wrong, children }: { title: string; note: string; wrong: readonly string[]; children: preact.ComponentChild }) {
-  return (
-    <label class={wrong.length ? "field invalid" : "field"}>
-      <span>{title}</span>
-      {children}
-      <small>{note}</small>
-      {wrong.map((line) => (
-        <em key={line} class="wrong">
-          {line}
-        </em>
-      ))}
-    </label>
   );
 }
 

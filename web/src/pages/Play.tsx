@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
-import { type Choice, drops, outcome } from "../board";
+import { type Choice, choiceName, drops, outcome } from "../board";
 import { useGet } from "../query";
 import { go, query, to } from "../router";
 import { Board } from "../ui/Board";
@@ -102,6 +102,9 @@ function Table({ play, done }: { play: PlayBody; done: (play: PlayBody) => void 
           <p class="said" role="status">
             {said(play, settled)}
           </p>
+          <p class="unseen" aria-live="polite">
+            {answerOf(play, shown)}
+          </p>
           <Board
             grid={play.grid}
             position={position}
@@ -136,6 +139,12 @@ function Table({ play, done }: { play: PlayBody; done: (play: PlayBody) => void 
 
 function names(play: PlayBody): string[] {
   return play.seats?.map((seat) => seat.player) ?? [];
+}
+
+/** The opponent's newest move in words, for those who do not see the board. shown: how many moves are on it */
+export function answerOf({ moves, seat, seats, grid }: Pick<PlayBody, "moves" | "seat" | "seats" | "grid">, shown: number): string {
+  const move = moves[shown - 1];
+  return !move || move.seat === seat ? "" : `${seats?.[move.seat]?.player} played ${choiceName(move, grid)}.`;
 }
 
 function said(play: PlayBody, settled: boolean): string {

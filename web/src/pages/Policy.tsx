@@ -2,20 +2,20 @@
 import type { Lineage, LineageStep, Pair, Ratings, WinMatrix } from "../api/reports";
 import { isRated } from "../api/reports";
 import type { Got } from "../api/client";
-import { session } from "../api/session";
 import { bytes, count, decimal, elo, percent, when } from "../format";
-import { useGet } from "../query";
+import { type Query, useGet } from "../query";
 import { to } from "../router";
 import { cells } from "../ui/Matrix";
 import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Fact, Figure, Shown, Table, Take, Value } from "../ui/parts";
+import { type Column, Empty, Fact, Figure, Hint, Shown, Table, Take, Value, whyNot } from "../ui/parts";
 import { Player } from "./ratings";
+import { SitDownLink } from "./SitDownLink";
 
 const STEPS: readonly Column<LineageStep>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
   { name: "member", value: (row) => row.member },
   { name: "what", value: (row) => row.kind, show: came },
-  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "–" },
+  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || <Hint text="–" why="nothing" /> },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
@@ -59,7 +59,7 @@ export function Policy({ population, player }: { population: string; player: str
                     {rated.low !== null && rated.high !== null && <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>}
                   </>
                 ) : (
-                  <Value of={null} format={elo} why="it has not played for a rating" />
+                  <Value of={null} format={elo} why={whyNot(ratings, "it has not played for a rating")} />
                 )}
               </Fact>
               <Fact name="frames of the member">{count(lineage.frames)}</Fact>
@@ -67,12 +67,12 @@ export function Policy({ population, player }: { population: string; player: str
               <Fact name="copies behind it">{lineage.steps.filter((step) => step.kind === "copy").length}</Fact>
               {snapshot && <Fact name="frozen">{when(snapshot.created_at)}</Fact>}
             </dl>
-            <Weights snapshot={snapshot} learning={lineage.snapshot === null} />
-            {session.value === "admin" && (snapshot === undefined || snapshot.has_weights) && (
+            {lineage.snapshot === null ? <p class="note">It still learns; a snapshot of it can be downloaded.</p> : <Weights query={snapshots} id={lineage.snapshot} />}
+            {(snapshot?.has_weights ?? lineage.snapshot === null) && (
               <p>
-                <a class="button" href={to(["play"], { population, opponent: player === "best" ? `${population}@best` : `${population}/${player}` })}>
+                <SitDownLink population={population} opponent={player === "best" ? `${population}@best` : `${population}/${player}`}>
                   Sit down and play against it
-                </a>
+                </SitDownLink>
               </p>
             )}
             <h2>Where it comes from</h2>
@@ -81,7 +81,9 @@ export function Policy({ population, player }: { population: string; player: str
             <h2>Its schedule</h2>
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
             <h2>Whom it met</h2>
-            <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(matrix.value as unknown as WinMatrix | undefined)?.pairs ?? []} id={rated?.player} />
+            <Shown query={matrix} what="whom it met">
+              {(report) => <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(report as unknown as WinMatrix).pairs} id={rated?.player} />}
+            </Shown>
           </>
         );
       }}
@@ -94,7 +96,7 @@ function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: numb
   const keys = [...new Set(steps.flatMap((step) => Object.keys(step.hyperparams)))].sort();
   const columns = (key: string): readonly Column<LineageStep>[] => [
     { name: "frames", value: (row) => row.frames, numeric: true },
-    { name: key, value: (row) => row.hyperparams[key], numeric: true },
+    { name: key, value: (row) => row.hyperparams[key], numeric: true, why: "it was not set then" },
     { name: "by", value: (row) => row.kind },
   ];
   return (
@@ -114,20 +116,29 @@ export function scheduleLine(steps: readonly LineageStep[], key: string, until: 
   return { name: key, colour: 0, x: [...steps.map((step) => step.frames), until], y: [...values, values.at(-1) ?? null], steps: true, ...(marks.length && { marks }) };
 }
 
-function Weights({ snapshot, learning }: { snapshot: Got<"/v1/populations/{name}/snapshots">["items"][number] | undefined; learning: boolean }) {
-  if (learning) return <p class="note">It still learns; a snapshot of it can be downloaded.</p>;
-  if (!snapshot) return null;
+type Snapshots = Got<"/v1/populations/{name}/snapshots">;
+
+function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
   return (
-    <p>
-      {snapshot.has_weights ? (
-        <a class="button" href={`/v1/snapshots/${snapshot.id}/weights`} download>
-          Download weights (safetensors, {bytes(snapshot.size_bytes)})
-        </a>
-      ) : (
-        "Its weights were removed; its games stay."
-      )}{" "}
-      <code>{snapshot.id.slice(0, 16)}</code>
-    </p>
+    <Shown query={query} what="its weights">
+      {({ items }) => {
+        const snapshot = items.find((one) => one.id === id);
+        // One that a resume took back is not in the list.
+        if (!snapshot) return null;
+        return (
+          <p>
+            {snapshot.has_weights ? (
+              <a class="button" href={`/v1/snapshots/${id}/weights`} download>
+                Download weights (safetensors, {bytes(snapshot.size_bytes)})
+              </a>
+            ) : (
+              "Its weights were removed; its games stay."
+            )}{" "}
+            <code>{id.slice(0, 16)}</code>
+          </p>
+        );
+      }}
+    </Shown>
   );
 }
 

@@ -2,7 +2,7 @@ import type { Got } from "../api/client";
 import { count, decimal, duration, when } from "../format";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
-import { type Column, Empty, Fact, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
+import { type Column, Empty, Fact, Failed, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
 import { useSpeed } from "../ui/speed";
 import { Warnings } from "../ui/Warnings";
 import { Actions, StateChip } from "./actions";
@@ -11,7 +11,7 @@ import { Edits } from "./Edits";
 import { Games } from "./Games";
 import { Health } from "./Health";
 import { Lineage } from "./Lineage";
-import { Circles, RatingTable, WinMatrixFigure } from "./ratings";
+import { CirclesOf, RatingTable, WinMatrixFigure } from "./ratings";
 import { RatingChart } from "./RatingChart";
 import { Schedules } from "./Schedules";
 import type { Ratings, WinMatrix } from "../api/reports";
@@ -155,9 +155,12 @@ function RatingsOf({ name, everyMs }: { name: string; everyMs: number }) {
     <Shown query={ratings} what="ratings">
       {(report) => (
         <>
-          {snapshots.value && <RatingChart report={report as unknown as Ratings} snapshots={snapshots.value} matrix={matrix.value as WinMatrix | undefined} />}
+          <Shown query={snapshots} what="snapshots">
+            {(list) => <RatingChart report={report as unknown as Ratings} snapshots={list} matrix={matrix.value as WinMatrix | undefined} />}
+          </Shown>
+          {matrix.problem && !matrix.value && <Failed problem={matrix.problem} again={matrix.again} />}
           <RatingTable report={report as unknown as Ratings} />
-          <Circles cycles={(report as unknown as Ratings).cycles ?? []} share={(report as unknown as Ratings).cyclic_share} />
+          <CirclesOf report={report as unknown as Ratings} />
         </>
       )}
     </Shown>
@@ -183,8 +186,13 @@ const EVENTS: readonly Column<Event>[] = [
   { name: "what", value: (row) => row.text, wide: true },
 ];
 
+const FEW_EVENTS = 500;
+/** More are not given at once. */
+const MANY_EVENTS = 5000;
+
 function Events({ name, everyMs }: { name: string; everyMs: number }) {
-  const found = useGet("/v1/populations/{name}/events", { path: { name }, query: { limit: 500 } }, { everyMs, population: name });
+  const most = query.value.get("many") === "1" ? MANY_EVENTS : FEW_EVENTS;
+  const found = useGet("/v1/populations/{name}/events", { path: { name }, query: { limit: most } }, { everyMs, population: name, keep: true });
   const kind = query.value.get("kind") ?? "";
   return (
     <Shown query={found} what="events">
@@ -207,6 +215,8 @@ function Events({ name, everyMs }: { name: string; everyMs: number }) {
               <Take name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
             <Table label="Events" columns={EVENTS} rows={rows} cards />
+            {list.items.length === most && <p class="note">These are of the newest {most} events.</p>}
+            {list.items.length === most && most < MANY_EVENTS && <button onClick={() => setQuery({ many: true })}>More events</button>}
           </>
         );
       }}

@@ -2,9 +2,9 @@ import type { Schemas } from "../api/client";
 import { isRated, type Ratings } from "../api/reports";
 import { session } from "../api/session";
 import { count, decimal, duration, elo, short } from "../format";
-import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
+import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../query";
 import { to } from "../router";
-import { Empty, Shown, Value } from "../ui/parts";
+import { Empty, Pages, Shown, usePage, Value, whyNot } from "../ui/parts";
 import { useSpeed } from "../ui/speed";
 import { Warnings } from "../ui/Warnings";
 import { Actions, StateChip } from "./actions";
@@ -12,9 +12,11 @@ import { Actions, StateChip } from "./actions";
 type Population = Schemas["PopulationBody"];
 
 const COLUMNS = ["name", "state", "best rating", "frames", "frames/s", "last event", ""] as const;
+const MOST = 500;
 
 export function Populations() {
-  const found = useGet("/v1/populations", { query: { limit: 500 } }, { everyMs: OFTEN_MS });
+  const page = usePage("after");
+  const found = useGet("/v1/populations", { query: { limit: MOST, cursor: page[0] } }, { everyMs: OFTEN_MS, keep: true });
   return (
     <>
       <div class="heading">
@@ -27,7 +29,7 @@ export function Populations() {
       </div>
       <Shown query={found} what="populations">
         {(list) =>
-          list.items.length === 0 ? (
+          list.items.length === 0 && !page[0] ? (
             <Empty title="No populations yet">
               <p>
                 {session.value === "admin" ? <a href={to(["populations", "new", "population"])}>Make one from a template</a> : "An admin can make one"}
@@ -35,24 +37,27 @@ export function Populations() {
               </p>
             </Empty>
           ) : (
-            <div class="scroll cards" role="region" aria-label="Populations" tabIndex={0}>
-              <table>
-                <thead>
-                  <tr>
-                    {COLUMNS.map((name, index) => (
-                      <th key={name} scope="col" class={index >= 2 && index <= 4 ? "right" : ""}>
-                        {name || <span class="unseen">actions</span>}
-                      </th>
+            <>
+              <div class="scroll cards" role="region" aria-label="Populations" tabIndex={0}>
+                <table>
+                  <thead>
+                    <tr>
+                      {COLUMNS.map((name, index) => (
+                        <th key={name} scope="col" class={index >= 2 && index <= 4 ? "right" : ""}>
+                          {name || <span class="unseen">actions</span>}
+                        </th>
+                      ))}
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {list.items.map((one) => (
+                      <Row key={one.id} of={one} again={found.again} />
                     ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.items.map((one) => (
-                    <Row key={one.id} of={one} again={found.again} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+                  </tbody>
+                </table>
+              </div>
+              <Pages of="populations" page={page} next={list.next} first="Oldest" more="Newer" />
+            </>
           )
         }
       </Shown>
@@ -82,7 +87,7 @@ function Row({ of, again }: { of: Population; again: () => void }) {
       </td>
       <td data-name="best rating" class="right">
         <div>
-          <Best report={ratings.value as Ratings | undefined} />
+          <Best of={ratings} />
         </div>
       </td>
       <td data-name="frames" class="right">
@@ -97,7 +102,7 @@ function Row({ of, again }: { of: Population; again: () => void }) {
             {last.text} <small>{duration(Date.now() / 1000 - last.created_at)} ago</small>
           </span>
         ) : (
-          <Value of={null} format={String} why="nothing happened yet" />
+          <Value of={null} format={String} why={whyNot(events, "nothing happened yet")} />
         )}
       </td>
       <td>
@@ -107,8 +112,9 @@ function Row({ of, again }: { of: Population; again: () => void }) {
   );
 }
 
-function Best({ report }: { report: Ratings | undefined }) {
-  if (!report) return <Value of={null} format={elo} why="loading" />;
+function Best({ of }: { of: Query<unknown> }) {
+  const report = of.value as Ratings | undefined;
+  if (!report) return <Value of={null} format={elo} why={whyNot(of, "")} />;
   const best = report.players.find((row) => row.id === report.best);
   if (!best) return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
   const value = isRated([best] as Ratings["players"]) ? ("elo" in best ? best.elo : null) : null;

@@ -4,7 +4,7 @@ import { elo, percent } from "../format";
 import { query, setQuery } from "../router";
 import { Chart, type Line } from "../ui/Chart";
 import { type Cell, cells } from "../ui/Matrix";
-import { type Column, Figure } from "../ui/parts";
+import { type Column, Figure, Value } from "../ui/parts";
 import { overFrames, type RatedSnapshot } from "./ratings";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
@@ -16,17 +16,17 @@ interface Met extends RatedSnapshot {
 const RATING: readonly Column<RatedSnapshot>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
-  { name: "Elo", value: (one) => one.row.elo, numeric: true },
-  { name: "low", value: (one) => one.row.low, numeric: true },
-  { name: "high", value: (one) => one.row.high, numeric: true },
+  { name: "Elo", value: (one) => one.row.elo, show: (one) => <Value of={one.row.elo} format={elo} why="no chain of games connects it to the others" />, numeric: true },
+  { name: "low", value: (one) => one.row.low, show: (one) => <Value of={one.row.low} format={elo} why="no interval" />, numeric: true },
+  { name: "high", value: (one) => one.row.high, show: (one) => <Value of={one.row.high} format={elo} why="no interval" />, numeric: true },
   { name: "games", value: (one) => one.row.games, numeric: true },
 ];
 const AGAINST: readonly Column<Met>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
-  { name: "score", value: (one) => one.cell.score, numeric: true },
-  { name: "low", value: (one) => one.cell.low, numeric: true },
-  { name: "high", value: (one) => one.cell.high, numeric: true },
+  { name: "score", value: (one) => one.cell.score, show: (one) => percent(one.cell.score), numeric: true },
+  { name: "low", value: (one) => one.cell.low, show: (one) => percent(one.cell.low), numeric: true },
+  { name: "high", value: (one) => one.cell.high, show: (one) => percent(one.cell.high), numeric: true },
   { name: "games", value: (one) => one.cell.games, numeric: true },
 ];
 

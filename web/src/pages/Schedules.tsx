@@ -3,7 +3,7 @@ import type { Got } from "../api/client";
 import { count } from "../format";
 import { useGet } from "../query";
 import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown, Table, Take } from "../ui/parts";
+import { type Column, Empty, Figure, Hint, Shown, Table, Take } from "../ui/parts";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 type Point = History["members"][string][number];
@@ -13,8 +13,8 @@ const ROUNDS: readonly Column<Round>[] = [
   { name: "member", value: (row) => row.member },
   { name: "round", value: (row) => row.round, numeric: true },
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
-  { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? "–" },
-  { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || "–" },
+  { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? <Hint text="–" why="nobody" /> },
+  { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || <Hint text="–" why="nothing" /> },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
@@ -38,7 +38,7 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
                 const columns: readonly Column<(typeof points)[number]>[] = [
                   { name: "member", value: (row) => row.member },
                   { name: "frames", value: (row) => row.frames, numeric: true },
-                  { name: key, value: (row) => row.value, numeric: true },
+                  { name: key, value: (row) => row.value, numeric: true, why: "it was not set then" },
                 ];
                 const positive = points.every((point) => point.value !== null && point.value > 0);
                 return (

@@ -1,8 +1,9 @@
 /** Against whom to play, and from which seat. */
 import { useState } from "preact/hooks";
-import { isRated, type RatedPlayer, type Ratings } from "../api/reports";
+import { gameOf, isRated, type RatedPlayer, type Ratings } from "../api/reports";
 import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
+import { hasBoard } from "../board";
 import { count, elo } from "../format";
 import { useGet } from "../query";
 import { go, query, setQuery, to } from "../router";
@@ -44,7 +45,7 @@ export function SitDown() {
           {(list) => {
             const names = list.items.map((one) => one.id);
             const chosen = query.value.get("population") ?? names[0];
-            return chosen === undefined ? <NobodyThere /> : <Room key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} />;
+            return chosen === undefined ? <NobodyThere /> : <Room key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} cut={list.next !== null} />;
           }}
         </Shown>
       )}
@@ -62,23 +63,43 @@ function NobodyThere() {
   );
 }
 
-function Room({ population, populations }: { population: string; populations: readonly string[] }) {
+/** Everything that is to be known before one can choose. */
+function Room({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
   const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
+  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
   return (
     <Shown query={body} what={population}>
-      {({ spec }) => <Form population={population} populations={populations} env={(spec.config?.["env"] as { name: string } | undefined)?.name ?? null} />}
+      {(known) => (
+        <Shown query={ratings} what="ratings">
+          {(report) => (
+            <Shown query={snapshots} what="snapshots">
+              {(list) => {
+                const { players } = report as unknown as Ratings;
+                const choices = opponents(population, isRated(players) ? players : [], list);
+                return <Form population={population} populations={populations} cut={cut} env={gameOf(known) ?? null} choices={choices} />;
+              }}
+            </Shown>
+          )}
+        </Shown>
+      )}
     </Shown>
   );
 }
 
-function Form({ population, populations, env }: { population: string; populations: readonly string[]; env: string | null }) {
-  const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
-  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
+interface Choosing {
+  population: string;
+  populations: readonly string[];
+  /** There are more populations. */
+  cut: boolean;
+  env: string | null;
+  choices: ReturnType<typeof opponents>;
+}
+
+function Form({ population, populations, cut, env, choices }: Choosing) {
   const [name, setName] = useState(localStorage.getItem(KEPT_NAME) ?? "");
   const [problem, setProblem] = useState<ServiceProblem | null>(null);
   const [busy, setBusy] = useState(false);
-  const rated = (ratings.value as unknown as Ratings | undefined)?.players ?? [];
-  const choices = opponents(population, isRated(rated) ? rated : [], snapshots.value);
   const opponent = query.value.get("opponent") ?? choices[0]!.name;
   const seat = query.value.get("seat") === "1" ? 1 : 0;
   const start = async () => {
@@ -107,8 +128,12 @@ function Form({ population, populations, env }: { population: string; population
             <option key={one}>{one}</option>
           ))}
         </select>
-        <small>plays {env}</small>
+        <small>
+          plays {env}
+          {cut && `; the first ${populations.length}, others by the address`}
+        </small>
       </label>
+      {!hasBoard(env) && <p class="warning">{env ?? "Its game"} has no board to play at: choose a population of another game.</p>}
       <label class="field">
         <span>Opponent</span>
         <select value={opponent} onChange={(event) => setQuery({ opponent: event.currentTarget.value })}>
@@ -135,7 +160,7 @@ function Form({ population, populations, env }: { population: string; population
       </label>
       {problem && <Failed problem={problem} />}
       <div class="buttons">
-        <button class="primary" disabled={busy}>
+        <button class="primary" disabled={busy || !hasBoard(env)}>
           Sit down
         </button>
       </div>

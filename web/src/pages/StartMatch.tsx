@@ -7,12 +7,29 @@ const GAMES = 400;
 /** Two players, how many games, go: the match is played on the service, and its page shows the interval shrink. */
 export function StartMatch({ first, second, close }: { first: string; second: string; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="match-title">
+      <h2 id="match-title">
+        {first} against {second}
+      </h2>
+      <Games players={[first, second]}>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Cancel
+        </button>
+      </Games>
+    </dialog>
+  );
+}
+
+/** How many games they play, and the start. env: where nobody of them was trained;  children: other buttons */
+export function Games({ players, env, children }: { players: readonly string[]; env?: string | undefined; children?: preact.ComponentChildren }) {
   const [games, setGames] = useState(GAMES);
   const [problem, setProblem] = useState<ServiceProblem | null>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const start = async () => {
+    setProblem(null);
     try {
-      const made = await change("post", "/v1/evaluations", {}, { players: [first, second], games });
+      const made = await change("post", "/v1/evaluations", {}, { players, games, ...(env !== undefined && { env }) });
       go(to(["evaluations", made.id]));
     } catch (error) {
       if (!(error instanceof ServiceProblem)) throw error;
@@ -20,35 +37,28 @@ export function StartMatch({ first, second, close }: { first: string; second: st
     }
   };
   return (
-    <dialog ref={dialog} onClose={close} aria-labelledby="match-title">
-      <h2 id="match-title">
-        {first} against {second}
-      </h2>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start();
-        }}
-      >
-        <label class="field">
-          <span>Games</span>
-          <input type="number" min={2} max={1_000_000} step={2} value={games} onInput={(event) => setGames(event.currentTarget.valueAsNumber)} />
-          <small>in pairs: the same seed twice, seats swapped</small>
-        </label>
-        {problem && (
-          <p class="wrong" role="alert">
-            {problem.message}
-          </p>
-        )}
-        <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
-          </button>
-          <button class="primary" autofocus>
-            Start the match
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <label class="field">
+        <span>Games</span>
+        <input type="number" min={2} max={1_000_000} step={2} value={games} onInput={(event) => setGames(event.currentTarget.valueAsNumber)} />
+        <small>in pairs: the same seed twice, seats swapped</small>
+      </label>
+      {problem && (
+        <p class="wrong" role="alert">
+          {problem.message}
+        </p>
+      )}
+      <div class="buttons">
+        {children}
+        <button class="primary" autofocus={children !== undefined}>
+          Start the match
+        </button>
+      </div>
+    </form>
   );
 }

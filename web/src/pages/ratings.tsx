@@ -6,8 +6,8 @@ import { isRated } from "../api/reports";
 import { session } from "../api/session";
 import { decimal, elo, percent, short } from "../format";
 import { to } from "../router";
-import { type Cell, Matrix } from "../ui/Matrix";
-import { type Column, Empty, Figure, Table, Take, Value } from "../ui/parts";
+import { Matrix } from "../ui/Matrix";
+import { type Column, Empty, Figure, Hint, Table, Take, Value } from "../ui/parts";
 import { StartMatch } from "./StartMatch";
 
 /** "demo/m0@351k" as a link to the policy; others are no policies of ours. */
@@ -38,25 +38,19 @@ function rated(row: RatedPlayer) {
     <>
       <Player label={row.player} kind={row.kind} />
       {row.kind === "guest" && <small> guest</small>}
-      {row.weights_removed && <abbr title="its weights were removed: its games still count, but it plays no more">*</abbr>}
+      {row.weights_removed && <Hint text="*" why="its weights were removed: its games still count, but it plays no more" />}
     </>
   );
 }
 
 function Provisional() {
-  return (
-    <abbr title="provisional: fewer than 30 games, or no chain of games to the others">?</abbr>
-  );
+  return <Hint text="?" why="provisional: fewer than 30 games, or no chain of games to the others" />;
 }
 
 function againstBest(row: RatedPlayer) {
   if (row.score_vs_best !== null) return <span class="number">{percent(row.score_vs_best)}</span>;
   if (row.predicted_vs_best === null) return <Value of={null} format={percent} why="it is the best itself, or has no rating" />;
-  return (
-    <span class="missing" title="predicted by the ratings; they never met">
-      ({percent(row.predicted_vs_best, 0)})
-    </span>
-  );
+  return <Hint text={`(${percent(row.predicted_vs_best, 0)})`} why="predicted by the ratings; they never met" />;
 }
 
 const RETURNS: readonly Column<ReturnRow>[] = [
@@ -109,20 +103,20 @@ const PAIRS: readonly Column<WinMatrix["pairs"][number]>[] = [
 
 /** A square opens a match between its two players. */
 export function WinMatrixFigure({ report }: { report: WinMatrix }) {
-  const [chosen, setChosen] = useState<Cell | null>(null);
+  const [chosen, setChosen] = useState<readonly [string, string] | null>(null);
   if (report.pairs.length === 0) return <NoGames />;
-  const open = session.value === "admin" ? { open: setChosen } : {};
+  const open = session.value === "admin" ? { open: (row: string, column: string) => setChosen([row, column]) } : {};
   return (
     <>
       <Figure
         title="Who beats whom"
-        note={`Score of the row against the column: blue above a half, orange below, pale with few games.${"open" in open ? " A square starts a match." : ""}`}
+        note={`Score of the row against the column: blue above a half, orange below, pale with few games.${"open" in open ? " A square starts a match, an empty one, too." : ""}`}
         columns={PAIRS}
         rows={report.pairs}
       >
         <Matrix of={report} {...open} />
       </Figure>
-      {chosen && <StartMatch first={chosen.row} second={chosen.column} close={() => setChosen(null)} />}
+      {chosen && <StartMatch first={chosen[0]} second={chosen[1]} close={() => setChosen(null)} />}
     </>
   );
 }
@@ -131,7 +125,12 @@ export function WinMatrixFigure({ report }: { report: WinMatrix }) {
 const CHANCE = 0.01;
 const MUCH = 0.25;
 
-export function Circles({ cycles, share }: { cycles: readonly Circle[]; share: CyclicShare | null | undefined }) {
+/** Nothing where nobody could go round: fewer than three players, or a game that nobody wins. */
+export function CirclesOf({ report: { cycles, cyclic_share: share, players } }: { report: Ratings }) {
+  return cycles && players.length > 2 ? <Circles cycles={cycles} share={share} /> : null;
+}
+
+function Circles({ cycles, share }: { cycles: readonly Circle[]; share: CyclicShare | null | undefined }) {
   return (
     <section>
       <h2>Circles</h2>

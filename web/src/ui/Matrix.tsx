@@ -27,7 +27,8 @@ export function cells(pairs: readonly Pair[]): Map<string, Cell> {
   return found;
 }
 
-export function Matrix({ of, open }: { of: WinMatrix; open?: (cell: Cell) => void }) {
+/** open: told the players of the row and the column of a square, whether or not they have met */
+export function Matrix({ of, open }: { of: WinMatrix; open?: (row: string, column: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
@@ -51,6 +52,9 @@ export function Matrix({ of, open }: { of: WinMatrix; open?: (cell: Cell) => voi
     return row >= 0 && column >= 0 && row < names.length && column < names.length ? [row, column] : null;
   };
   const here = at ? known.get(`${names[at[0]]} ${names[at[1]]}`) : undefined;
+  const choose = () => {
+    if (at && at[0] !== at[1]) open?.(names[at[0]]!, names[at[1]]!);
+  };
   const move = (event: KeyboardEvent) => {
     const [row, column] = at ?? [0, 0];
     const last = names.length - 1;
@@ -58,7 +62,7 @@ export function Matrix({ of, open }: { of: WinMatrix; open?: (cell: Cell) => voi
     if (step) {
       event.preventDefault();
       setAt(at ? [Math.min(last, Math.max(0, row + step[0]!)), Math.min(last, Math.max(0, column + step[1]!))] : [0, 0]);
-    } else if (event.key === "Enter" && here) open?.(here);
+    } else if (event.key === "Enter") choose();
   };
   return (
     <div ref={box}>
@@ -74,7 +78,7 @@ export function Matrix({ of, open }: { of: WinMatrix; open?: (cell: Cell) => voi
           aria-label={`Win matrix of ${names.length} players; arrow keys move, the numbers stand below`}
           onMouseMove={(event) => setAt(place(event))}
           onMouseLeave={() => setAt(null)}
-          onClick={() => here && open?.(here)}
+          onClick={choose}
           onKeyDown={move}
         />
       </div>

@@ -13,11 +13,11 @@ const COLUMNS: readonly Column<Process>[] = [
   { name: "state", value: (row) => row.state, show: (row) => <span class={row.state === "down" ? "chip chip-failed" : "chip"}>{row.state}</span> },
   { name: "time", value: (row) => sharesText(row), show: (row) => <Shares of={row} /> },
   { name: "rows/s", value: (row) => row.rate, show: (row) => <span class="number">{count(row.rate)}</span>, numeric: true },
-  { name: "waiting", value: (row) => row.queue, numeric: true },
+  { name: "waiting", value: (row) => row.queue, numeric: true, why: "it has no queue" },
   { name: "restarts", value: (row) => row.restarts, numeric: true },
   { name: "sign of life", value: (row) => row.beat_age_s, show: (row) => <span class="number">{row.beat_age_s.toFixed(1)} s ago</span>, numeric: true },
   { name: "memory", value: (row) => row.memory_bytes, show: (row) => <Value of={row.memory_bytes} format={bytes} why="it is not there now" />, numeric: true },
-  { name: "pid", value: (row) => row.pid, numeric: true },
+  { name: "pid", value: (row) => row.pid, numeric: true, why: "it is not there now" },
 ];
 const WITH_POPULATION: readonly Column<Process>[] = [{ name: "population", value: (row) => row.population }, ...COLUMNS];
 

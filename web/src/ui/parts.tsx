@@ -2,16 +2,23 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ServiceProblem } from "../api/client";
-import { csv } from "../format";
+import { csv, decimal } from "../format";
+import { query as address, setQuery } from "../router";
+
+/** A word or a sign and what it means: to be pointed at, heard, or read where it stands when it has the focus (a tap, the Tab key). */
+export function Hint({ text, why }: { text: ComponentChildren; why: string }) {
+  return (
+    <span class="missing" title={why} tabIndex={0}>
+      {text}
+      <span class="unseen"> ({why})</span>
+    </span>
+  );
+}
 
 /** A number that is there, or a dash that says why not. */
 export function Value({ of, format, why }: { of: number | null | undefined; format: (value: number) => string; why: string }) {
   if (of !== null && of !== undefined && Number.isFinite(of)) return <span class="number">{format(of)}</span>;
-  return (
-    <span class="missing" title={why}>
-      –<span class="unseen"> ({why})</span>
-    </span>
-  );
+  return <Hint text="–" why={why} />;
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -39,6 +46,17 @@ export function Failed({ problem, again }: { problem: ServiceProblem; again?: ()
       {again && <button onClick={again}>Try again</button>}
     </div>
   );
+}
+
+interface Asked {
+  value: unknown;
+  problem: ServiceProblem | null;
+}
+
+/** Why something is not there: it has not come yet, it cannot be had, or, where the answer is there, the reason itself. */
+export function whyNot({ value, problem }: Asked, reason: string): string {
+  if (value !== undefined) return reason;
+  return problem ? problem.title : "it is being loaded";
 }
 
 /** What a query gave, or why it did not. A newer failure stands above the old value; that the service is away, the badge says once for all. */
@@ -79,6 +97,8 @@ export interface Column<Row> {
   /** What stands on the page, where it is more than the value. */
   show?: (row: Row) => ComponentChildren;
   numeric?: boolean;
+  /** Why it may not be there. */
+  why?: string;
   /** Long text. */
   wide?: boolean;
 }
@@ -111,7 +131,7 @@ export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<
             <tr key={id ? id(row) : index}>
               {columns.map((column) => (
                 <td key={column.name} data-name={cards ? column.name : undefined} class={column.numeric ? "right" : column.wide ? "wide" : ""}>
-                  {column.show ? column.show(row) : String(column.value(row) ?? "")}
+                  {column.show ? column.show(row) : cell(column, row)}
                 </td>
               ))}
             </tr>
@@ -120,6 +140,13 @@ export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<
       </table>
     </div>
   );
+}
+
+/** Of a column that does not say how it is shown. */
+function cell<Row>({ value, why }: Column<Row>, row: Row): ComponentChildren {
+  const found = value(row);
+  if (found === null || found === undefined || Number.isNaN(found)) return <Hint text="–" why={why ?? "there is none"} />;
+  return typeof found === "number" && !Number.isInteger(found) ? decimal(found) : String(found);
 }
 
 const MOST_ROWS = 500;
@@ -234,4 +261,28 @@ export function useCurrentSeen(bar: { current: HTMLElement | null }, now: unknow
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
   }, [now]);
+}
+
+/** Where one is in a list that comes in pages, by the address, and how to go elsewhere. name: of the parameter, one for each list of a view */
+export function usePage(name: string): [cursor: string | undefined, go: (cursor: string | undefined) => void] {
+  return [address.value.get(name) ?? undefined, (cursor) => setQuery({ [name]: cursor })];
+}
+
+/** Below one page of a list: to the next one, and back to the first. */
+export function Pages({ of, page: [cursor, go], next, first = "Newest", more = "Older" }: PagesOf) {
+  if (!cursor && !next) return null;
+  return (
+    <div class="buttons">
+      {cursor && <button onClick={() => go(undefined)}>{`${first} ${of}`}</button>}
+      {next && <button onClick={() => go(next)}>{`${more} ${of}`}</button>}
+    </div>
+  );
+}
+
+interface PagesOf {
+  of: string;
+  page: ReturnType<typeof usePage>;
+  next: string | null;
+  first?: string;
+  more?: string;
 }

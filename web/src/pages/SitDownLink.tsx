@@ -1,0 +1,17 @@
+import { gameOf } from "../api/reports";
+import { session } from "../api/session";
+import { hasBoard } from "../board";
+import { useGet } from "../query";
+import { to } from "../router";
+
+/** To the board, where the population's game has one and whoever looks may play. */
+export function SitDownLink({ population, opponent, children }: { population: string; opponent?: string; children: string }) {
+  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const env = gameOf(body.value);
+  if (session.value !== "admin" || !hasBoard(env)) return null;
+  return (
+    <a class="button" href={to(["play"], { population, opponent })}>
+      {children}
+    </a>
+  );
+}
