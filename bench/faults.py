@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ SHORT_PERIODS = ["pbt.period_frames=20_000", "pbt.warmup_frames=20_000", "snapsh
 # Networks and slots full of images are a hundred megabytes each time.
 IMAGE_PERIODS = ["pbt.period_frames=100_000", "pbt.warmup_frames=100_000", "snapshots.every_frames=100_000", "checkpoints.every_s=20"]
 # An engine that stands still is told from one that computes by nothing but the time.
-ENGINES = [*IMAGE_PERIODS, "env.timeout_s=3"]
+ENGINE_PERIODS = [*IMAGE_PERIODS, "env.timeout_s=3"]
 ENDLESS = ["stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000"]
 
 
@@ -41,23 +42,24 @@ def say(text: str) -> None:
 
 
 def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -> Run:
-    """config "small": connect four with small networks, many updates; else a shipped one, with short periods, connect four with faults of its own."""
+    """config "small": connect four with small networks, many updates; else a shipped one of connect four or a scenario of Doom, with short periods.
+
+    more: settings
+    """
     if config == "small":
         run = small_run(folder, placement, members=4)
-        run.start()
+        run.start(*more)
         return run
-    run = Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8"))
-    settings = [*ENDLESS, *(ENGINES if has_engines(config) else SHORT_PERIODS), f"runtime.placement={placement}", *more]
-    if not has_engines(config):
-        on_faulty_game(run)
-        settings.append("env.name=./faulty_game.py:make")
-    run.start(*settings)
+    run = on_faulty_game(Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8")))
+    game = "make_doom" if has_engines(config) else "make"
+    periods = ENGINE_PERIODS if has_engines(config) else SHORT_PERIODS
+    run.start(*ENDLESS, *periods, f"runtime.placement={placement}", f"env.name=./faulty_game.py:{game}", *more)
     return run
 
 
 def has_engines(config: str) -> bool:
-    """Its games are processes of their own."""
-    return config.startswith("doom")
+    """Its games are scenarios of Doom, each with a process of its own."""
+    return config != "small" and tomllib.loads(Path(f"configs/{config}.toml").read_text(encoding="utf-8"))["env"]["name"] == "doom"
 
 
 def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -86,6 +88,8 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
         say(f"{placement}: FAILED after {len(strikes)} faults: {failure}")
     finally:
         run.close()
+    late = [f"{strike.fault}: {strike.seconds:.1f} s" for strike in strikes if strike.seconds > options.limit]
+    checks[f"every member learned again within {options.limit:g} s"] = late
     counts = {"acknowledged_games": games, "voided_games": void, "starts": run.starts, "seconds": time.monotonic() - began_s}
     return {"processes": processes, "faults": table(strikes, options.limit), "checks": checks, "failure": failure, **counts}
 
@@ -117,9 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--placements", nargs="+", default=["inline", "central"])
     parser.add_argument("--config", default="demo", help="a shipped config; or small: connect four with small networks, many updates")
-    parser.add_argument(
-        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="of a shipped config; a new start has 15 s for all its engines and two updates"
-    )
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="--limit holds for a new start of everything and two updates")
     parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")

@@ -132,7 +132,7 @@ class Training:
 
 def hardware() -> dict[str, object]:
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False).stdout.strip()
     cores = len(os.sched_getaffinity(0))
     versions = {name: _version(name) for name in ("torch", "numpy", "vizdoom")}
     return {"cpu": model, "cores": cores, "python": platform.python_version(), **versions, "commit": commit or "unknown"}

@@ -25,8 +25,8 @@ class EnvConfig(Section):
     """The game: a registered name, or (command line only) "./file.py:function" returning a PettingZoo or Gymnasium environment.
 
     max_decisions: of all seats in one game; a longer one is taken for endless and voided.
-    timeout_s: for one call of the game's own code (reset, step, outcome); a longer one is taken for hung and its process is restarted. Only where
-    games run in processes of their own, so not in the placement "serial".
+    timeout_s: for one call of the game's own code (reset, step, outcome, a start of its engine); a longer one is taken for hung and its process is
+    restarted. Only where games run in processes of their own, so not in the placement "serial".
     """
 
     name: str = Field(min_length=1)

@@ -112,7 +112,10 @@ class Preparing(Protocol):
     """A game whose first start takes long, and waits for something else than this process."""
 
     def prepare(self) -> None:
-        """Start what the first `reset` needs; by any thread, beside other games. Raises nothing: `reset` tries again, and raises."""
+        """Start what the first `reset` needs; by any thread, beside other games.
+
+        Raises: EnvError where no second try helps; what may have been an accident is left for `reset`.
+        """
 
 
 @runtime_checkable

@@ -24,9 +24,9 @@ import numpy as np
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
-from pbt.sampling.preparing import prepare
 from pbt.sampling.recording import Nobody, Onlooker
 from pbt.sampling.slots import Share
+from pbt.sampling.starting import start_games
 from pbt.sampling.table import Seat, Table, opening_action
 from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, WorkerMessage
@@ -90,7 +90,7 @@ class RolloutWorker:
         self.share = share
         self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
         self.table = {table.index: table for table in self.tables}
-        prepare(self.tables, self._watched)
+        start_games(self.tables, self._watched)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
         self.fillers = [SlotFiller(slab, slots, self._send) for slab, slots in zip(slabs, share.slots, strict=True)]
         roles = self.tables[0].game.seat_roles if self.tables else ()

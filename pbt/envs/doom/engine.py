@@ -35,8 +35,7 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
     Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything, EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
-    with _WATCHING:
-        watched(os.getpid())
+    watched(os.getpid())
     for attempt in range(1, _ATTEMPTS + 1):
         game = vizdoom.DoomGame()
         configure(game)
@@ -88,12 +87,17 @@ def load_vizdoom() -> Any:
     return vizdoom
 
 
-@cache
 def watched(pid: int) -> int:
     """Start the process that cleans up after this one. Returns the descriptor whose closing, by this one's end, it waits for.
 
-    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its end.
+    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its end. pid: this process's.
     """
+    with _WATCHING:
+        return _watched(pid)
+
+
+@cache
+def _watched(pid: int) -> int:
     command = [sys.executable, "-I", "-S", strays.__file__]
     read, write = os.pipe()
     with open(os.devnull, "wb") as nowhere:

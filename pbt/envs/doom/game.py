@@ -29,7 +29,7 @@ _LONGEST_TICS = 21_000
 
 
 class DoomGame:
-    """One seat, one engine, started at the first game.
+    """One seat, one engine, started before the first game.
 
     Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}; without variables the screen alone.
     Doom shows nothing after the last tic, so there is no final observation, and a change of a variable in it is not seen.
@@ -58,9 +58,10 @@ class DoomGame:
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
 
     def prepare(self) -> None:
-        """Start the engine."""
-        with suppress(Exception):
-            self._engine = start_engine(self._configure)
+        """Start the engine. One that crashes gets another try in `reset`."""
+        if self._engine is None:
+            with suppress(EnvCrash):
+                self._engine = start_engine(self._configure)
 
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start an episode; the seed decides it."""
@@ -86,9 +87,10 @@ class DoomGame:
         if not over:
             return [SeatTurn(0, self._see(), None, rewards, tics=tics)]
         # Who dies at the last tic died.
-        timeout = engine.is_episode_timeout_reached() and not engine.is_player_dead()
+        dead = self._ask(lambda engine: engine.is_player_dead())
+        timeout = not dead and self._ask(lambda engine: engine.is_episode_timeout_reached())
         truncated = timeout and self._options.timeout == "truncated"
-        self._reason = "timeout" if timeout else "died" if engine.is_player_dead() else "rules"
+        self._reason = "timeout" if timeout else "died" if dead else "rules"
         return [SeatTurn(0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=max(tics, 1))]
 
     def outcome(self) -> Outcome:

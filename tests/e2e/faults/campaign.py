@@ -77,7 +77,7 @@ def small_run(folder: Path, placement: str, *, members: int = 2, workers: int = 
 
 
 def on_faulty_game(run: Run) -> Run:
-    """Put the game beside the configuration, whose env.name is ./faulty_game.py:make."""
+    """Put the game beside the configuration, whose env.name is ./faulty_game.py:make, or :make_doom."""
     (run.folder / GAME.name).write_bytes(GAME.read_bytes())
     return run
 
@@ -85,12 +85,12 @@ def on_faulty_game(run: Run) -> Run:
 def schedule(placement: str, kills: int, others: int, rng: random.Random, *, engines: bool = False) -> list[str]:
     """So many kills of each kind of process, and so many of each of the other faults, in random order.
 
-    engines: the game's engines are processes, to be struck like the others; else the game itself can be told to misbehave.
+    engines: the game's engines are processes, to be struck like the others.
     """
     kinds = (*KINDS[placement], *((ENGINE,) if engines else ()))
     faults = [f"kill {kind}" for kind in kinds] * kills
     if placement != "serial":
-        faults += [*(f"stop {kind}" for kind in kinds), "stop all", *(f"{fault} once" for fault in GAME_FAULTS if not engines)] * others
+        faults += [*(f"stop {kind}" for kind in kinds), "stop all", *(f"{fault} once" for fault in GAME_FAULTS)] * others
     rng.shuffle(faults)
     return faults
 

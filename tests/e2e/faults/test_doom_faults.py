@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.faults.campaign import campaign, ended_well, schedule
+from tests.e2e.faults.campaign import campaign, ended_well, on_faulty_game, schedule
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S
 from tests.e2e.faults.running import Run
 from tests.e2e.faults.strikes import current
 
 pytestmark = pytest.mark.slow
 
-KILLS, OTHERS, SECONDS, FREEZE_S = 2, 1, 60.0, 5.0
-# The shipped file with small networks and short periods. Starts of engines and steps take milliseconds: three seconds are long.
+KILLS, OTHERS, SECONDS, FREEZE_S = 1, 1, 30.0, 5.0
+# The shipped file with small networks and short periods. A start of an engine and a step take milliseconds: four seconds are long.
 SETTINGS = (
     "stop_at_frames=1_000_000_000",
     "sampling.environments=8",
@@ -28,6 +28,7 @@ SETTINGS = (
     "snapshots.every_frames=5_000",
     "evaluation.share=0.1",
     "checkpoints.every_s=2",
+    "env.name=./faulty_game.py:make_doom",
     "env.timeout_s=4",
     "runtime.silent_after_s=4",
     "runtime.max_restarts=1000",
@@ -36,7 +37,7 @@ SETTINGS = (
 
 @pytest.fixture
 def run(tmp_path: Path, repository: Path) -> Iterator[Run]:
-    made = Run(tmp_path / "run", (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8"))
+    made = on_faulty_game(Run(tmp_path / "run", (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8")))
     try:
         yield made
     finally:
