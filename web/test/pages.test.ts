@@ -66,6 +66,17 @@ describe("charts", () => {
   });
 });
 
+describe("lines", () => {
+  it("are drawn again when any point differs, not only the newest", async () => {
+    const { same } = await import("../src/ui/Chart");
+    const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3], low: [0, null, 2], high: [2, null, 4], marks: [{ x: 10, y: 2 }] };
+    expect(same([line], [{ ...line, x: [...line.x], y: [...line.y], marks: [{ x: 10, y: 2 }] }])).toBe(true);
+    const others = [{ ...line, y: [2, null, 3] }, { ...line, low: [1, null, 2] }, { ...line, marks: [{ x: 10, y: 1 }] }, { ...line, name: "m1" }, { ...line, x: [0, 11, 20] }];
+    expect(others.map((other) => same([line], [other]))).toEqual(others.map(() => false));
+    expect(same([line], [line, line])).toBe(false);
+  });
+});
+
 describe("a part of a chart that was chosen", () => {
   it("stays while points are added; all of it grows", async () => {
     const { zoomOf } = await import("../src/ui/Chart");

@@ -7,7 +7,7 @@ import { type Query, useGet } from "../query";
 import { to } from "../router";
 import { cells } from "../ui/Matrix";
 import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Fact, Figure, Hint, Shown, Table, Take, Value, whyNot } from "../ui/parts";
+import { type Column, Empty, Fact, Figure, Shown, Table, Take, Value, whyNot } from "../ui/parts";
 import { Player } from "./ratings";
 import { SitDownLink } from "./SitDownLink";
 
@@ -15,7 +15,7 @@ const STEPS: readonly Column<LineageStep>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
   { name: "member", value: (row) => row.member },
   { name: "what", value: (row) => row.kind, show: came },
-  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || <Hint text="–" why="nothing" /> },
+  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "nothing" },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 

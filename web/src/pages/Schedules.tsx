@@ -3,7 +3,7 @@ import type { Got } from "../api/client";
 import { count } from "../format";
 import { useGet } from "../query";
 import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Figure, Hint, Shown, Table, Take } from "../ui/parts";
+import { type Column, Empty, Figure, Shown, Table, Take } from "../ui/parts";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 type Point = History["members"][string][number];
@@ -13,8 +13,8 @@ const ROUNDS: readonly Column<Round>[] = [
   { name: "member", value: (row) => row.member },
   { name: "round", value: (row) => row.round, numeric: true },
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
-  { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? <Hint text="–" why="nobody" /> },
-  { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || <Hint text="–" why="nothing" /> },
+  { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? "nobody" },
+  { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || "nothing" },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 

@@ -50,7 +50,9 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
   const [at, setAt] = useState<number | null>(null);
   const seen = useSeen(box);
   const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
-  const drawn = useMemo(() => (seen ? join(shown) : [[]]), [shown, seen]);
+  const kept = useRef(shown);
+  if (!same(kept.current, shown)) kept.current = shown;
+  const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
   const zoom = useRef<Zoom | null>(null);
 
   useEffect(() => {
@@ -121,6 +123,20 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
       <summary>{lines.length} lines</summary>
       {open && names}
     </details>
+  );
+}
+
+/** Whether lines have the same points: to compare them is much cheaper than to draw them. */
+export function same(before: readonly Line[], after: readonly Line[]): boolean {
+  const numbers = (a: readonly unknown[] = [], b: readonly unknown[] = []) => a === b || (a.length === b.length && a.every((one, index) => one === b[index]));
+  const marks = (line: Line) => (line.marks ?? []).flatMap(({ x, y }) => [x, y]);
+  return (
+    before.length === after.length &&
+    before.every((one, index) => {
+      const other = after[index]!;
+      const drawn = numbers(one.x, other.x) && numbers(one.y, other.y) && numbers(one.low, other.low) && numbers(one.high, other.high);
+      return one.name === other.name && drawn && numbers(marks(one), marks(other));
+    })
   );
 }
 
