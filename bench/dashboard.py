@@ -104,6 +104,13 @@ def _pointer(selector: str, x: str, y: str) -> str:
     )
 
 
+PRESSED = "document.querySelectorAll('.chips [aria-pressed=true]').length"
+FIGURES = "[...document.querySelectorAll('.figure')]"
+NAMED = f"{FIGURES}.every((one) => one.querySelector('.legend') || one.querySelectorAll('summary').length > 1)"
+"""Each has curves: it names them below the chart, or folded where they are many."""
+DRAWN = "[...document.querySelectorAll('.chart')].every((one) => one.getBoundingClientRect().top > innerHeight || one.querySelector('canvas'))"
+KINDS = "new Set([...document.querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent))"
+
 INTERACTIONS = (
     Interaction(
         "matrix: an arrow key",
@@ -123,11 +130,11 @@ INTERACTIONS = (
         many(".legend button"),
     ),
     Interaction(
-        "curves: one metric more or less",
+        "curves: one metric more or less *",
         "curves",
         "[...document.querySelectorAll('.chips button')].find((one) => one.textContent === 'metric_' + turn % 14).click()",
-        "document.querySelectorAll('.chips [aria-pressed=true]').length !== old",
-        "document.querySelectorAll('.chips [aria-pressed=true]').length",
+        f"{PRESSED} !== old && {FIGURES}.length === {PRESSED} && {NAMED} && {DRAWN}",
+        PRESSED,
     ),
     Interaction("compare: another metric *", "compare", _choose("Metric", "'metric_' + turn % 14"), f"{CHART} !== null && {CHART} !== old", CHART),
     Interaction("compare: frames or time", "compare", _choose("Over", "turn % 2 ? 'frames' : 'time'"), f"{CHART} !== null && {CHART} !== old", CHART),
@@ -148,7 +155,7 @@ INTERACTIONS = (
         "events: one kind",
         "events",
         _choose("Kind", "turn % 2 ? '' : 'checkpoint'"),
-        "new URLSearchParams(location.search).get('kind') === (turn % 2 ? null : 'checkpoint')",
+        f"(turn % 2) === Number({KINDS}.size > 1) && {KINDS}.size > 0",
     ),
 )
 
