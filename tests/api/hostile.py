@@ -49,6 +49,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "createPlay": {"opponent": "nobody@best", "name": "x"},
     "makeMove": {"at": 0, "action": 0},
     "logIn": {"code": "x"},
+    "newCode": {},
 }
 
 
