@@ -76,6 +76,7 @@ def said(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180 + 30 * KILLS)
 def test_a_killed_match_goes_on_to_the_same_games(tmp_path: Path) -> None:
     train(tmp_path, "demo", CONNECT_FOUR)
     asked = ["demo/m0", "oneply", "--games", str(GAMES), "--seed", "7"]
