@@ -14,7 +14,7 @@ import bench.browser
 import hatch_build
 from bench.browser import chromium
 
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 """Generous: the machine may be busy."""
 SCREENSHOTS = Path(os.environ.get("SCREENSHOTS") or Path(hatch_build.__file__).parent / "artifacts/screenshots")
 
