@@ -102,8 +102,7 @@ class RolloutWorker:
         self._ready: list[Table] = []
         self.idle: list[Table] = list(self.tables)
         self._outbox: list[WorkerMessage] = []
-        self._equal_errors = equal_errors
-        self._errors: Counter[str] = Counter()
+        self._equal_errors, self._errors = equal_errors, Counter[str]()
 
     # --- the crank -----------------------------------------------------------------------------------------------------------------------
 
