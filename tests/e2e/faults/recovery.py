@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from arena.status import RunStatus
 from tests.e2e.faults.running import START_LIMIT_S, Run
 
-# How soon it is over is a timing, and shown by bench/faults.py on a machine with nothing else to do; tests only ask that it is.
-RECOVERED_WITHIN_S = 60.0
+# How soon it is over is a timing, and shown by bench/faults.py on a machine with nothing else to do; tests only ask that it is, also on one whose
+# two cores are shared with other work: two updates of four members are 4 096 rows, of which such a machine makes a hundred a second.
+RECOVERED_WITHIN_S = 180.0
 GROWTHS = 2
 
 

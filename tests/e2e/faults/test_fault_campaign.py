@@ -41,6 +41,14 @@ def failed(run: Run) -> set[str]:
     return {member.name for member in current(run).members if member.state == "failed"}
 
 
+def start_or_resume(run: Run) -> None:
+    """As a person would after a kill: a training killed before it wrote its configuration was never begun."""
+    if run.paths.config.exists():
+        run.resume()
+    else:
+        run.start()
+
+
 def kill_as_soon_as_it_lives(run: Run, name: str, enough: Callable[[], bool]) -> None:
     """SIGKILL a process and whatever takes its place, before that has done anything."""
     killed = {0}
@@ -134,17 +142,14 @@ def test_a_game_that_cannot_be_made_any_more_ends_the_run_with_its_error(run: Ru
 def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     moments = random.Random(0)
     for _ in range(6):
-        if run.paths.config.exists():
-            run.resume()
-        else:
-            run.start()
+        start_or_resume(run)
         time.sleep(moments.uniform(0.1, 8.0))  # the moment of the kill is the test's input
         assert run.main is not None and run.main.poll() is None, run.report()
         run.main.kill()
         run.main.wait()
         left = run.left_behind()
         assert not left, left
-    run.resume()
+    start_or_resume(run)
     start_growing(run)
     assert run.stop() == 0
     assert_ended_well(run)
