@@ -15,23 +15,32 @@ import pytest
 from arena.cli import app as cli
 from pbt.errors import ConfigError, EngineError, PlayerError
 
+ROOT = Path(cli.__file__).resolve().parents[2]
+
 
 def arena(*arguments: str, cwd: Path, data: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own, started as its children are: with -P."""
-    root = Path(cli.__file__).resolve().parents[2]
-    full = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "120", "ARENA_DATA": str(data or cwd / "arena-data"), **environment}
+    full = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "ARENA_DATA": str(data or cwd / "arena-data"), **environment}
     return subprocess.run([sys.executable, "-P", "-m", "arena", *arguments], cwd=cwd, env=full, capture_output=True, text=True, timeout=60)
 
 
-def test_help_is_fast_and_lists_every_command_with_an_example(tmp_path: Path) -> None:
-    taken_s = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = arena("--help", cwd=tmp_path)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken_s.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    # Of the processor, and the best of five: other work on the machine is not the program's.
-    assert min(taken_s) < 0.3, taken_s
+def processor_s(*words: str, cwd: Path) -> float:
+    """What a run of Python with these words takes of the processor: other work on the machine is not the program's."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-P", *words], cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=60, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_help_is_fast(tmp_path: Path) -> None:
+    """0.24 s where loading Typer alone takes 0.09 s; machines differ, so the two are compared, each at its best."""
+    taken = [(processor_s("-m", "arena", "--help", cwd=tmp_path), processor_s("-c", "import typer", cwd=tmp_path)) for _ in range(5)]
+    helped, loaded = (min(column) for column in zip(*taken, strict=True))
+    assert helped < 3.3 * loaded, taken
+
+
+def test_help_lists_every_command_with_an_example(tmp_path: Path) -> None:
+    done = arena("--help", cwd=tmp_path)
     assert done.returncode == 0
     text = " ".join(done.stdout.replace("│", " ").split())
     for command in cli.COMMANDS:
