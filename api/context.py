@@ -1,13 +1,12 @@
 """What every route works with."""
 
 import json
-import re
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
@@ -27,8 +26,6 @@ from arena.paths import PopulationPaths, population_paths
 
 KeyHeader = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$")]
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
-IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
 
 
 @dataclass
@@ -93,11 +90,6 @@ def revision_of(if_match: str | None) -> int | None:
     if not text.isdecimal() or not text.isascii() or len(text) > 15:
         raise Problem("precondition-failed", f"If-Match: {if_match}: no population has this tag; take the ETag of a GET")
     return int(text)
-
-
-def knows(if_none_match: str | None, tag: str) -> bool:
-    """Whether the caller has the answer of this ETag."""
-    return tag in re.findall(r'"[^"]*"', if_none_match or "") or (if_none_match or "").strip() == "*"
 
 
 def send(answer: Answer) -> Response:

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -63,11 +63,13 @@ class _Member:
             del column[behind:]
 
     def points(self, key: str, first: int, last: int | None) -> Points:
-        frames, seconds, values = (np.array(column) for column in (self.frames, self.seconds, self.values[key]))
-        wanted = (values != _ABSENT) & (frames >= first)
-        if last is not None:
-            wanted &= frames <= last
-        return Points(frames[wanted], seconds[wanted], values[wanted])
+        """Copies: a view of an array that grows would forbid it to."""
+        part = slice(bisect_left(self.frames, first), None if last is None else bisect_right(self.frames, last))
+        frames, seconds, values = (np.array(column[part]) for column in (self.frames, self.seconds, self.values[key]))
+        there = values != _ABSENT
+        if there.all():
+            return Points(frames, seconds, values)
+        return Points(frames[there], seconds[there], values[there])
 
 
 class _File:

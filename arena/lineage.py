@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pbt.errors import EngineError
-from pbt.records import RoundRecord
+from pbt.records import Directive
 
 Values = Mapping[str, float]
 Kind = Literal["start", "join", "copy", "mutate", "edit", "schedule"]
@@ -27,8 +27,12 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class DatedRound:
-    record: RoundRecord
+class Decision:
+    """What a PBT round asked of its member, at these frames of its clock, and why; without what it was computed from."""
+
+    directive: Directive
+    frames: int
+    verdict: str
     created_at: float
 
 
@@ -58,15 +62,15 @@ class Histories:
     origins   of members that joined later
     """
 
-    rounds: Mapping[str, Sequence[DatedRound]]
+    rounds: Mapping[str, Sequence[Decision]]
     snapshots: Mapping[str, Weights]
     edits: Sequence[Edit]
     initial: Mapping[str, Values]
     schedules: Mapping[str, Sequence[tuple[int, Values]]]
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
-    def copies(self, member: str) -> list[DatedRound]:
-        return [dated for dated in self.rounds.get(member, ()) if dated.record.directive.copy_from is not None]
+    def copies(self, member: str) -> list[Decision]:
+        return [decision for decision in self.rounds.get(member, ()) if decision.directive.copy_from is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,12 @@ def trace(histories: Histories, weights: Weights) -> Lineage:
     return Lineage(tuple(steps), length)
 
 
-def _stretches(histories: Histories, weights: Weights) -> list[tuple[DatedRound | None, Weights]]:
+def _stretches(histories: Histories, weights: Weights) -> list[tuple[Decision | None, Weights]]:
     """(the round that copied, the weights in the end) of each member's own training between a copy and the next, oldest first.
 
     The round is None for a member's first stretch, before which there may be those of whoever it began with.
     """
-    found: list[tuple[DatedRound | None, Weights]] = []
+    found: list[tuple[Decision | None, Weights]] = []
     while weights.generation > 0 or _began_with(histories, weights.member) is not None:
         if weights.generation == 0:
             found.append((None, weights))
@@ -134,24 +138,24 @@ def _began_with(histories: Histories, member: str) -> Weights | None:
     return histories.origins[member].donor if member in histories.origins else None
 
 
-def _donor(histories: Histories, copied: DatedRound) -> Weights:
-    snapshot = copied.record.directive.copy_snapshot or ""
+def _donor(histories: Histories, copied: Decision) -> Weights:
+    snapshot = copied.directive.copy_snapshot or ""
     if snapshot not in histories.snapshots:
-        raise EngineError(f"round {copied.record.round} of {copied.record.member} copied snapshot {snapshot}, which has no row in the league")
+        raise EngineError(f"round {copied.directive.round} of {copied.directive.member} copied snapshot {snapshot}, which has no row in the league")
     return histories.snapshots[snapshot]
 
 
 class _Stretch:
     """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters in force there."""
 
-    def __init__(self, histories: Histories, copied: DatedRound | None, end: Weights, length: int, values: Values) -> None:
+    def __init__(self, histories: Histories, copied: Decision | None, end: Weights, length: int, values: Values) -> None:
         self.steps: list[LineageStep] = []
-        self.first_frames = 0 if copied is None else copied.record.frames
+        self.first_frames = 0 if copied is None else copied.frames
         self._histories, self._member, self._last_frames, self._length, self._values = histories, end.member, end.frames, length, values
         if copied is None:
             self._add(0, "join" if end.member in histories.origins else "start", histories.initial[end.member])
         else:
-            self._add(self.first_frames, "copy", copied.record.directive.hyperparams, copied)
+            self._add(self.first_frames, "copy", copied.directive.hyperparams, copied)
         for frames, scheduled in histories.schedules.get(end.member, ()):
             if self.first_frames < frames < end.frames:
                 self._add(frames, "schedule", scheduled)
@@ -159,23 +163,23 @@ class _Stretch:
         since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
         # What was decided at the very frame at which the weights were taken has trained nothing of them.
-        rounds = [dated for dated in histories.rounds.get(end.member, ()) if dated.created_at > since and dated.record.frames < end.frames]
-        dated: list[DatedRound | Edit] = [*edits, *rounds]
+        rounds = [each for each in histories.rounds.get(end.member, ()) if each.created_at > since and each.frames < end.frames]
+        dated: list[Decision | Edit] = [*edits, *rounds]
         for item in sorted(dated, key=lambda item: item.created_at):
             self._take(item)
 
-    def _take(self, item: DatedRound | Edit) -> None:
+    def _take(self, item: Decision | Edit) -> None:
         if isinstance(item, Edit):
             at = min(max(item.frames, self.steps[-1].member_frames), self._last_frames)
             self._add(at, "edit", {**self._values, **{name: value for name, value in item.values.items() if name in self._values}})
-        elif item.record.directive.mutated and item.record.directive.copy_from is None:
-            self._add(item.record.frames, "mutate", item.record.directive.hyperparams, item)
+        elif item.directive.mutated and item.directive.copy_from is None:
+            self._add(item.frames, "mutate", item.directive.hyperparams, item)
 
-    def _add(self, frames: int, kind: Kind, values: Values, dated: DatedRound | None = None) -> None:
+    def _add(self, frames: int, kind: Kind, values: Values, decision: Decision | None = None) -> None:
         changed = tuple(name for name, value in values.items() if self._values.get(name) != value) if self._values else ()
         self._values = dict(values)
-        number, verdict = (dated.record.round, dated.record.verdict) if dated is not None else (None, "")
-        donor = _donor(self._histories, dated) if dated is not None and kind == "copy" else None
+        number, verdict = (decision.directive.round, decision.verdict) if decision is not None else (None, "")
+        donor = _donor(self._histories, decision) if decision is not None and kind == "copy" else None
         donor = _began_with(self._histories, self._member) if kind == "join" else donor
         at = self._length + frames - self.first_frames
         self.steps.append(LineageStep(at, self._member, frames, kind, self._values, changed, number, verdict, donor))

@@ -1,18 +1,16 @@
 """What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the league's revision."""
 
-import json
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
-from api.context import KNOWN, Context, Here, IfNoneMatch, knows
+from api.context import Context, Here
 from api.problems import Problem
 from api.routes.games import GameList, Limit, game_list, key_cursor
+from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.cli.matrix import matrix_report
-from arena.cli.output import speakable
 from arena.cli.rating_table import league_report
 from arena.league.matches import Match, MatchError, find_match
 from arena.league.pages import match_game_page, match_page
@@ -68,13 +66,13 @@ class MatchList(BaseModel):
 @router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)
 def ratings(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
     """As `arena league --json`: the rating table, most surely strong first. In games of one seat the returns."""
-    return tagged(here, request, if_none_match, lambda: league_report(here.league, population, everyone=all))
+    return tagged_by_league(here, request, if_none_match, lambda: league_report(here.league, population, everyone=all))
 
 
 @router.get("/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN)
 def win_matrix(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
     """As `arena matrix --json`: every two players that met."""
-    return tagged(here, request, if_none_match, lambda: matrix_report(population, population_table(here.league, population, everyone=all)))
+    return tagged_by_league(here, request, if_none_match, lambda: matrix_report(population, population_table(here.league, population, everyone=all)))
 
 
 @router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
@@ -85,17 +83,7 @@ def cycles(request: Request, here: Here, population: Population, all: Everyone =
         found = league_report(here.league, population, everyone=all)
         return {"population": population, "cycles": found.get("cycles", []), "cyclic_share": found.get("cyclic_share")}
 
-    return tagged(here, request, if_none_match, report)
-
-
-def tagged(here: Context, request: Request, if_none_match: str | None, report: Callable[[], dict[str, Any] | None]) -> Response:
-    """The report as JSON, or 304 when the caller has it."""
-    name = f"{request.url.path}?{sorted(request.query_params.items())}"
-    cached = here.cache.get(name, lambda: json.dumps(speakable(report()), ensure_ascii=False, allow_nan=False).encode())
-    tag = f'"{cached.revision}"'
-    if knows(if_none_match, tag):
-        return Response(status_code=304, headers={"etag": tag})
-    return Response(cached.body, headers={"etag": tag}, media_type="application/json")
+    return tagged_by_league(here, request, if_none_match, report)
 
 
 @router.get("/matches", operation_id="listMatches", response_model=MatchList)

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.context import KNOWN, Here, IfNoneMatch
-from api.routes.league import MatchId, tagged, the_match
+from api.context import Here
+from api.routes.league import MatchId, the_match
+from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.guests.program import FORFEIT_PREFIX
 from arena.stored_match import StoredDuel, stored_duel
 
@@ -56,7 +57,7 @@ class MatchStatisticsBody(BaseModel):
 def statistics(request: Request, here: Here, match_id: MatchId, if_none_match: IfNoneMatch = None) -> Response:
     """From the whole pairs that are stored; null for more than two players, and before the first game that counts. ETag: the league's revision."""
     match = the_match(here, match_id)
-    return tagged(here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match)))
+    return tagged_by_league(here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match)))
 
 
 def statistics_table(found: StoredDuel | None) -> dict[str, Any] | None:

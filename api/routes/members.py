@@ -9,17 +9,18 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN
-from api.context import KNOWN, Here, IfNoneMatch, knows
+from api.context import Here
 from api.problems import Problem
 from api.routes.league import SnapshotBody, snapshot_body
 from api.routes.populations import config_table
 from api.series import decimate
+from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from arena.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
+from arena.league.database import League
 from arena.league.queries import list_events, list_members, list_snapshots
-from arena.lineage import trace
+from arena.lineage import Decision, trace
 from pbt.errors import EngineError
-from pbt.records import RoundRecord
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
 
@@ -106,38 +107,52 @@ def members(here: Here, name: Name) -> MemberList:
     return MemberList(items=[MemberBody(**{**asdict(row), "hyperparams": dict(row.hyperparams)}, left=row.name in left) for row in found])
 
 
-@router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory)
-def hyperparameters(here: Here, name: Name, member: Member = None) -> HyperparamsHistory:
+@router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory, responses=KNOWN)
+def hyperparameters(here: Here, name: Name, member: Member = None, if_none_match: IfNoneMatch = None) -> Response:
     """What PBT made of every member's values, round by round."""
-    histories = read_histories(here.league, name)
+    return tagged_by_content(if_none_match, hyperparams_history(here.league, name, member))
+
+
+def hyperparams_history(league: League, name: str, member: str | None) -> dict[str, Any]:
+    """As `HyperparamsHistory`."""
+    histories = read_histories(league, name)
     wanted = [each for each in (*histories.initial, *sorted(histories.rounds.keys() - histories.initial.keys())) if member in (None, each)]
-    return HyperparamsHistory(
-        start={each: dict(histories.initial[each]) for each in wanted if each in histories.initial},
-        members={each: [hyperparams_point(dated.record) for dated in histories.rounds.get(each, ())] for each in wanted},
-    )
+    return {
+        "start": {each: dict(histories.initial[each]) for each in wanted if each in histories.initial},
+        "members": {each: [hyperparams_point(decision) for decision in histories.rounds.get(each, ())] for each in wanted},
+    }
 
 
-def hyperparams_point(record: RoundRecord) -> HyperparamsPoint:
-    directive = record.directive
-    return HyperparamsPoint(
-        frames=record.frames,
-        round=record.round,
-        values=dict(directive.hyperparams),
-        copied_from=directive.copy_from,
-        mutated=list(directive.mutated),
-        verdict=record.verdict,
-    )
+def hyperparams_point(decision: Decision) -> dict[str, Any]:
+    """As `HyperparamsPoint`."""
+    directive = decision.directive
+    return {
+        "frames": decision.frames,
+        "round": directive.round,
+        "values": dict(directive.hyperparams),
+        "copied_from": directive.copy_from,
+        "mutated": directive.mutated,
+        "verdict": decision.verdict,
+    }
 
 
-@router.get("/lineage", operation_id="getLineage", response_model=dict[str, Any])
+@router.get("/lineage", operation_id="getLineage", response_model=dict[str, Any], responses=KNOWN)
 def lineage(
-    here: Here, name: Name, player: Annotated[str, Query(pattern=r"^[a-z0-9@.kMB_-]{1,80}$", description="m0, m0@1.2M or best")]
-) -> dict[str, Any]:
+    here: Here,
+    name: Name,
+    player: Annotated[str, Query(pattern=r"^[a-z0-9@.kMB_-]{1,80}$", description="m0, m0@1.2M or best")],
+    if_none_match: IfNoneMatch = None,
+) -> Response:
     """The chain of copies and mutations behind a policy, as `arena lineage --json`; frames are counted along the chain."""
+    return tagged_by_content(if_none_match, ancestry(here.league, name, player))
+
+
+def ancestry(league: League, name: str, player: str) -> dict[str, Any]:
+    """Raises: PlayerError; Problem while the league is not whole."""
     wanted = f"{name}@best" if player == "best" else f"{name}/{player}"
-    _, weights = find_weights(here.league, wanted)
+    _, weights = find_weights(league, wanted)
     try:
-        found = trace(read_histories(here.league, name), weights)
+        found = trace(read_histories(league, name), weights)
     except EngineError as error:  # a copy whose snapshot is not committed yet
         raise Problem("conflict", f"the league is not whole: {error}") from error
     created_at = None if weights.created_at == STILL_LEARNING else weights.created_at
@@ -169,14 +184,14 @@ def curves(
         raise Problem("invalid", f"last = {last}: smaller than first = {first}", [("last", "smaller than first")])
     list_members(here.league, name)
     folder = here.paths(name).metrics
-    headers = {"etag": f'"{curves_stamp(folder)}"'}
-    if knows(if_none_match, headers["etag"]):
-        return Response(status_code=304, headers=headers)
-    wanted = None if keys is None else set(keys.split(","))
-    there, found = here.curves.read(folder, wanted, None if member is None else [member], first, last)
-    told = {each: {key: to_curve(curve, points, times) for key, curve in named.items() if len(curve.frames)} for each, named in found.items()}
-    body = {"members": {each: named for each, named in told.items() if named}, "keys": there}
-    return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
+
+    def body() -> bytes:
+        wanted = None if keys is None else set(keys.split(","))
+        there, found = here.curves.read(folder, wanted, None if member is None else [member], first, last)
+        told = {each: {key: to_curve(curve, points, times) for key, curve in named.items() if len(curve.frames)} for each, named in found.items()}
+        return msgspec.json.encode({"members": {each: named for each, named in told.items() if named}, "keys": there})
+
+    return tagged(curves_stamp(folder), if_none_match, body)
 
 
 def to_curve(curve: Points, points: int, times: bool) -> dict[str, list[float]]:

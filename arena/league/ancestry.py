@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from arena.league.database import League
 from arena.league.populations import stored_config
-from arena.league.queries import StoredSnapshot, list_events, list_members, list_rounds, list_snapshots
+from arena.league.queries import StoredSnapshot, list_decisions, list_events, list_members, list_snapshots
 from arena.league.snapshot_names import find_snapshot
-from arena.lineage import DatedRound, Edit, Histories, Origin, Values, Weights
+from arena.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from arena.paths import IMPORTED, POPULATION_NAME
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
@@ -49,9 +49,9 @@ def population_config(league: League, population: str) -> RunConfig:
 def read_histories(league: League, population: str) -> Histories:
     """Raises: PlayerError, ConfigError."""
     config = population_config(league, population)
-    rounds: dict[str, list[DatedRound]] = defaultdict(list)
-    for stored in list_rounds(league, population):
-        rounds[stored.record.member].append(DatedRound(stored.record, stored.created_at))
+    rounds: dict[str, list[Decision]] = defaultdict(list)
+    for decision in list_decisions(league, population):
+        rounds[decision.directive.member].append(decision)
     snapshots = {stored.record.snapshot_id: _weights(stored) for stored in list_snapshots(league, population, superseded=True)}
     events = list_events(league, population)
     edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
@@ -88,9 +88,9 @@ def _began(values: Values, edits: Sequence[Edit], told: Values) -> dict[str, flo
 
 def _newest(league: League, population: str, member: str) -> Weights:
     """A member at the last moment the league knows of."""
-    rounds = [stored.record for stored in list_rounds(league, population) if stored.record.member == member]
-    clocks = [0, *(record.frames for record in rounds), *(stored.record.frames for stored in list_snapshots(league, population, member))]
-    copies = sum(record.directive.copy_from is not None for record in rounds)
+    rounds = list_decisions(league, population, member)
+    clocks = [0, *(decision.frames for decision in rounds), *(stored.record.frames for stored in list_snapshots(league, population, member))]
+    copies = sum(decision.directive.copy_from is not None for decision in rounds)
     return Weights(member, max(clocks), copies, STILL_LEARNING)
 
 
@@ -99,11 +99,10 @@ def _weights(stored: StoredSnapshot) -> Weights:
     return Weights(record.member, record.frames, record.generation, stored.created_at, record.snapshot_id)
 
 
-def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[DatedRound]], told: Mapping[str, Values]) -> tuple[str, ...]:
+def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[Decision]], told: Mapping[str, Values]) -> tuple[str, ...]:
     """As the member's rounds name them; a member without rounds is known by what its config says alone."""
-    for dated in rounds.get(member, ()):
-        values = dated.record.hyperparams[member]
-        return tuple(name.removeprefix(SHAPING_PREFIX) for name in values if name.startswith(SHAPING_PREFIX))
+    for decision in rounds.get(member, ()):
+        return tuple(name.removeprefix(SHAPING_PREFIX) for name in decision.directive.hyperparams if name.startswith(SHAPING_PREFIX))
     if member in told:
         return tuple(sorted(name.removeprefix(SHAPING_PREFIX) for name in told[member] if name.startswith(SHAPING_PREFIX)))
     override = config.members.get(member)

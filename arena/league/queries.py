@@ -1,6 +1,5 @@
 """What others read from the league: frozen dataclasses and records, never rows. Every function takes its own short transactions."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from sqlalchemy import Connection, Select, func, select
 from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population, game_bytes
-from arena.league.rows import to_round, to_snapshot
+from arena.league.rows import to_directive, to_round, to_snapshot
 from arena.league.schema import (
     NUMBER_BITS,
     events,
@@ -22,6 +21,7 @@ from arena.league.schema import (
     rounds,
     snapshots,
 )
+from arena.lineage import Decision
 from arena.paths import IMPORTED
 from pbt.records import Event, RoundRecord, SnapshotRecord
 
@@ -131,17 +131,25 @@ def list_members(league: League, population: str) -> list[MemberSummary]:
         found = find_population(connection, population)
         rows = connection.execute(select(members).where(members.c.population_id == found.id).order_by(members.c.position)).all()
         ids = [start.id for start in _starts(connection, found.id)]
-        return [_member(connection, found.id, ids, row) for row in rows]
+        made = snapshots.c
+        kept, of_population = func.sum(1 - made.weights_removed), made.population_id == found.id
+        newest = _last_of_each_member(
+            connection, made, of_population, (made.frames, made.id), made.snapshot_id, made.generation, made.version, total=kept
+        )
+        of_starts = rounds.c.incarnation_id.in_(ids)
+        last = _last_of_each_member(connection, rounds.c, of_starts, (rounds.c.round,), rounds.c.directive, total=func.count())
+    return [_summary_of_member(row, newest.get(row.name), last.get(row.name)) for row in rows]
 
 
-def _member(connection: Connection, population_id: int, incarnation_ids: Sequence[int], row: Any) -> MemberSummary:
-    mine = (snapshots.c.population_id == population_id, snapshots.c.member == row.name, snapshots.c.superseded == 0)
-    newest = connection.execute(select(snapshots).where(*mine).order_by(snapshots.c.frames.desc(), snapshots.c.id.desc()).limit(1)).first()
-    count = connection.execute(select(func.count()).select_from(snapshots).where(*mine, snapshots.c.weights_removed == 0)).scalar_one()
-    decided = (rounds.c.incarnation_id.in_(incarnation_ids), rounds.c.member == row.name, rounds.c.superseded == 0)
-    last = connection.execute(select(rounds.c.round, rounds.c.directive).where(*decided).order_by(rounds.c.round.desc()).limit(1)).first()
-    number = connection.execute(select(func.count()).select_from(rounds).where(*decided)).scalar_one()
-    values = json.loads(last.directive)["hyperparams"] if last else {}
+def _last_of_each_member(connection: Connection, table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any) -> dict[str, Any]:
+    """Of the rows that stand: member -> the columns of its last one, by the order, and `total` over all of its rows."""
+    place = func.row_number().over(partition_by=table.member, order_by=[column.desc() for column in order])
+    over_all = total.over(partition_by=table.member)
+    ranked = select(table.member, *order, *columns, over_all.label("total"), place.label("place")).where(mine, table.superseded == 0).subquery()
+    return {row.member: row for row in connection.execute(select(ranked).where(ranked.c.place == 1))}
+
+
+def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> MemberSummary:
     return MemberSummary(
         name=row.name,
         role=row.role,
@@ -149,10 +157,10 @@ def _member(connection: Connection, population_id: int, incarnation_ids: Sequenc
         frames=newest.frames if newest else 0,
         generation=newest.generation if newest else 0,
         version=newest.version if newest else 0,
-        snapshots=count,
+        snapshots=newest.total if newest else 0,
         newest_snapshot=newest.snapshot_id if newest else None,
-        rounds=number,
-        hyperparams=values,
+        rounds=last.total if last else 0,
+        hyperparams=to_directive(last.directive).hyperparams if last else {},
     )
 
 
@@ -161,6 +169,14 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
     with league.read() as connection:
         rows = _of_population(connection, population, rounds, superseded)
         return [StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
+
+
+def list_decisions(league: League, population: str, member: str | None = None) -> list[Decision]:
+    """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises: PlayerError."""
+    wanted = (rounds.c.directive, rounds.c.frames, rounds.c.verdict, rounds.c.created_at)
+    with league.read() as connection:
+        rows = _of_population(connection, population, rounds, False, columns=wanted, where=() if member is None else (rounds.c.member == member,))
+    return [Decision(to_directive(row.directive), row.frames, row.verdict, row.created_at) for row in rows]
 
 
 def list_events(league: League, population: str, *, superseded: bool = True, limit: int | None = None) -> list[StoredEvent]:
@@ -224,9 +240,21 @@ def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = No
     return [to_stored_snapshot(row) for row in connection.execute(query)]
 
 
-def _of_population(connection: Connection, population: str, table: Any, superseded: bool, newest: int | None = None) -> list[Any]:
-    """Rows of a table of incarnations with the incarnation's number beside them, as they were written. newest: only so many."""
+def _of_population(
+    connection: Connection,
+    population: str,
+    table: Any,
+    superseded: bool,
+    newest: int | None = None,
+    *,
+    columns: Sequence[Any] = (),
+    where: Sequence[Any] = (),
+) -> list[Any]:
+    """Rows of a table of incarnations with the incarnation's number beside them, as they were written.
+
+    newest: only so many;  columns: only these;  where: and only those
+    """
     population_id = find_population(connection, population).id
-    query = select(table, incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
-    query = query.where(incarnations.c.population_id == population_id).order_by(table.c.id.desc()).limit(newest)
+    query = select(*(columns or (table,)), incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
+    query = query.where(incarnations.c.population_id == population_id, *where).order_by(table.c.id.desc()).limit(newest)
     return list(connection.execute(query if superseded else query.where(table.c.superseded == 0)))[::-1]

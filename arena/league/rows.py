@@ -153,7 +153,6 @@ def round_values(record: RoundRecord) -> dict[str, Any]:
 
 
 def to_round(row: Any) -> RoundRecord:
-    directive = json.loads(row.directive)
     return RoundRecord(
         member=row.member,
         round=row.round,
@@ -163,8 +162,13 @@ def to_round(row: Any) -> RoundRecord:
         rules=json.loads(row.rules),
         seed=row.seed,
         verdict=row.verdict,
-        directive=Directive(**{**directive, "mutated": tuple(directive["mutated"])}),
+        directive=to_directive(row.directive),
     )
+
+
+def to_directive(stored: str) -> Directive:
+    found = json.loads(stored)
+    return Directive(**{**found, "mutated": tuple(found["mutated"])})
 
 
 def _to_score(stored: dict[str, Any]) -> MemberScore:

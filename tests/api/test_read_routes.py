@@ -136,6 +136,15 @@ def test_ratings_cost_nothing_while_the_league_stands_still(told: Service) -> No
     assert get(told, "/v1/ratings?population=demo")["players"] == league_report(told.league, "demo")["players"]
 
 
+def test_what_stands_on_more_than_results_is_tagged_by_its_content(told: Service) -> None:
+    viewer = {"authorization": f"Bearer {told.token('viewer')}"}
+    for path in ("/v1/populations/demo/hyperparameters", "/v1/populations/demo/lineage?player=m0"):
+        first = told.client.get(path, headers=viewer)
+        again = told.client.get(path, headers={**viewer, "if-none-match": first.headers["etag"]})
+        assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+        assert told.client.get(path, headers={**viewer, "if-none-match": '"x"'}).content == first.content
+
+
 def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path) -> None:
     with open_league(tmp_path / "league.db") as league:
         seen = [league_revision(league)]

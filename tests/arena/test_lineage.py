@@ -2,18 +2,18 @@
 
 import pytest
 
-from arena.lineage import DatedRound, Edit, Histories, Weights, trace
+from arena.lineage import Decision, Edit, Histories, Weights, trace
 from pbt.errors import EngineError
-from pbt.records import Directive, RoundRecord
+from pbt.records import Directive
 
 START = {"learning_rate": 0.001, "entropy_coef": 0.01, "adam_beta1": 0.9}
 
 
 def decided(
     member: str, number: int, frames: int, at: float, values: dict[str, float], *, donor: str | None = None, snapshot: str | None = None
-) -> DatedRound:
+) -> Decision:
     directive = Directive(member, number, donor, snapshot, {**START, **values}, tuple(values))
-    return DatedRound(RoundRecord(member, number, frames, (), {}, {}, 1, f"round {number}", directive), at)
+    return Decision(directive, frames, f"round {number}", at)
 
 
 M1 = [decided("m1", 1, 1000, 1.0, {"learning_rate": 0.002}), decided("m1", 2, 2000, 5.0, {"learning_rate": 0.004})]

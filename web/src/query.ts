@@ -1,7 +1,7 @@
 /** What a view shows of the service, kept fresh: read when it appears, when an event touches it, and every so often while it is seen. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { paths } from "../generated/schema";
-import { get, type Got, type Place, ServiceProblem } from "./api/client";
+import { get, type Got, type Place, remembered, ServiceProblem } from "./api/client";
 import { heard, onEvent } from "./live";
 
 export interface Query<T> {
@@ -98,5 +98,8 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
   }, [name, everyMs, population]);
 
   const mine = state.name === name;
-  return { value: mine || keep ? state.value : undefined, problem: mine ? state.problem : null, again: () => reload.current() };
+  // Who comes back to a view sees what it showed, at once, while it is asked for again.
+  const answered = mine && (state.value !== undefined || state.problem !== null);
+  const value = answered ? state.value : template === null ? undefined : remembered(template, place);
+  return { value: value ?? (keep ? state.value : undefined), problem: mine ? state.problem : null, again: () => reload.current() };
 }

@@ -33,6 +33,19 @@ describe("an answer that ends in the middle", () => {
   });
 });
 
+describe("what was answered once", () => {
+  it("is there at once for who asks the same again, and nobody else", async () => {
+    const { get, remembered } = await import("../src/api/client");
+    const place = { path: { name: "demo" }, query: { keys: "entropy" } };
+    const metrics = "/v1/populations/{name}/metrics";
+    expect(remembered(metrics, place)).toBeUndefined();
+    vi.stubGlobal("fetch", async () => new Response('{"members": {}, "keys": ["entropy"]}', { headers: { etag: '"1"' } }));
+    const answer = await get(metrics, place);
+    expect(remembered(metrics, place)).toBe(answer);
+    expect(remembered(metrics, { ...place, query: { keys: "kl" } })).toBeUndefined();
+  });
+});
+
 describe("a view", () => {
   async function begun(answers: (boolean | Error)[], everyMs = 0) {
     const { asking } = await import("../src/query");

@@ -25,9 +25,10 @@ from arena.league.populations import (
     set_state,
     stored_config,
 )
-from arena.league.queries import list_events, list_populations, list_rounds, list_snapshots
+from arena.league.queries import list_decisions, list_events, list_members, list_populations, list_rounds, list_snapshots
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.writer import LeagueWriter
+from arena.lineage import Decision
 from pbt.errors import PbtError, PlayerError
 from pbt.records import Event
 from tests.arena.league.samples import CONFIG, event, game, new_league, round_record, snapshot
@@ -191,6 +192,10 @@ def test_a_resume_supersedes_what_the_checkpoint_does_not_know(started: Started)
     assert len(list(population_games(league, "demo", GameFilter(superseded=True)))) == 25
     assert [(stored.record.member, stored.record.round, stored.incarnation) for stored in list_rounds(league, "demo")] == [("m0", 0, 1), ("m0", 1, 2)]
     assert len(list_rounds(league, "demo", superseded=True)) == 4
+    known = [Decision(each.record.directive, each.record.frames, each.record.verdict, each.created_at) for each in list_rounds(league, "demo")]
+    assert list_decisions(league, "demo") == list_decisions(league, "demo", "m0") == known
+    assert list_decisions(league, "demo", "m1") == []
+    assert [(row.name, row.rounds, row.frames) for row in list_members(league, "demo")][:2] == [("m0", 2, 10), ("m1", 0, 0)]
     assert [stored.record.snapshot_id[0] for stored in list_snapshots(league, "demo")] == ["a", "b"], "made again, so it stands again"
     assert [stored.superseded for stored in list_events(league, "demo")] == [True]
     third = open_incarnation(league, first.population_id, 3, last_game=4)

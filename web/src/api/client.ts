@@ -34,6 +34,11 @@ export function address(template: string, { path = {}, query = {} }: Place = {})
 const MOST_KEPT = 60;
 const kept = new Map<string, { tag: string; body: unknown }>();
 
+/** What a GET answered when it was last asked for, if that is remembered: something to show until it answers again. */
+export function remembered<P extends keyof paths>(template: P, place?: Place): Got<P> | undefined {
+  return kept.get(address(template, place))?.body as Got<P> | undefined;
+}
+
 /** What a GET answers. With its last ETag: where nothing changed, the very same object comes back. */
 export async function get<P extends keyof paths>(template: P, place?: Place, signal?: AbortSignal): Promise<Got<P>> {
   const url = address(template, place);

@@ -26,12 +26,11 @@ const POINT_COLUMNS: readonly Column<Point>[] = [
 /** members: about how many there are, so that many get fewer points each. */
 export function Curves({ name, members, everyMs }: { name: string; members: number; everyMs: number }) {
   const asked = query.value.getAll("key");
-  const place = { path: { name }, query: { keys: (asked.length ? asked : FIRST).join(), points: pointsFor(members) } };
-  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population: name, keep: true });
+  // Their names alone; each chart asks for its own curves, so one more does not ask for all the others again.
+  const found = useGet("/v1/populations/{name}/metrics", { path: { name }, query: { keys: "" } }, { everyMs, population: name });
   return (
     <Shown query={found} what="curves">
-      {(curves) => {
-        const keys = curves.keys;
+      {({ keys }) => {
         if (keys.length === 0) {
           return (
             <Empty title="No curves yet">
@@ -52,12 +51,23 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
             </div>
             <div class="figures">
               {chosen.map((key) => (
-                <OneCurve key={key} name={key} curves={curves} />
+                <Fetched key={key} population={name} name={key} members={members} everyMs={everyMs} />
               ))}
             </div>
           </>
         );
       }}
+    </Shown>
+  );
+}
+
+/** One metric of all members, asked for by itself. */
+function Fetched({ population, name, members, everyMs }: { population: string; name: string; members: number; everyMs: number }) {
+  const place = { path: { name: population }, query: { keys: name, points: pointsFor(members) } };
+  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population });
+  return (
+    <Shown query={found} what={name}>
+      {(curves) => <OneCurve name={name} curves={curves} />}
     </Shown>
   );
 }

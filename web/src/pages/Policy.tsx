@@ -36,8 +36,8 @@ const OPPONENTS: readonly Column<Met>[] = [
 
 export function Policy({ population, player }: { population: string; player: string }) {
   const found = useGet("/v1/populations/{name}/lineage", { path: { name: population }, query: { player } }, { everyMs: 0, population });
-  const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
-  const matrix = useGet("/v1/win-matrix", { query: { population } }, { everyMs: 0, population });
+  const ratings = useGet("/v1/ratings", { query: { population } }, { population });
+  const matrix = useGet("/v1/win-matrix", { query: { population } }, { population });
   const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
   return (
     <Shown query={found} what={player}>
