@@ -59,6 +59,7 @@ class VideoWriter:
         try:
             self._container.start_encoding()
         except (OSError, FFmpegError) as error:
+            self._discard()
             raise self._unwritten(error) from error
 
     @property

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,12 @@ from arena.league.writer import LeagueWriter
 from arena.metrics import MetricsWriter, read_metrics
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_checkpoint, read_newest, write_checkpoint
 from pbt.errors import CheckpointError, PbtError, SnapshotError
+from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore
+from tests.arena.film.lamps import Lamps
 from tests.arena.league.samples import game, new_league
+from tests.pbt.film.reading import read
+from tests.pbt.sampling.test_recording import name_of, play
 from tests.served import SMALL_TRAINING, Served, wait
 
 DISK = Path(os.environ["ARENA_SMALL_DISK"])
@@ -139,6 +143,32 @@ def test_curves_wait_for_room_and_none_is_lost(folder: Path) -> None:
                     metrics.flush()
             metrics.flush()
     assert [row.frames for row in read_metrics(folder)] == list(range(6000))
+
+
+def test_a_film_that_does_not_fit_costs_no_game_and_leaves_nothing(folder: Path) -> None:
+    """The disk fills up before the first games, and in the middle of later ones."""
+
+    def left(folder: Path) -> set[str]:
+        """Beside the note that says why; for that there need not be room."""
+        return {path.name for path in folder.iterdir()} - {"problem.txt"}
+
+    films = FilmFolder(folder)
+    with full():
+        ends = play(folder, 1, record_share=1.0)
+    assert [end.reason for end in ends] == ["rules"] * 2 and left(folder) == set()
+    with ExitStack() as filling:
+
+        def fill_up(step: int) -> None:
+            if step == 2 and free_bytes():
+                filling.enter_context(full())
+
+        ends = play(folder, 1, game=lambda: Lamps(on_step=fill_up), record_share=1.0)
+        assert [end.reason for end in ends] == ["rules"] * 2
+    assert films.films() == [] and left(folder) == set()
+    ends = play(folder, 1, record_share=1.0)
+    assert {film.name for film in films.films()} == {name_of(end) for end in ends}
+    for film in films.films():
+        assert read(film.path).pictures
 
 
 # --- the service -----------------------------------------------------------------------------------------------------------------------------
