@@ -1,7 +1,8 @@
 /** Values of a population that can be changed at any time; a training takes them at its next rest, without a new start. */
 import { useState } from "preact/hooks";
-import { change, type Got, ServiceProblem } from "../api/client";
+import { change, type Got } from "../api/client";
 import { Field } from "../ui/Field";
+import { useSending } from "../ui/sending";
 
 type Body = Got<"/v1/populations/{name}">;
 
@@ -18,26 +19,17 @@ type Key = (typeof FIELDS)[number]["key"];
 
 export function Edits({ body, done }: { body: Body; done: () => void }) {
   const [texts, setTexts] = useState<Partial<Record<Key, string>>>({});
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
   const [said, setSaid] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useSending();
   const now = wanted(body);
   const changed = FIELDS.flatMap(({ key }) => (texts[key] !== undefined && texts[key] !== now[key] ? [[key, valueOf(texts[key])] as const] : []));
 
-  const send = async () => {
-    setBusy(true);
-    setProblem(null);
+  const save = async () => {
     setSaid("");
-    try {
-      await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
-      setTexts({});
-      setSaid(body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.");
-      done();
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error);
-    }
-    setBusy(false);
+    await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
+    setTexts({});
+    setSaid(body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.");
+    done();
   };
   const wrong = (key: Key) => problem?.errors.filter((error) => error.pointer === `/config/${key.replaceAll(".", "/")}`) ?? [];
   const placed = FIELDS.flatMap(({ key }) => wrong(key)).length;
@@ -47,7 +39,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
       aria-label="Edits"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        void send(save);
       }}
     >
       <div class="fields">

@@ -1,6 +1,6 @@
 /** A match that the service plays: its statistics, and how the interval shrinks. */
 import { useEffect, useState } from "preact/hooks";
-import { change, type Got, ServiceProblem } from "../api/client";
+import { change, type Got } from "../api/client";
 import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
 import { count, decimal, percent, when } from "../format";
@@ -8,6 +8,7 @@ import { OFTEN_MS, useGet } from "../query";
 import { to } from "../router";
 import { Chart } from "../ui/Chart";
 import { type Column, Empty, Fact, Figure, Shown, Value, save } from "../ui/parts";
+import { useSending } from "../ui/sending";
 import { Statistics } from "./Statistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
@@ -100,20 +101,20 @@ function Facts({ body }: { body: Body }) {
 }
 
 function Cancel({ id, done }: { id: string; done: () => void }) {
-  const [problem, setProblem] = useState("");
+  const { busy, problem, send } = useSending();
   const cancel = async () => {
-    try {
-      await change("post", "/v1/evaluations/{evaluation_id}/cancel", { path: { evaluation_id: id } });
-      done();
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error.message);
-    }
+    if (await send(() => change("post", "/v1/evaluations/{evaluation_id}/cancel", { path: { evaluation_id: id } }))) done();
   };
   return (
     <div class="actions">
-      <button onClick={() => void cancel()}>Cancel the match</button>
-      {problem && <p class="wrong">{problem}</p>}
+      <button disabled={busy} onClick={() => void cancel()}>
+        Cancel the match
+      </button>
+      {problem && (
+        <p class="wrong" role="alert">
+          {problem.message}
+        </p>
+      )}
     </div>
   );
 }

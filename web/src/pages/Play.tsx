@@ -7,6 +7,7 @@ import { useGet } from "../query";
 import { go, query, to } from "../router";
 import { Board } from "../ui/Board";
 import { Confirm, Empty, Failed, Shown } from "../ui/parts";
+import { useSending } from "../ui/sending";
 import { Moves, Sides } from "../ui/Sides";
 import { begin, chooseAgain } from "./SitDown";
 
@@ -72,27 +73,18 @@ function Before({ play }: { play: PlayBody }) {
 }
 
 function Table({ play, done }: { play: PlayBody; done: (play: PlayBody) => void }) {
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useSending();
   const [missed, setMissed] = useState("");
   const shown = useUnrolled(play.moves, play.seat);
   const before = shown > 1 ? play.moves[shown - 2]?.board : play.start;
   const position = (shown ? play.moves[shown - 1]?.board : play.start) ?? "";
   const settled = shown === play.moves.length;
   const admin = session.value === "admin";
-  const run = async (ask: () => Promise<PlayBody>) => {
-    setBusy(true);
-    setProblem(null);
+  const run = (ask: () => Promise<PlayBody>) => {
     setMissed("");
-    try {
-      done(await ask());
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error);
-    }
-    setBusy(false);
+    void send(async () => done(await ask()));
   };
-  const choose = ({ action }: Choice) => void run(() => change("post", "/v1/plays/{play_id}/moves", { path: { play_id: play.id } }, { action, at: play.moves.length }));
+  const choose = ({ action }: Choice) => run(() => change("post", "/v1/plays/{play_id}/moves", { path: { play_id: play.id } }, { action, at: play.moves.length }));
   const mine = play.state === "turn" && settled && admin;
   return (
     <>
@@ -155,19 +147,22 @@ function said(play: PlayBody, settled: boolean): string {
 }
 
 function Over({ play, result }: { play: PlayBody; result: NonNullable<PlayBody["result"]> }) {
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const { busy, problem, send } = useSending();
   const population = play.seats?.[1 - play.seat]?.player.split("/")[0] ?? "";
   const trained = play.seats?.[1 - play.seat]?.kind === "snapshot";
-  const next = (seat: number) => void begin({ opponent: play.opponent, env: trained ? null : play.env, name: play.name, seat }, query.value.get("population")).catch(setProblem);
+  const again = { opponent: play.opponent, env: trained ? null : play.env, name: play.name };
+  const next = (seat: number) => void send(() => begin({ ...again, seat }, query.value.get("population")));
   return (
     <>
       {result.reason !== "rules" && <p class="note">{result.reason}</p>}
       {session.value === "admin" && (
         <div class="buttons">
-          <button class="primary" onClick={() => next(play.seat)}>
+          <button class="primary" disabled={busy} onClick={() => next(play.seat)}>
             Again
           </button>
-          <button onClick={() => next(1 - play.seat)}>Swap seats</button>
+          <button disabled={busy} onClick={() => next(1 - play.seat)}>
+            Swap seats
+          </button>
           <button onClick={() => go(chooseAgain(play))}>Another opponent</button>
         </div>
       )}
@@ -186,7 +181,7 @@ function Over({ play, result }: { play: PlayBody; result: NonNullable<PlayBody["
   );
 }
 
-function Resign({ play, run }: { play: PlayBody; run: (ask: () => Promise<PlayBody>) => Promise<void> }) {
+function Resign({ play, run }: { play: PlayBody; run: (ask: () => Promise<PlayBody>) => void }) {
   const [asking, setAsking] = useState(false);
   const begun = play.moves.some((move) => move.seat === play.seat);
   return (
@@ -196,7 +191,7 @@ function Resign({ play, run }: { play: PlayBody; run: (ask: () => Promise<PlayBo
         <Confirm
           title={begun ? "Resign" : "Leave"}
           close={() => setAsking(false)}
-          act={() => void run(() => change("delete", "/v1/plays/{play_id}", { path: { play_id: play.id } }))}
+          act={() => run(() => change("delete", "/v1/plays/{play_id}", { path: { play_id: play.id } }))}
         >
           <p>{begun ? "The game counts as lost." : "You have not moved yet: nothing is stored."}</p>
         </Confirm>

@@ -1,13 +1,14 @@
 /** Against whom to play, and from which seat. */
 import { useState } from "preact/hooks";
 import { gameOf, isRated, type RatedPlayer, type Ratings } from "../api/reports";
-import { change, type Got, ServiceProblem } from "../api/client";
+import { change, type Got } from "../api/client";
 import { session } from "../api/session";
 import { hasBoard } from "../board";
 import { count, elo } from "../format";
 import { useGet } from "../query";
 import { go, query, setQuery, to } from "../router";
 import { Empty, Failed, Shown } from "../ui/parts";
+import { useSending } from "../ui/sending";
 
 const KEPT_NAME = "pbt-arena name";
 
@@ -98,27 +99,18 @@ interface Choosing {
 
 function Form({ population, populations, cut, env, choices }: Choosing) {
   const [name, setName] = useState(localStorage.getItem(KEPT_NAME) ?? "");
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useSending();
   const opponent = query.value.get("opponent") ?? choices[0]!.name;
   const seat = query.value.get("seat") === "1" ? 1 : 0;
-  const start = async () => {
-    setBusy(true);
-    setProblem(null);
+  const start = () => {
     localStorage.setItem(KEPT_NAME, name);
-    try {
-      await begin({ opponent, env: /[/@]/.test(opponent) ? null : env, name, seat }, population);
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error);
-      setBusy(false);
-    }
+    return begin({ opponent, env: /[/@]/.test(opponent) ? null : env, name, seat }, population);
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void start();
+        void send(start);
       }}
     >
       <label class="field">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { change, ServiceProblem } from "../api/client";
+import { change } from "../api/client";
 import { go, to } from "../router";
+import { useSending } from "../ui/sending";
 
 const GAMES = 400;
 
@@ -25,22 +26,16 @@ export function StartMatch({ first, second, close }: { first: string; second: st
 /** How many games they play, and the start. env: where nobody of them was trained;  children: other buttons */
 export function Games({ players, env, children }: { players: readonly string[]; env?: string | undefined; children?: preact.ComponentChildren }) {
   const [games, setGames] = useState(GAMES);
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const { busy, problem, send } = useSending();
   const start = async () => {
-    setProblem(null);
-    try {
-      const made = await change("post", "/v1/evaluations", {}, { players, games, ...(env !== undefined && { env }) });
-      go(to(["evaluations", made.id]));
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error);
-    }
+    const made = await change("post", "/v1/evaluations", {}, { players, games, ...(env !== undefined && { env }) });
+    go(to(["evaluations", made.id]));
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void start();
+        void send(start);
       }}
     >
       <label class="field">
@@ -55,7 +50,7 @@ export function Games({ players, env, children }: { players: readonly string[]; 
       )}
       <div class="buttons">
         {children}
-        <button class="primary" autofocus={children !== undefined}>
+        <button class="primary" disabled={busy} autofocus={children !== undefined}>
           Start the match
         </button>
       </div>

@@ -1,8 +1,9 @@
 /** What can be asked of a population, and what became of it. */
 import { useState } from "preact/hooks";
-import { change, type Schemas, ServiceProblem } from "../api/client";
+import { change, type Schemas } from "../api/client";
 import { session } from "../api/session";
 import { Confirm } from "../ui/parts";
+import { useSending } from "../ui/sending";
 
 type State = Schemas["PopulationStatus"]["state"];
 
@@ -17,20 +18,10 @@ type Action = keyof typeof ACTIONS;
 
 export function Actions({ name, state, done }: { name: string; state: State; done: () => void }) {
   const [asking, setAsking] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const { busy, problem, send } = useSending();
   const viewer = session.value !== "admin";
   const run = async (ask: () => Promise<unknown>) => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      await ask();
-      done();
-    } catch (error) {
-      if (!(error instanceof ServiceProblem)) throw error;
-      setProblem(error);
-    }
-    setBusy(false);
+    if (await send(ask)) done();
   };
   const fitting = (Object.keys(ACTIONS) as Action[]).filter((action) => (ACTIONS[action].when as readonly State[]).includes(state));
   if (viewer) return null;

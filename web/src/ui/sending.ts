@@ -1,0 +1,31 @@
+/** Sending a change to the service, from a form or a button. */
+import { useState } from "preact/hooks";
+import { ServiceProblem } from "../api/client";
+
+export interface Sending {
+  busy: boolean;
+  /** What the last one met; null where it went well, and while the next one is on its way. */
+  problem: ServiceProblem | null;
+  /** Whether it went well. */
+  send: (ask: () => Promise<unknown>) => Promise<boolean>;
+}
+
+export function useSending(): Sending {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<ServiceProblem | null>(null);
+  const send = async (ask: () => Promise<unknown>) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await ask();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceProblem)) throw error;
+      setProblem(error);
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, problem, send };
+}
