@@ -1,7 +1,6 @@
 """A training of duels whose evaluation games are filmed: every film is of a stored game, and nothing half-written stays, whatever was killed."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,32 +35,23 @@ SETTINGS = (
 )
 
 
-@pytest.fixture
-def run(tmp_path: Path, repository: Path) -> Iterator[Run]:
-    made = Run(tmp_path / "run", (repository / "configs" / "doom_duel.toml").read_text(encoding="utf-8"))
-    try:
-        yield made
-    finally:
-        made.close()
-
-
 def begun(run: Run) -> list[Path]:
     """Films that are being written."""
     return list(run.paths.films.glob(f".*{PARTIAL}"))
 
 
 @pytest.mark.timeout(300)
-def test_evaluation_games_are_filmed_and_nothing_half_written_stays(run: Run) -> None:
-    run.start(*SETTINGS)
-    run.until(lambda: begun(run) or None, START_LIMIT_S, "a film that is being written")
-    run.until(run.newest_checkpoint, START_LIMIT_S, "a checkpoint")
-    kill_main(run)
-    run.until(lambda: len(list(run.paths.films.glob("*.mp4"))) >= 2 or None, START_LIMIT_S, "two films")
-    assert run.stop() == 0, run.errors()
-    assert begun(run) == []
-    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
+def test_evaluation_games_are_filmed_and_nothing_half_written_stays(duels: Run) -> None:
+    duels.start(*SETTINGS)
+    duels.until(lambda: begun(duels) or None, START_LIMIT_S, "a film that is being written")
+    duels.until(duels.newest_checkpoint, START_LIMIT_S, "a checkpoint")
+    kill_main(duels)
+    duels.until(lambda: len(list(duels.paths.films.glob("*.mp4"))) >= 2 or None, START_LIMIT_S, "two films")
+    assert duels.stop() == 0, duels.errors()
+    assert begun(duels) == []
+    wrong = {check: problems for check, problems in ended_well(duels).items() if problems}
     assert not wrong, wrong
-    listed = json.loads(run.arena("films", NAME, "--json").stdout)
+    listed = json.loads(duels.arena("films", NAME, "--json").stdout)
     assert listed["problem"] is None and 1 <= len(listed["films"]) <= 2
     found = read(Path(listed["films"][-1]["film"]))
     # Two views of 128 x 72, three pixels to one, as long as the game was played; the result stays for two seconds.

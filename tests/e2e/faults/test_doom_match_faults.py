@@ -2,9 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -44,33 +42,24 @@ WORDS = {"take port": "Address already in use", "no connection": "no answer to a
 TURN_S = 5.0
 
 
-@pytest.fixture
-def run(tmp_path: Path, repository: Path) -> Iterator[Run]:
-    made = Run(tmp_path / "run", (repository / "configs" / "doom_duel.toml").read_text(encoding="utf-8"))
-    try:
-        yield made
-    finally:
-        made.close()
-
-
 def says(run: Run, before: int, words: str) -> bool | None:
     """Whether the reason of a game voided since then has the words."""
     return any(words in reason for reason in voided_since(run, before)) or None
 
 
 @pytest.mark.timeout(900)
-def test_a_training_of_duels_survives_faults_at_random_moments(run: Run) -> None:
+def test_a_training_of_duels_survives_faults_at_random_moments(duels: Run) -> None:
     rng = random.Random("matches")
-    run.start(*SETTINGS)
-    start_growing(run)
+    duels.start(*SETTINGS)
+    start_growing(duels)
     for fault in STRIKES:
-        before = last_game(run)
-        struck = strike_match(run, fault, rng, MATCHES * PLAYERS)
+        before = last_game(duels)
+        struck = strike_match(duels, fault, rng, MATCHES * PLAYERS)
         allowed_s = {"stop engine": DEADLINE_S, "stop match": DEADLINE_S, "take port": START_S, "no connection": START_S}.get(fault, 0.0)
         if fault != "kill worker":
             assert struck.gone_s < allowed_s + TURN_S, struck
-            run.until(partial(says, run, before, WORDS.get(fault, "voided")), RECOVERED_WITHIN_S, f"{fault} to be told")
-        growing(run, time.monotonic(), RECOVERED_WITHIN_S)
-    assert run.stop() == 0, run.errors()
-    wrong = {check: problems for check, problems in ended_well(run).items() if problems}
+            duels.until(partial(says, duels, before, WORDS.get(fault, "voided")), RECOVERED_WITHIN_S, f"{fault} to be told")
+        growing(duels, time.monotonic(), RECOVERED_WITHIN_S)
+    assert duels.stop() == 0, duels.errors()
+    wrong = {check: problems for check, problems in ended_well(duels).items() if problems}
     assert not wrong, wrong
