@@ -84,7 +84,7 @@ class FilmFolder:
     def note_problem(self, text: str) -> None:
         """Why the newest film that went wrong did. Not even that need succeed: the disk may be full."""
         with suppress(OSError):
-            (self.path / _PROBLEM).write_text(f"{text}\n", encoding="utf-8")
+            (self.path / _PROBLEM).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
 
     def problem(self) -> str | None:
         """The newest one; None where all went well."""

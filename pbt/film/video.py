@@ -1,14 +1,15 @@
 """Pictures written as an H.264 video that browsers play."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
 import av
-from av.error import FFmpegError
+from av.container import OutputContainer
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc
 
 from pbt.film.extra import FilmError
@@ -43,29 +44,36 @@ class VideoWriter:
         self.path, self._ticks_per_s = path, ticks_per_s
         self._beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         self.pictures, self.last_tick = 0, -1
+        self._container: OutputContainer | None = None
+        try:
+            with self._writing():
+                self._open(size, encoding)
+        except BaseException:
+            with suppress(FilmError):
+                self._discard()
+            raise
+
+    def _open(self, size: tuple[int, int], encoding: Encoding) -> None:
         # The index comes first in the file, so that a browser need not load all of it to begin.
         self._container = av.open(str(self._beside), "w", format="mp4", options={"movflags": "+faststart"})
-        self._stream = stream = self._container.add_stream("libx264", rate=ticks_per_s)
+        self._stream = stream = self._container.add_stream("libx264", rate=self._ticks_per_s)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
         # Without pictures that refer to later ones: with uneven times these would make the file say that it is shorter than it is.
         stream.options = {"preset": encoding.preset, "crf": str(encoding.crf), "bf": "0"}
         if encoding.threads is not None:
             stream.codec_context.thread_count = encoding.threads
-        stream.codec_context.time_base = 1 / ticks_per_s
-        stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * ticks_per_s))
+        stream.codec_context.time_base = 1 / self._ticks_per_s
+        stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * self._ticks_per_s))
         # Said in the file, since players guess the colours of a file that does not say by its size.
         stream.codec_context.colorspace, stream.codec_context.color_range = Colorspace.ITU709, ColorRange.MPEG
         stream.codec_context.color_primaries, stream.codec_context.color_trc = ColorPrimaries.BT709, ColorTrc.BT709
-        try:
-            self._container.start_encoding()
-        except (OSError, FFmpegError) as error:
-            self._discard()
-            raise self._unwritten(error) from error
+        self._container.start_encoding()
 
     @property
     def size_bytes(self) -> int:
         """Written so far; the encoder holds some tens of pictures back."""
-        return self._beside.stat().st_size
+        with self._writing():
+            return self._beside.stat().st_size
 
     @property
     def seconds(self) -> float:
@@ -75,45 +83,59 @@ class VideoWriter:
     def add(self, picture: Picture, tick: int) -> None:
         """tick: after that of the picture before."""
         assert tick > self.last_tick, f"tick {tick} after tick {self.last_tick}"
-        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-        frame = frame.reformat(format="yuv420p", src_color_range=ColorRange.JPEG, dst_colorspace=Colorspace.ITU709, dst_color_range=ColorRange.MPEG)
-        frame.pts, frame.time_base = tick, 1 / self._ticks_per_s
-        self._write(frame)
+        with self._writing():
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame = frame.reformat(
+                format="yuv420p", src_color_range=ColorRange.JPEG, dst_colorspace=Colorspace.ITU709, dst_color_range=ColorRange.MPEG
+            )
+            frame.pts, frame.time_base = tick, 1 / self._ticks_per_s
+            self._encode(frame)
         self.pictures, self.last_tick = self.pictures + 1, tick
-
-    def _write(self, frame: av.VideoFrame | None) -> None:
-        try:
-            self._container.mux(self._stream.encode(frame))
-        except (OSError, FFmpegError) as error:
-            raise self._unwritten(error) from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close(keep=kind is None)
+        if kind is None:
+            self.close(keep=True)
+            return
+        # What was raised within is the news.
+        with suppress(FilmError):
+            self.close(keep=False)
 
     def close(self, *, keep: bool) -> None:
         """keep: under its name, if there is a picture; else nothing stands there. Raises: FilmError."""
         try:
             if keep and self.pictures:
-                self._finish()
+                with self._writing():
+                    self._encode(None)
+                    self._close_container()
+                    self._beside.replace(self.path)
         finally:
             self._discard()
 
-    def _finish(self) -> None:
-        self._write(None)
-        try:
+    def _encode(self, frame: av.VideoFrame | None) -> None:
+        assert self._container is not None, "pictures come before the end"
+        self._container.mux(self._stream.encode(frame))
+
+    def _close_container(self) -> None:
+        if self._container is not None:
             self._container.close()
-            self._beside.replace(self.path)
-        except (OSError, FFmpegError) as error:
-            raise self._unwritten(error) from error
 
     def _discard(self) -> None:
-        """What is left when the video did not come to its name."""
-        with suppress(OSError, FFmpegError):
-            self._container.close()
-        self._beside.unlink(missing_ok=True)
+        """What is left when the video did not come to its name. Raises: FilmError when it stays."""
+        with suppress(FilmError), self._writing():
+            self._close_container()
+        with self._writing():
+            self._beside.unlink(missing_ok=True)
 
-    def _unwritten(self, error: Exception) -> FilmError:
-        return FilmError(f"{self.path}: the video could not be written: {error}; free space there, or choose another place")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Around every use of the library and of the file. Raises: FilmError for whatever goes wrong; some of FFmpeg's errors have no other kind."""
+        try:
+            yield
+        except Exception as error:
+            full = isinstance(error, OSError)
+            advice = "free space there, or choose another place" if full else "install the extra again: pip install 'pbt-arena[video]'"
+            found = str(error) if full else f"{type(error).__name__}: {error}"
+            raise FilmError(f"{self.path}: the video could not be written: {found}; {advice}") from error

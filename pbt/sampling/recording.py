@@ -1,6 +1,7 @@
 """A share of the evaluation games is filmed while it is played: what every seat sees, side by side, with the score (`pbt.film`)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -63,8 +64,8 @@ class _Film(NamedTuple):
 class Recorder:
     """Films evaluation games of one worker, `evaluation.record_share` of them, drawn by table and count.
 
-    A film costs its game nothing: one that goes wrong is given up, and the folder says why. Games that are spoiled, or that a resumed training goes
-    on with in their middle, leave no film.
+    A film costs its game nothing: one that goes wrong, in whatever way, is given up, and the folder says why. Games that are spoiled, or that a
+    resumed training goes on with in their middle, leave no film.
     """
 
     def __init__(self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]) -> None:
@@ -72,54 +73,48 @@ class Recorder:
         self._rules, self._seed, self._spec, self._name_of = config.evaluation, config.seed, spec, name_of
         self._folder = FilmFolder(folder)
         self._films: dict[int, _Film] = {}
-        self._folder.remove_leftovers()
+        try:
+            self._folder.remove_leftovers()
+        except OSError as error:
+            self._folder.note_problem(str(error))
 
     def begins(self, table: Table) -> None:
         plan = table.plan
         if plan.kind != "evaluation" or uniform(self._seed, "film", table.index, plan.game_count) >= self._rules.record_share:
             return
-        try:
-            self._films[table.index] = self._begun(table)
-        except (FilmError, OSError) as error:
-            self._folder.note_problem(str(error))
+        with self._filming(table.index):
+            self._begin(table)
 
     def sees(self, table: Table, turns: Sequence[SeatTurn]) -> None:
         film = self._films.get(table.index)
         if film is None:
             return
-        from pbt.film.camera import counted
+        with self._filming(table.index):
+            from pbt.film.camera import counted
 
-        try:
             film.camera.look(turns, counted(table.game))
             if film.video.size_bytes > self._most_bytes:
                 raise FilmError(f"the film of {table.where} was given up: it alone is larger than evaluation.record_mb = {self._rules.record_mb}")
-        except (FilmError, OSError) as error:
-            self._give_up(table.index, error)
 
     def spoiled(self, table: Table) -> None:
-        film = self._films.pop(table.index, None)
-        if film is not None:
-            film.video.close(keep=False)
+        self._drop(table.index)
 
     def ends(self, end: GameEnd) -> None:
         film = self._films.get(end.table)
         if film is None:
             return
-        try:
+        with self._filming(end.table):
             film.camera.ends(end, voided=False)
             film.video.path = film.video.path.with_name(FilmName(end.table, end.plan.game_count, end.trajectory_hash).file)
             film.video.close(keep=True)
             del self._films[end.table]
             self._folder.tidy(self._rules.record_films, self._most_bytes)
-        except (FilmError, OSError) as error:
-            self._give_up(end.table, error)
 
     @property
     def _most_bytes(self) -> int:
         return self._rules.record_mb * MB
 
-    def _begun(self, table: Table) -> _Film:
-        """Raises: FilmError, OSError."""
+    def _begin(self, table: Table) -> None:
         from pbt.film.camera import Camera, Eyes, pace_of
         from pbt.film.picture import Painter
         from pbt.film.video import SMALL, VideoWriter
@@ -127,17 +122,35 @@ class Recorder:
         self._folder.path.mkdir(parents=True, exist_ok=True)
         eyes, pace = Eyes(self._spec.name, table.game), pace_of(self._spec.tics_per_s, None)
         painter = Painter(len(eyes.seats), eyes.height, eyes.width, max(1, round(TILE_HEIGHT / eyes.height)))
+        names = [self._name_of(seat.player) for seat in table.plan.seats]
         place = self._folder.path / f"{table.index}-{table.plan.game_count}{SUFFIX}"
         video = VideoWriter(place, painter.size, pace.ticks_per_s, SMALL)
         camera = Camera(table.game.seat_names, eyes, painter, video, pace)
-        camera.begins([self._name_of(seat.player) for seat in table.plan.seats], range(len(table.plan.seats)), f"table {table.index}")
-        return _Film(camera, video)
+        self._films[table.index] = _Film(camera, video)
+        camera.begins(names, range(len(table.plan.seats)), f"table {table.index}")
 
-    def _give_up(self, table: int, error: Exception) -> None:
+    @contextmanager
+    def _filming(self, table: int) -> Iterator[None]:
+        """Around everything that is done for a table's film: whatever goes wrong ends the film, and the game goes on."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  it is noted
+            self._drop(table, _told(error))
+
+    def _drop(self, table: int, *problems: str) -> None:
+        """The film goes, if there is one. problems: why."""
         film = self._films.pop(table, None)
-        if film is not None:
-            film.video.close(keep=False)
-        self._folder.note_problem(str(error))
+        try:
+            if film is not None:
+                film.video.close(keep=False)
+        except Exception as error:  # noqa: BLE001  it is noted
+            problems = (*problems, _told(error))
+        if problems:
+            self._folder.note_problem(f"table {table}: {'; '.join(problems)}")
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, FilmError | OSError) else f"{type(error).__name__}: {error}"
 
 
 def check_recording(config: RunConfig, game: Game, source: str) -> None:

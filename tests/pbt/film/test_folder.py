@@ -91,3 +91,8 @@ def test_the_newest_problem_is_told(tmp_path: Path) -> None:
     folder.note_problem("the disk is full")
     folder.note_problem("the disk is full again")
     assert folder.problem() == "the disk is full again"
+
+
+def test_a_problem_in_words_that_no_file_can_hold_is_told_all_the_same(tmp_path: Path) -> None:
+    FilmFolder(tmp_path).note_problem("no file \udce9")
+    assert FilmFolder(tmp_path).problem() == "no file \\udce9"

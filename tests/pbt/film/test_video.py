@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from av.codec.codec import UnknownCodecError
 
 from pbt.film.extra import FilmError
-from pbt.film.video import VideoWriter
+from pbt.film.video import Encoding, VideoWriter
 from tests.pbt.film.reading import read
 
 SIZE = (96, 64)
@@ -76,3 +77,38 @@ def test_pictures_are_not_kept(tmp_path: Path) -> None:
 def test_a_folder_that_goes_away_is_said(tmp_path: Path) -> None:
     with pytest.raises(FilmError, match="could not be written"):
         VideoWriter(tmp_path / "gone" / "a.mp4", SIZE, Fraction(10))
+
+
+def test_whatever_the_library_raises_is_a_film_that_could_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FFmpeg's own errors are of many kinds, some of which know of no other."""
+    said = r"a\.mp4: the video could not be written: "
+
+    def wrong_picture() -> None:
+        with VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10)) as video:
+            video.add(flat(COLOURS[0]).astype(np.float32), 0)  # type: ignore[arg-type]
+
+    with pytest.raises(FilmError, match=said + r"ValueError: .*; install the extra again"):
+        wrong_picture()
+    with pytest.raises(FilmError, match=said + r"\w+: .*; install the extra again"):
+        VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10), Encoding(preset="none of x264's"))
+
+    def unknown(*arguments: object, **named: object) -> None:
+        raise UnknownCodecError("libx264")
+
+    monkeypatch.setattr("av.open", unknown)
+    with pytest.raises(FilmError, match=said + "UnknownCodecError: libx264; install the extra again"):
+        VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_is_not_hidden_by_a_file_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "not allowed")
+
+    def interrupted() -> None:
+        with VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10)):
+            monkeypatch.setattr(Path, "unlink", refused)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()

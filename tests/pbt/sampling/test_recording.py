@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from av.codec.codec import UnknownCodecError
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import ConfigError, EnvCrash
 from pbt.film import extra
-from pbt.film.folder import FilmFolder, FilmName
+from pbt.film.folder import PARTIAL, FilmFolder, FilmName
 from pbt.records import GameKind, PlayerRef
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.recording import Recorder, check_recording
@@ -135,6 +136,58 @@ def test_a_place_where_no_film_can_lie_costs_no_game(tmp_path: Path) -> None:
     (tmp_path / "films").touch()
     ends = play(tmp_path / "films", 1, record_share=1.0)
     assert [end.reason for end in ends] == ["rules", "rules"]
+
+
+WHERE = (
+    "av.open",
+    "pbt.film.picture.Painter.paint",
+    "pbt.film.camera.Camera.begins",
+    "pbt.film.camera.Camera.ends",
+    "pbt.sampling.recording.FilmName",
+)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_whatever_is_raised_ends_the_film_and_never_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    def goes_wrong(*arguments: object, **named: object) -> None:
+        raise UnknownCodecError("nobody has foreseen this")
+
+    monkeypatch.setattr(where, goes_wrong)
+    ends = play(tmp_path, 2, record_share=1.0)
+    assert [end.reason for end in ends] == ["rules"] * 4
+    assert "UnknownCodecError: nobody has foreseen this" in str(FilmFolder(tmp_path).problem())
+    assert [path.name for path in tmp_path.iterdir()] == ["problem.txt"]
+
+
+@pytest.mark.parametrize("spoiling", [False, True])
+def test_a_film_whose_file_cannot_be_removed_costs_no_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiling: bool) -> None:
+    """Of a game that is spoiled, and of a film that went wrong before."""
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.name.endswith(PARTIAL) and path.exists():
+            raise PermissionError(13, "not allowed", str(path))
+        unlink(path, missing_ok)
+
+    def goes_wrong(step: int) -> None:
+        if step == 2 and spoiling:
+            raise EnvCrash("the engine of lamps ended")
+        if step == 2:
+            monkeypatch.setattr("pbt.film.picture.Painter.paint", lambda *arguments: None)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    ends = play(tmp_path, 1, game=lambda: Lamps(on_step=goes_wrong), record_share=1.0)
+    assert [end.reason.startswith("voided") for end in ends] == [spoiling] * 2
+    assert filmed(tmp_path) == set() and "not allowed" in str(FilmFolder(tmp_path).problem())
+
+
+def test_a_folder_with_leftovers_that_cannot_be_removed_costs_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(folder: FilmFolder) -> None:
+        raise PermissionError(13, "not allowed")
+
+    monkeypatch.setattr(FilmFolder, "remove_leftovers", refused)
+    play(tmp_path, 1, record_share=1.0)
+    assert len(filmed(tmp_path)) == TABLES and "not allowed" in str(FilmFolder(tmp_path).problem())
 
 
 def test_a_film_that_is_larger_than_all_may_be_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
