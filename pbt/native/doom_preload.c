@@ -9,19 +9,21 @@ Here a packet is handed over only when its tic is due, the process sleeps until 
 anybody hear what comes from another machine.
 
 A packet of a running game: byte 0 flags and the number of tics it carries, byte 1 the low byte of the first of them, then one byte if it asks for
-a repetition and one if it carries more than two tics. */
+a repetition and one if it carries more than two tics. Its tics can be read only where it is not compressed, so in a running game none is. */
 #ifdef __linux__
 #include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { EXIT = 0x80, REPEAT = 0x40, SETUP = 0x20, COMPRESSED = 0x04, TICS = 0x03 };
-enum { MOST_PEERS = 16, MOST_HELD = 64, LARGEST_PACKET = 2048 };
+/* LARGEST_PACKET: MAX_MSGLEN of the engine's d_net.h, which it takes and sends as one datagram. */
+enum { MOST_PEERS = 16, MOST_HELD = 64, LARGEST_PACKET = 14000 };
 enum { WAIT_MS = 20, ENGINE_NAP_US = 100000, NAP_US = 1000, WORTH_COMPRESSING = 256, Z_BUF_ERROR = -5 };
 
 struct peer {
@@ -58,6 +60,12 @@ __attribute__((constructor)) static void find_real_functions(void) {
     *(void **)&real_compress2 = dlsym(RTLD_NEXT, "compress2");
 }
 
+/* End the engine. Its last words are told to the table, which starts another match. */
+__attribute__((noreturn)) static void give_up(const char *found, unsigned flags, ssize_t size) {
+    dprintf(STDERR_FILENO, "doom_preload: %s (flags 0x%02x, %zd bytes)\n", found, flags, size);
+    _exit(1);
+}
+
 /* Low byte of the number of the last tic in a packet, plus one. */
 static uint8_t end_of(const uint8_t *bytes, ssize_t size) {
     int tics = bytes[0] & TICS;
@@ -80,7 +88,10 @@ static struct peer *peer_at(const struct sockaddr_in *address) {
 ssize_t sendto(int fd, const void *buffer, size_t size, int flags, const struct sockaddr *to, socklen_t length) {
     const uint8_t *bytes = buffer;
     const struct sockaddr_in *address = (const struct sockaddr_in *)to;
-    if (size >= 2 && !(bytes[0] & (EXIT | SETUP | COMPRESSED))) {
+    if (size >= 2 && !(bytes[0] & (EXIT | SETUP))) {
+        if (bytes[0] & COMPRESSED) {
+            give_up("a tic's commands are about to be sent compressed, and nobody could tell which tic's", bytes[0], (ssize_t)size);
+        }
         own_tics = end_of(bytes, (ssize_t)size);
         just_sent = running = 1;
         if (!peer_at(address) && peer_count < MOST_PEERS) {
@@ -97,9 +108,15 @@ static int is_due(const struct packet *packet) {
     if (!peer || packet->size < 2) {
         return 1;
     }
-    if (flags & (SETUP | COMPRESSED | EXIT)) {
-        peer->gone |= (flags & EXIT) && !(flags & SETUP);
+    if (flags & (SETUP | EXIT)) {
+        peer->gone |= !(flags & SETUP);
         return 1;
+    }
+    if (flags & COMPRESSED) {
+        give_up("a tic's commands came compressed, and nobody can tell which tic's", flags, packet->size);
+    }
+    if (packet->size > LARGEST_PACKET) {
+        give_up("a packet came that is larger than the engine's largest", flags, packet->size);
     }
     uint8_t end = end_of(packet->bytes, packet->size);
     if ((int8_t)(end - own_tics) > 0) {
@@ -151,7 +168,7 @@ ssize_t recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *
     for (int waited = 0; !every_peer_is_here() && held_count < MOST_HELD;) {
         struct packet *next = &held[held_count];
         socklen_t room = sizeof next->from;
-        next->size = real_recvfrom(fd, next->bytes, sizeof next->bytes, flags, (struct sockaddr *)&next->from, &room);
+        next->size = real_recvfrom(fd, next->bytes, sizeof next->bytes, flags | MSG_TRUNC, (struct sockaddr *)&next->from, &room);
         if (next->size >= 0) {
             if (is_due(next)) {
                 return hand_over(next, buffer, size, from, length);
@@ -183,8 +200,8 @@ int usleep(useconds_t us) {
     return real_usleep(us == ENGINE_NAP_US ? NAP_US : us);
 }
 
-/* Refused, the engine sends the packet as it is. */
+/* Refused, the engine sends the packet as it is: any fits a datagram of this machine. While players meet it crashes where a large one is refused. */
 int compress2(void *to, unsigned long *to_size, const void *from, unsigned long size, int level) {
-    return size < WORTH_COMPRESSING ? Z_BUF_ERROR : real_compress2(to, to_size, from, size, level);
+    return running || size < WORTH_COMPRESSING ? Z_BUF_ERROR : real_compress2(to, to_size, from, size, level);
 }
 #endif

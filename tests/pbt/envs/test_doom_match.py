@@ -212,6 +212,12 @@ def test_the_lead_of_two_sums_to_zero(matches: Matches) -> None:
         pytest.param({"players": 2, "bots": 1, "bot_skill": 90}, marks=SLOW),
         pytest.param({"players": 3, "lock_step": "barrier"}, marks=SLOW),
         pytest.param({"players": 8, "bots": 2}, marks=SLOW),
+        # What the host says to let three bots in is a packet of more than 256 bytes.
+        {"players": 2, "bots": 3, "lock_step": "helper"},
+        *(
+            pytest.param({"players": players, "bots": bots, "lock_step": lock_step}, marks=SLOW)
+            for players, bots, lock_step in ((2, 3, "barrier"), *((*seats, way) for seats in ((2, 14), (8, 8)) for way in ("helper", "barrier")))
+        ),
     ],
 )
 def test_more_players_and_bots(matches: Matches, options: dict[str, Any]) -> None:
