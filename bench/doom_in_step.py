@@ -4,12 +4,12 @@
 
 Equal games: --runs times a match is started afresh and plays --games games of --tics tics with the same seeds and the same random actions. A game's
 trace is everything that both players saw, measured and were paid. Reported for each mode: how many different traces there were of the first game and
-of all games together, and how many runs had the most frequent one; and whether both modes made the same first game.
+of all games together, and how many runs had the most frequent one; whether both modes made the same first game; and why matches ended, where any did.
 
 In step: one match plays --steps steps of random actions at each of --skips, in games of --tics tics. After every step each engine says which tic it
-has come to. Reported: tics by player, and the steps after which players had come to different tics (the match itself would end at the first of
-them). Correctness, no speed: other work on the machine is welcome, since it stirs the order in which engines run. Exit code 1 when players did not
-play equally many tics, or games differed.
+has come to; the match itself compares them, as it does in a training, and ends when they differ. Reported: steps, games, and tics by player; where
+the match ended, whatever the reason, the step at which it did and what it said, after which the next skip or mode is tried. Correctness, no speed:
+other work on the machine is welcome, since it stirs the order in which engines run. Exit code 1 when a match ended, or games differed.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import json
 import sys
 from collections import Counter
 from contextlib import closing
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from bench.throughput import hardware
 from pbt.envs.contract import SeatTurn
 from pbt.envs.doom.match import DoomMatch
 from pbt.envs.doom.match_options import MatchOptions
+from pbt.errors import EnvCrash
 from pbt.native import doom_preload
 
 MODES = ("helper", "barrier")
@@ -48,7 +48,7 @@ def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
 
 
 def traces(options: argparse.Namespace, mode: str) -> tuple[str, str]:
-    """Of the first game of a fresh match, and of all its games."""
+    """Of the first game of a fresh match, and of all its games. Raises: EnvCrash."""
     with closing(match(options, mode, options.frame_skip, options.tics)) as game:
         found = [trace(game, seed) for seed in range(options.games)]
     return found[0], " ".join(found)
@@ -71,13 +71,17 @@ def add(digest: "hashlib.blake2b", turns: list[SeatTurn]) -> None:
 
 
 def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
-    first, whole = Counter[str](), Counter[str]()
+    first, whole, crashes = Counter[str](), Counter[str](), list[str]()
     for number in range(1, options.runs + 1):
-        one, every = traces(options, mode)
-        first[one] += 1
-        whole[every] += 1
-        say(f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs")
-    (first_trace, first_often), (_, often) = first.most_common(1)[0], whole.most_common(1)[0]
+        try:
+            one, every = traces(options, mode)
+        except EnvCrash as error:
+            crashes.append(str(error))
+        else:
+            first[one] += 1
+            whole[every] += 1
+        say(f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs, {len(crashes)} ended")
+    (first_trace, first_often), (_, often) = (counts.most_common(1)[0] if counts else (None, 0) for counts in (first, whole))
     return {
         "runs": options.runs,
         "first_games": len(first),
@@ -85,6 +89,7 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
         "usual_first_game": first_trace,
         "whole_runs": len(whole),
         "runs_with_the_usual_games": often,
+        "crashes": crashes,
     }
 
 
@@ -92,22 +97,26 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
 
 
 def in_step(options: argparse.Namespace, mode: str, skip: int) -> dict[str, Any]:
-    """Raises: EnvCrash when the match itself found its players out of step."""
-    rng, steps, apart, tics = np.random.default_rng(skip), 0, 0, np.zeros(2, np.int64)
+    """crash: the step within which the match ended, 1 for the first, and why; None when it did not"""
+    rng, steps, games, tics = np.random.default_rng(skip), 0, 0, np.zeros(2, np.int64)
+    crash: dict[str, Any] | None = None
     with closing(match(options, mode, skip, options.step_tics)) as game:
-        for seed in count():
-            turns = game.reset(seed)
-            before = np.array(game.engine_tics())
-            while not turns[0].over and steps < options.steps:
-                turns = game.step(random_actions(game, rng))
-                steps += 1
-                apart += len(set(game.engine_tics())) > 1
-            tics += np.array(game.engine_tics()) - before
-            if steps >= options.steps:
-                break
-            if seed % 10 == 9:
-                say(f"{mode}, skip {skip}: {steps:,} of {options.steps:,} steps")
-    return {"steps": steps, "games": seed + 1, "tics_by_player": tics.tolist(), "steps_out_of_step": apart}
+        try:
+            while steps < options.steps:
+                turns = game.reset(games)
+                games += 1
+                now = np.array(game.engine_tics())
+                while not turns[0].over and steps < options.steps:
+                    turns = game.step(random_actions(game, rng))
+                    steps += 1
+                    tics += np.array(game.engine_tics()) - now
+                    now = np.array(game.engine_tics())
+                if games % 10 == 0:
+                    say(f"{mode}, skip {skip}: {steps:,} of {options.steps:,} steps")
+        except EnvCrash as error:
+            crash = {"step": steps + 1, "text": str(error)}
+            say(f"{mode}, skip {skip}: the match ended in step {steps + 1:,}: {error}")
+    return {"steps": steps, "games": games, "tics_by_player": tics.tolist(), "crash": crash}
 
 
 def say(text: str) -> None:
@@ -121,12 +130,15 @@ def lines(report: dict[str, Any]) -> list[str]:
         runs = games["runs"]
         usual = f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first game, {games['runs_with_the_usual_games']} all usual games"
         found.append(f"equal games, {mode}: {games['first_games']} different first games and {games['whole_runs']} different runs of {runs}; {usual}")
+        found += [f"equal games, {mode}: A MATCH ENDED: {crash}" for crash in games["crashes"]]
     if report["same_first_game"] is not None:
         found.append(f"the usual first game is the same with the library and without: {'yes' if report['same_first_game'] else 'NO'}")
     for mode, by_skip in report["in_step"].items():
         for skip, figures in by_skip.items():
             tics = " and ".join(f"{tics:,}" for tics in figures["tics_by_player"])
-            found.append(f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics, {figures['steps_out_of_step']} steps out of step")
+            crash = figures["crash"]
+            ended = "" if crash is None else f"; THE MATCH ENDED in step {crash['step']:,}: {crash['text']}"
+            found.append(f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics{ended}")
     return found
 
 
@@ -154,8 +166,8 @@ def main() -> None:
     if options.json is not None:
         options.json.write_text(json.dumps({"hardware": hardware(), "settings": settings, **report}, indent=1) + "\n", encoding="utf-8")
     unequal = report["same_first_game"] is False or any(found["whole_runs"] > 1 for found in games.values())
-    apart = any(figures["steps_out_of_step"] or len(set(figures["tics_by_player"])) > 1 for mode in steps.values() for figures in mode.values())
-    if apart or unequal:
+    crashed = any(found["crashes"] for found in games.values()) or any(figures["crash"] for mode in steps.values() for figures in mode.values())
+    if crashed or unequal:
         sys.exit(1)
 
 
