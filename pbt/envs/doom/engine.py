@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pbt.envs.doom import launcher, strays
+from pbt.envs.doom.launcher import ENGINE_LOG
 from pbt.errors import EnvCrash, EnvError
 
 _ATTEMPTS = 3
@@ -47,7 +48,8 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
             raise
         except Exception as error:
             if attempt == _ATTEMPTS:
-                found = f"{type(error).__name__}: {error}{last_words(folder)}"
+                log = folder / ENGINE_LOG
+                found = f"{type(error).__name__}: {error}{last_words(log.read_bytes() if log.exists() else b'')}"
                 advice = "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
                 raise EnvCrash(f"the Doom engine did not start in {_ATTEMPTS} attempts: {found}; {advice}") from error
         finally:
@@ -118,12 +120,10 @@ def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
     return script
 
 
-def last_words(folder: Path, name: str = "engine.log") -> str:
+def last_words(log: bytes, who: str = "it") -> str:
     """What was printed at the end."""
-    log = folder / name
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
-    found = [line.strip() for line in lines if line.strip()][-3:]
-    return f"; it said: {' / '.join(found)}" if found else ""
+    found = [line.strip() for line in log.decode(errors="replace").split("\n") if line.strip()][-3:]
+    return f"; {who} said: {' / '.join(found)}" if found else ""
 
 
 def _forget_names(instance: str) -> None:

@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 
+ENGINE_LOG = "engine.log"
+"""In the engine's folder: what it prints."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -21,7 +23,7 @@ def become_engine(parent: int, folder: str, preload: str, engine: str, arguments
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.chdir(folder)
-    log = os.open("engine.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = os.open(ENGINE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.closerange(3, max(int(number) for number in os.listdir("/proc/self/fd")) + 1)

@@ -16,9 +16,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 from pbt.envs.doom import strays
 from pbt.envs.doom.engine import last_words, watched
+from pbt.envs.doom.launcher import ENGINE_LOG
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.match_process import COMMAND, DONE, FAILED
@@ -27,6 +29,7 @@ from pbt.native import doom_preload
 
 _PROGRAM = ("-m", "pbt.envs.doom.match_process")
 _LARGEST_TEXT = 4096
+_PROCESS_LOG = "process.log"
 _YOUNG_S = 1.0
 # What is killed is gone in microseconds, unless the machine is on its knees.
 _GONE_S = 10.0
@@ -38,6 +41,7 @@ class MatchLink:
     def __init__(self, options: MatchOptions, measured: Sequence[str], seed: int) -> None:
         """measured: names of game variables, in the order of `memory.measured`."""
         self._options = options
+        self._logs: dict[str, BinaryIO] = {}
         # Of a match that was ended in its start there are names, too young to be told from those of one that starts now.
         strays.remove_strays(_YOUNG_S)
         self._folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
@@ -54,7 +58,7 @@ class MatchLink:
             command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
             # The watcher waits for this one's end, too: its engines may be starting.
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
-            with open(os.devnull, "rb") as nothing, (self._folder / "process.log").open("wb") as log:
+            with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
                 # A session of its own: what a terminal sends to this one's group is not for it.
                 started = _starter().submit(subprocess.Popen, command, pass_fds=passed, stdin=nothing, stdout=log, stderr=log, start_new_session=True)
                 self._process = started.result()
@@ -66,6 +70,9 @@ class MatchLink:
             theirs.close()
             os.close(descriptor)
         self._answer_by(options.start_limit_s, "start")
+        self._logs = self._opened_logs()
+        for words in self._logs.values():
+            words.seek(0, os.SEEK_END)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def begin(self, letter: bytes, number: int) -> None:
@@ -86,7 +93,18 @@ class MatchLink:
             # Engines stay in the group that the process was started with.
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(_GONE_S)
+        for log in self._logs.values():
+            log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _opened_logs(self) -> dict[str, BinaryIO]:
+        """By who writes it, as far as there is one. They can be read when their folder is gone."""
+        seats = range(self._options.players)
+        paths = {
+            "its process": self._folder / _PROCESS_LOG,
+            **{f"the engine of player{n + 1}": self._folder / f"seat{n}" / ENGINE_LOG for n in seats},
+        }
+        return {who: path.open("rb") for who, path in paths.items() if path.exists()}
 
     def _answer_by(self, timeout_s: float, what: str) -> None:
         poll = select.poll()
@@ -113,8 +131,9 @@ class MatchLink:
 
     def crash(self, found: str) -> EnvCrash:
         """End the match. Returns what to raise."""
-        seats = [(self._folder / f"seat{seat}", "engine.log") for seat in range(self._options.players)]
-        words = [last_words(folder, log) for folder, log in ((self._folder, "process.log"), *seats)]
+        # Of what was said since the start, or in it, if it ends there.
+        self._logs = self._logs or self._opened_logs()
+        words = [last_words(log.read(), who) for who, log in self._logs.items()]
         self.close()
         options = self._options
         return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pbt.envs.doom.engine import cpu_clock, engine_pid, launch, load_vizdoom
+from pbt.envs.doom.launcher import ENGINE_LOG
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.ports import Port, take_port, waiting_bytes
@@ -105,7 +106,7 @@ class Engines:
 
         def start(seat: int) -> None:
             if seat > 1:
-                _wait_for_words(folder / "seat0" / "engine.log", f"Got connect from node {seat - 1}")
+                _wait_for_words(folder / "seat0" / ENGINE_LOG, f"Got connect from node {seat - 1}")
             own = folder / f"seat{seat}"
             own.mkdir()
             launch(self._games[seat], own, preload)

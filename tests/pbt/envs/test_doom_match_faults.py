@@ -73,6 +73,19 @@ def test_an_engine_that_is_killed_ends_the_match_at_once_and_the_table_goes_on(m
     match.step({0: NOTHING, 1: NOTHING})
 
 
+def test_the_last_words_of_an_engine_that_ends_in_a_step_are_told(match: DoomMatch) -> None:
+    def hurt(engine: psutil.Process) -> None:
+        with open(f"/proc/{engine.pid}/fd/2", "a", encoding="utf-8") as log:
+            log.write("Hunk is too small\n")
+        engine.kill()
+
+    before = len(os.listdir("/proc/self/fd"))
+    error, _ = crash(match, hurt, 1)
+    # What all of them said while they started is no news.
+    assert str(error).endswith("; the engine of player2 said: Hunk is too small; the table starts another one")
+    assert len(os.listdir("/proc/self/fd")) <= before + 1, "the watcher's descriptor is the only one that stays"
+
+
 @pytest.mark.parametrize("seat", [0, pytest.param(1, marks=SLOW)])
 def test_an_engine_that_is_stopped_ends_the_match_within_the_deadline(match: DoomMatch, seat: int) -> None:
     error, took_s = crash(match, lambda engine: engine.suspend(), seat)
