@@ -40,13 +40,15 @@ from bench.soak import ALL, GROWTH_LIMIT_MB, sample, summary
 from bench.throughput import hardware
 from pbt.records import PlayerRef
 from tests.e2e.faults.recovery import start_growing
-from tests.e2e.faults.running import NAME, Run
+from tests.e2e.faults.running import NAME, START_LIMIT_S, Run
 from tests.e2e.faults.strikes import current
 
 CONFIG = Path("configs/doom_duel.toml")
 RANDOM = "random"
 SAMPLE_S = 10.0
 CLOSING_LIMIT_S = 3600.0
+# A game of a minute takes a second or two.
+GAME_LIMIT_S = 30.0
 PARTS = 10
 
 
@@ -104,9 +106,9 @@ def tenths(clocks: Sequence[tuple[float, int]]) -> list[Sequence[tuple[float, in
 
 
 def play(data: Path, first: str, second: str, games: int) -> dict[str, Any]:
-    """`arena match`, and the first player's frags less the second's."""
+    """`arena match`, and the first player's frags less the second's. Raises: subprocess.SubprocessError when it fails or takes too long."""
     command = [sys.executable, "-P", "-m", "arena", "match", first, second, "--games", str(games), "--json", "--data", str(data)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=START_LIMIT_S + GAME_LIMIT_S * games)
     report: dict[str, Any] = json.loads(done.stdout)
     return {**told(report), "frags_ahead": frags_ahead(data, int(report["match"]), PlayerRef(report["a"]["kind"], report["a"]["id"]))}
 
@@ -136,10 +138,14 @@ def match_games(data: Path, match_id: int) -> list[StoredGame]:
 
 
 def lead(stored: StoredGame, first: PlayerRef) -> float:
+    """Frags of the first player less those of the other. Raises: ValueError where they were not counted."""
     seats = stored.record.seats
     own = next(seat for seat in seats if seat.player == first)
     other = next(seat for seat in seats if seat is not own)
-    return (own.points or 0.0) - (other.points or 0.0)
+    if own.points is None or other.points is None:
+        found = f"{own.player.name} {own.points}, {other.player.name} {other.points}"
+        raise ValueError(f"game {stored.record.number}: the frags of both players were expected, found {found}; was this a match of Doom?")
+    return own.points - other.points
 
 
 def against_bots(data: Path, best: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -155,11 +161,13 @@ def against_bots(data: Path, best: str, options: argparse.Namespace) -> dict[str
 
 
 def bot_figures(found: Evaluation) -> dict[str, Any]:
-    """Shares of games are by the lead."""
+    """Shares of games are by the lead. Raises: ValueError where frags were not counted."""
+    if found.points is None:
+        raise ValueError("the frags of every game against a bot were expected, found games without; was this a match of Doom?")
     low, high = found.return_interval or (None, None)
     games = len(found.returns)
     won = {"won": sum(lead > 0 for lead in found.returns) / games, "drawn": sum(lead == 0 for lead in found.returns) / games}
-    return {"games": games, "lead": found.mean_return, "low": low, "high": high, "frags": statistics.fmean(found.points or (0.0,)), **won}
+    return {"games": games, "lead": found.mean_return, "low": low, "high": high, "frags": statistics.fmean(found.points), **won}
 
 
 def curve(data: Path, member: str, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -172,8 +180,10 @@ def curve(data: Path, member: str, options: argparse.Namespace) -> list[dict[str
     found = []
     for stored in (stored for stored in made if stored.record.snapshot_id in chosen):
         result = play(data, stored.record.snapshot_id, RANDOM, options.curve_games)
-        found.append({"frames": stored.record.frames, "score": result["score"], "frags_ahead": result["frags_ahead"]})
-        say(f"{member} at {stored.record.frames:,} frames: {result['score']:.3f}, frags ahead {result['frags_ahead']['mean']:+.2f}")
+        score = {name: result[name] for name in ("games", "score", "low", "high")}
+        found.append({"frames": stored.record.frames, **score, "frags_ahead": result["frags_ahead"]})
+        interval = f"[{result['low']:.3f}, {result['high']:.3f}]"
+        say(f"{member} at {stored.record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}")
     return found
 
 
