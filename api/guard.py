@@ -53,6 +53,14 @@ def host_name(host: str) -> str | None:
     return None if found is None else found["name"].strip("[]").lower()
 
 
+def origin_host(origin: str) -> str | None:
+    """Name and port in an Origin header, lower case; None for what is no origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
 def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) -> str | None:
     """Why a request may come from another site's page; None when it does not.
 
@@ -62,7 +70,7 @@ def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) ->
     unsafe = method not in SAFE_METHODS
     if site is not None and (unsafe or cookie) and site not in ("same-origin", "none"):
         return f"Sec-Fetch-Site is {site!r}"
-    if origin is not None and unsafe and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and unsafe and origin_host(origin) != host.lower():
         return f"Origin {origin!r} is not this service"
     if cookie and unsafe and origin is None and site is None:
         return "a cookie came without Origin and Sec-Fetch-Site"

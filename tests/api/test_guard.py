@@ -71,6 +71,7 @@ def test_nothing_that_changes_something_is_open_to_a_viewer() -> None:
 
 def test_requests_of_other_sites_pages_are_refused(shared: Service) -> None:
     forged = [{"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1.evil.example"}, {"origin": "http://localhost"}]
+    forged += [{"origin": text} for text in ("http://[", "http://[::1", "//]", "http://127.0.0.1:port", "", " ", "http://127.0.0.1@[v")]
     forged += [{"sec-fetch-site": site} for site in ("cross-site", "same-site", "unknown")]
     for method, path in routes(shared):
         if method not in SAFE_METHODS:

@@ -32,6 +32,23 @@ PATHS = (
     "*",
     "//",
 )
+ODD = (
+    b"http://[",
+    b"http://[::1",
+    b"//]",
+    b"http://127.0.0.1@[v",
+    b"null",
+    b"arena_session=",
+    b"arena_session=a.b.c.d",
+    b"arena_session=admin.x.y.z; arena_session=",
+    b'="; ;=;\\"',
+    b"Bearer",
+    b"Bearer \xff\xfe",
+    b"Basic Og==",
+    b"W/",
+    b'"\xb2"',
+    b"",
+)
 GROWTH_BYTES = 50 << 20
 PATIENCE_S, LIMIT_S = 0.3, 20.0
 
@@ -83,6 +100,14 @@ def other_host(rng: random.Random, text: bytes) -> bytes:
     return text.replace(b"Host: localhost", rng.choice([b"Host: evil.example", b"Host:", b"Host: a\r\nHost: localhost", b"X: y", b"Host: [::"]))
 
 
+def odd_headers(rng: random.Random, text: bytes) -> bytes:
+    """Whoever asks may be anybody: what these say is parsed before any token is looked at."""
+    name = rng.choice([b"Origin", b"Cookie", b"Authorization", b"Sec-Fetch-Site", b"If-Match", b"Idempotency-Key", b"Last-Event-ID"])
+    value = rng.choice([*ODD, rng.randbytes(rng.randint(0, 60)).translate(None, b"\r\n\x00")])
+    kept = re.sub(rb"Authorization: [^\r]*\r\n", b"", text) if name == b"Authorization" else text
+    return kept.replace(b"\r\n", b"\r\n" + name + b": " + value + b"\r\n", 1)
+
+
 def nothing(rng: random.Random, text: bytes) -> bytes:
     return text
 
@@ -90,7 +115,7 @@ def nothing(rng: random.Random, text: bytes) -> bytes:
 DAMAGE: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     nothing,
     nothing,
-    nothing, flip, cut, noise, long_head, many_heads, two_lengths, chunks, wrong_length, other_host,
+    nothing, flip, cut, noise, long_head, many_heads, two_lengths, chunks, wrong_length, other_host, odd_headers, odd_headers,
 )  # fmt: skip
 
 

@@ -1,0 +1,35 @@
+"""`python faulty_service.py DATA FORMAT`: a service whose routes break, called with every kind of secret. Log: standard error; secrets: output."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from api.observability import log_to_stderr
+from api.routes import populations
+from api.tokens import COOKIE, Tokens
+from tests.api.service import serving
+
+
+def broken(*given: Any, **named: Any) -> Any:
+    """A frame that knows what it was called with."""
+    raise RuntimeError("the tower fell")
+
+
+def main() -> None:
+    log_to_stderr(sys.argv[2])
+    with serving(Path(sys.argv[1])) as service:
+        tokens = service.app.state.context.tokens
+        code, cookie = tokens.new_code("viewer"), tokens.new_cookie("admin")
+        Tokens.redeem = broken  # type: ignore[method-assign]
+        populations.list_supervised = broken
+        shown = [{"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin")] + [{"cookie": f"{COOKIE}={cookie}"}]
+        answers = [service.client.get("/v1/populations", headers=headers) for headers in shown]
+        answers.append(service.client.post("/v1/session", json={"code": code}))
+        key = (service.data / "service/cookie.key").read_text().strip()
+        secrets = [service.token("viewer"), service.token("admin"), cookie, code, key]
+        print(json.dumps({"secrets": secrets, "answers": [(answer.status_code, answer.json()["request_id"]) for answer in answers]}))
+
+
+if __name__ == "__main__":
+    main()
