@@ -26,6 +26,7 @@ GIB = 1 << 30
 LOW_DISK_BYTES = 2 * GIB
 LOW_MEMORY_BYTES = 2 * GIB
 OLDEST_SQLITE = (3, 35)  # RETURNING
+COMPILE = "install a C compiler (apt-get install gcc) and then pbt-arena again"
 NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "sshfs", "fuse.sshfs", "9p", "ceph", "lustre", "gluster")
 
 
@@ -108,10 +109,22 @@ def check_precision(data: Path) -> Iterator[Finding]:
     if not has_bfloat16(torch.device("cpu")):
         yield Finding("precision", "ok", "this CPU has no bfloat16 instructions; networks over images compute in float32")
     elif elu_bf16() is None or pixel_blocks_bf16() is None:
-        advice = "install a C compiler (apt-get install gcc) and then pbt-arena again"
-        yield Finding("precision", "note", f"bfloat16 for images, without kernels of our own, so slower; {advice}")
+        yield Finding("precision", "note", f"bfloat16 for images, without kernels of our own, so slower; {COMPILE}")
     else:
         yield Finding("precision", "ok", "bfloat16 for images, with kernels of our own")
+
+
+def check_doom(data: Path) -> Iterator[Finding]:
+    """What keeps the players of a match in step; engines play matches on Linux only."""
+    from pbt.native import doom_preload
+
+    if sys.platform != "linux":
+        return
+    if doom_preload() is None:
+        slower = "the library that keeps engines in step is not compiled: matches wait for every engine after every tic, several times slower"
+        yield Finding("Doom matches", "note", f"{slower}; {COMPILE}, in a checkout python hatch_build.py")
+    else:
+        yield Finding("Doom matches", "ok", "engines keep in step by a library of our own")
 
 
 def check_cores(data: Path) -> Iterator[Finding]:
@@ -222,6 +235,7 @@ CHECKS: tuple[Callable[[Path], Iterator[Finding]], ...] = (
     check_torch,
     check_queues,
     check_precision,
+    check_doom,
     check_cores,
     check_memory,
     check_data_folder,

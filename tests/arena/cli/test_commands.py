@@ -68,6 +68,23 @@ def test_doctor_finds_this_machine_fit_and_leaves_nothing(capsys: Output, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_doctor_tells_how_matches_of_doom_are_kept_in_step(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On every CPU, also on one without bfloat16."""
+    monkeypatch.setattr("pbt.models.precision.has_bfloat16", lambda device: False)
+
+    def said() -> list[tuple[str, str]]:
+        assert run(["doctor", "--data", str(tmp_path), "--json"]) == 0
+        return [(found["state"], found["text"]) for found in json.loads(capsys.readouterr().out)["checks"] if found["check"] == "Doom matches"]
+
+    monkeypatch.setattr("pbt.native.doom_preload", lambda: tmp_path / "doom_preload.so")
+    assert said() == [("ok", "engines keep in step by a library of our own")]
+    monkeypatch.setattr("pbt.native.doom_preload", lambda: None)
+    (state, text), *others = said()
+    assert (state, others) == ("note", []) and "wait for every engine after every tic, several times slower" in text and "C compiler" in text
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert said() == []
+
+
 def test_doctor_reads_the_league(capsys: Output, tmp_path: Path) -> None:
     league, incarnation = new_league(tmp_path)
     with LeagueWriter(league, incarnation) as writer:
