@@ -5,6 +5,7 @@ A process that starts engines has this module watch over it, as a small process 
 with the watched process. Standard library only, and nothing of this package, so that it starts in milliseconds.
 """
 
+import fcntl
 import os
 import re
 import shutil
@@ -18,8 +19,10 @@ from pathlib import Path
 
 SHARED = Path("/dev/shm")  # noqa: S108  where ViZDoom puts its names
 NAMES = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
-_FOLDER = re.compile(r"doom-engine-(?P<pid>\d+)-.*")
-_STARTED = re.compile(rb"/doom-engine-(?P<pid>\d+)-[^/]*/")
+_NAMESPACE = "/proc/self/ns/pid"
+# Without a namespace: of versions that did not write it, and do not read it.
+_FOLDER = re.compile(r"doom-engine-(?:ns(?P<namespace>\d+)-)?(?P<pid>\d+)-[^/]*")
+_STARTED = re.compile(rb"/doom-engine-(?:ns\d+-)?(?P<pid>\d+)-[^/]*/")
 # Between making a name and mapping it pass microseconds.
 _YOUNG_S = 5.0
 # Engines of a process that was killed are killed right after it.
@@ -28,7 +31,15 @@ _LAST_ENGINES_S = 2.0
 
 def folder_prefix(pid: int) -> str:
     """Of the folders of engines that a process starts."""
-    return f"doom-engine-{pid}-"
+    return f"doom-engine-ns{_namespace()}-{pid}-"
+
+
+def _namespace() -> int:
+    """In which this process's numbers count; 0 where the system knows of none."""
+    try:
+        return os.stat(_NAMESPACE).st_ino
+    except FileNotFoundError:
+        return 0
 
 
 def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
@@ -43,7 +54,7 @@ def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
     names = list(_own_names(young_s))
     if names:
         mapped = _mapped()
-        names = [path for path in names if str(path) not in mapped]
+        names = [path for path in names if str(path) not in mapped and not _open_somewhere(path)]
     for path in names:
         path.unlink(missing_ok=True)
     return found + names
@@ -51,7 +62,9 @@ def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
 
 def _is_orphan(folder: Path) -> bool:
     match = _FOLDER.fullmatch(folder.name)
-    return match is not None and not Path(f"/proc/{match['pid']}").exists()
+    if match is None or match["namespace"] not in (None, str(_namespace())):
+        return False
+    return not Path(f"/proc/{match['pid']}").exists()
 
 
 def _end_orphans() -> None:
@@ -79,6 +92,21 @@ def _mapped() -> set[str]:
         with suppress(OSError):
             found |= {line.split(maxsplit=5)[5].rstrip() for line in maps.read_text(errors="replace").splitlines() if " /dev/shm/" in line}
     return found
+
+
+def _open_somewhere(path: Path) -> bool:
+    """Whether any process, seen or not, has it open or mapped for writing, as ViZDoom and its engines do: then nobody is given a lease to read.
+
+    fcntl(2), F_SETLEASE. False where the system has no leases.
+    """
+    with suppress(OSError), path.open("rb") as file:
+        # Who opens it meanwhile is told by this signal, which is ignored, and waits until it is closed here.
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def watch() -> None:
