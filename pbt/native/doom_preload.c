@@ -24,7 +24,7 @@ a repetition and one if it carries more than two tics. Its tics can be read only
 enum { EXIT = 0x80, REPEAT = 0x40, SETUP = 0x20, COMPRESSED = 0x04, TICS = 0x03 };
 /* LARGEST_PACKET: MAX_MSGLEN of the engine's d_net.h, which it takes and sends as one datagram. */
 enum { MOST_PEERS = 16, MOST_HELD = 64, LARGEST_PACKET = 14000 };
-enum { WAIT_MS = 20, ENGINE_NAP_US = 100000, NAP_US = 1000, WORTH_COMPRESSING = 256, Z_BUF_ERROR = -5 };
+enum { WAIT_MS = 20, ENGINE_NAP_US = 100000, NAP_US = 5000, WORTH_COMPRESSING = 256, Z_BUF_ERROR = -5 };
 
 struct peer {
     struct sockaddr_in address;
@@ -196,6 +196,7 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) {
     return real_bind(fd, (const struct sockaddr *)&own, sizeof own);
 }
 
+/* While players meet. Each then writes to every other after each nap: of shorter ones eight players have more to read than they can. */
 int usleep(useconds_t us) {
     return real_usleep(us == ENGINE_NAP_US ? NAP_US : us);
 }
