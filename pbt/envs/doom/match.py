@@ -14,9 +14,11 @@ from pbt.envs.doom.match_link import MatchLink
 from pbt.envs.doom.match_memory import MatchMemory
 from pbt.envs.doom.match_options import MatchOptions, read_match_options
 from pbt.envs.doom.match_rewards import MatchRewards
+from pbt.envs.doom.match_room import room_problems
 from pbt.envs.doom.options import TICS_PER_S, named_paths
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
+from pbt.errors import EnvOptionsError
 
 _REMEMBERED_ACTIONS = 20_000
 # Until everybody lives and every bot has come.
@@ -174,6 +176,8 @@ class DoomMatch:
 def make(**options: Any) -> DoomMatch:
     """One table. options: see MatchOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
     read = read_match_options(options, known())
+    if problems := room_problems(read):
+        raise EnvOptionsError(problems)
     swept()
     return DoomMatch(read)
 

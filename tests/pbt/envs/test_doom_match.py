@@ -329,6 +329,40 @@ def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
     assert problem in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"players": 3}, 'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"'),
+        ({"players": 2, "bots": 1}, "multi_duel map01 has room for 2"),
+        ({"players": 1, "bots": 2}, "multi_duel map01 has room for 2"),
+        ({"scenario": "basic"}, "scenario: basic map01 has no places for players of a deathmatch"),
+        ({"players": 3, "scenario": "{folder}/mine.cfg"}, "mine map01 has room for 2"),
+    ],
+)
+def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.cfg").write_text("doom_map = map01\ndoom_scenario_path = mine.wad\n", encoding="utf-8")
+    (tmp_path / "mine.wad").write_bytes((known().scenarios / "multi_duel.wad").read_bytes())
+    with pytest.raises(EnvOptionsError) as raised:
+        make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"players": 2},
+        {"players": 8, "bots": 8, "scenario": "cig"},
+        # Where there are places for single players, the engine uses those, too.
+        {"players": 1, "bots": 15, "scenario": "cig", "map": "map02"},
+        {"players": 16, "scenario": "freedoom2", "map": "map03"},
+        # Which map that is, only the engine knows.
+        {"players": 16, "map": "map77"},
+    ],
+)
+def test_a_map_with_room_is_not_refused(options: dict[str, Any]) -> None:
+    make(**options)
+
+
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(EnvOptionsError) as raised:
         make(players=0, reward="wins", width=0, map="map01", scenario="cik")

@@ -1,0 +1,26 @@
+"""Whether a map has room for a match."""
+
+from pathlib import Path
+
+from pbt.envs.doom.engine import load_vizdoom
+from pbt.envs.doom.match_options import MatchOptions
+from pbt.envs.doom.scene import configure_scene
+from pbt.envs.doom.wad import map_starts
+
+
+def room_problems(options: MatchOptions) -> list[str]:
+    """Of matches that crash the engine: it looks for another place where all of a map's are taken, and fails where the map has none for single
+    players either. Nothing is said of a map that cannot be read. Raises: EnvError when ViZDoom refuses the scenario.
+    """
+    game = load_vizdoom().DoomGame()
+    configure_scene(game, options)
+    wads = [Path(wad) for wad in (game.get_doom_scenario_path(), game.get_doom_game_path()) if wad]
+    starts = next((found for wad in wads if (found := map_starts(wad, game.get_doom_map())) is not None), None)
+    everybody = options.players + options.bots
+    if starts is None or (starts.deathmatch and (everybody <= starts.deathmatch or starts.players)):
+        return []
+    place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
+    advice = 'try scenario = "cig", whose map01 has room for 16'
+    if not starts.deathmatch:
+        return [f"scenario: {place} has no places for players of a deathmatch to appear; {advice}"]
+    return [f"players + bots = {everybody}: {place} has room for {starts.deathmatch}, and more crash Doom's engine; {advice}"]
