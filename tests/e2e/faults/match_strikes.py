@@ -5,9 +5,9 @@ import random
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -15,9 +15,9 @@ import psutil
 from arena.paths import league_path
 from tests.e2e.faults import processes
 from tests.e2e.faults.league_log import reading
-from tests.e2e.faults.recovery import RECOVERED_WITHIN_S
+from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids
 from tests.e2e.faults.running import START_LIMIT_S, Run
-from tests.e2e.faults.strikes import current, engines, kill, signal_to
+from tests.e2e.faults.strikes import choose, current, engines, signal_to
 
 FAULTS = ("kill engine", "stop engine", "kill match", "stop match", "kill worker", "take port", "no connection")
 """An engine, the process of a match or a worker is killed or stopped for good; a stranger takes the port of a match before its engine does; an engine
@@ -33,62 +33,75 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class MatchStrike:
-    """struck_s: time.monotonic();  gone_s: from then until what was struck was gone;  reasons: of the games that were voided by the end of it"""
+    """Moments are of time.monotonic().
+
+    began_s   the first blow: where a start is struck, a running match was killed for it
+    struck_s  the blow that counts;  gone_s: from then until what was struck was gone
+    reasons   of all games that were voided meanwhile
+    ended     matches that were killed so that another one starts;  missed: of these others, those that had started before they could be struck
+    """
 
     fault: str
+    began_s: float
     struck_s: float
     gone_s: float
     reasons: tuple[str, ...]
+    ended: int = 0
+    missed: int = 0
+
+    @property
+    def effect_s(self) -> float:
+        return self.struck_s + self.gone_s
 
 
 def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> MatchStrike:
     """everything: how many engines play when all is well; they do before, and again after it. Raises: AssertionError when they do not."""
     all_playing(run, everything)
     before, workers = last_game(run), {process.name: process.pid for process in current(run).processes}
-    struck_s, gone_s = _strike(run, fault, rng)
+    strike = _strike(run, fault, rng)
     all_playing(run, everything)
     # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
     if fault != "kill worker":
-        run.until(lambda: voided_since(run, before) or None, RECOVERED_WITHIN_S, f"a game to be voided by {fault}")
+        run.until(lambda: len(voided_since(run, before)) > strike.ended or None, RECOVERED_WITHIN_S, f"a game to be voided by {fault}")
         assert {process.name: process.pid for process in current(run).processes} == workers, f"{fault} cost more than a match"
-    return MatchStrike(fault, struck_s, gone_s, tuple(voided_since(run, before)))
+    return replace(strike, reasons=tuple(voided_since(run, before)))
 
 
-def _strike(run: Run, fault: str, rng: random.Random) -> tuple[float, float]:
-    """When it struck, and after how many seconds what was struck was gone."""
-    if fault == "kill worker":
-        struck_s = time.monotonic()
-        return struck_s, kill(run, "worker", rng)
+def _strike(run: Run, fault: str, rng: random.Random) -> MatchStrike:
     if fault in ("take port", "no connection"):
-        return _strike_start(run, rng, taking=fault == "take port")
-    verb, kind = fault.split()
-    victim = rng.choice(engines(run) if kind == "engine" else matches(run))
+        return _strike_start(run, fault, rng)
+    if fault == "kill worker":
+        before = current(run)
+        name, victim = choose(before, "worker", rng)
+    else:
+        victim = rng.choice(engines(run) if fault.endswith("engine") else matches(run))
     struck_s = time.monotonic()
-    signal_to(victim, signal.SIGKILL if verb == "kill" else signal.SIGSTOP)
-    return struck_s, _until_gone(run, victim) - struck_s
+    signal_to(victim, signal.SIGSTOP if fault.startswith("stop") else signal.SIGKILL)
+    gone_s = _until_gone(run, victim) - struck_s
+    if fault == "kill worker":
+        growing(run, struck_s, RECOVERED_WITHIN_S, pids(before), name)
+    return MatchStrike(fault, struck_s, struck_s, gone_s, ())
 
 
-def _strike_start(run: Run, rng: random.Random, *, taking: bool) -> tuple[float, float]:
+def _strike_start(run: Run, fault: str, rng: random.Random) -> MatchStrike:
     """End a match and strike the one that takes its place while it starts."""
-    for _ in range(_TRIES):
+    began_s = time.monotonic()
+    for missed in range(_TRIES):
         running = set(_match_processes(run))
         signal_to(rng.choice(matches(run)), signal.SIGKILL)
         new = run.until(lambda known=running: next(iter(set(_match_processes(run)) - known), None), START_LIMIT_S, "another match to start")
-        with _port_taken(new) if taking else _guest_stopped(new) as struck:
+        with _port_taken(new) if fault == "take port" else _guest_stopped(new) as struck:
             if struck:
                 struck_s = time.monotonic()
-                return struck_s, _until_gone(run, new) - struck_s
+                return MatchStrike(fault, began_s, struck_s, _until_gone(run, new) - struck_s, (), ended=missed + 1, missed=missed)
         run.until(lambda: len(engines(run)) % 2 == 0 or None, START_LIMIT_S, "whole matches")
-    raise AssertionError(f"the start of a match was over before it could be struck, {_TRIES} times")
+    raise AssertionError(f"the start of a match was over before it could be struck, {_TRIES} times, for each of which a match was killed")
 
 
 @contextmanager
 def _port_taken(match: int) -> Iterator[bool]:
     """A socket of somebody else's on the port that the match has chosen, before its engine has it. False: the engine was faster."""
-    port = None
-    while port is None and processes.alive(match):
-        port = _chosen_port(match)
-        time.sleep(_LOOK_S)  # polling, until it ends
+    port = _of_start(match, lambda: _chosen_port(match))
     time.sleep(_LOOKED_S)  # for the match's own look whether the port is free; to be there sooner would be no race
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         taken, deadline = False, time.monotonic() + _BIND_S
@@ -113,14 +126,24 @@ def _chosen_port(match: int) -> int | None:
 @contextmanager
 def _guest_stopped(match: int) -> Iterator[bool]:
     """The match's second engine stands still from its first moments on. False: it had come to the match before."""
-    guest = None
-    while guest is None and processes.alive(match):
-        guest = next((pid for pid in processes.descendants(match) if "-join" in _command(pid)), None)
-        time.sleep(_LOOK_S)  # polling, until it ends
+    guest = _of_start(match, lambda: next((pid for pid in processes.descendants(match) if "-join" in _command(pid)), None))
     if guest is not None:
         signal_to(guest, signal.SIGSTOP)
     # An engine that has begun maps its WAD; until then it has met nobody.
-    yield guest is not None and not any("freedoom2.wad" in name for name in _open_files(guest))
+    struck = guest is not None and not any("freedoom2.wad" in name for name in _open_files(guest))
+    if guest is not None and not struck:
+        signal_to(guest, signal.SIGCONT)
+    yield struck
+
+
+def _of_start(match: int, find: Callable[[], int | None]) -> int | None:
+    """What is found while a match starts, as soon as it is there; None when the match ended before, or had time enough."""
+    deadline = time.monotonic() + START_LIMIT_S
+    while processes.alive(match) and time.monotonic() < deadline:
+        if (found := find()) is not None:
+            return found
+        time.sleep(_LOOK_S)  # polling, with a deadline
+    return None
 
 
 def _command(pid: int) -> list[str]:

@@ -56,8 +56,9 @@ def test_a_training_of_duels_survives_faults_at_random_moments(duels: Run) -> No
         before = last_game(duels)
         struck = strike_match(duels, fault, rng, MATCHES * PLAYERS)
         allowed_s = {"stop engine": DEADLINE_S, "stop match": DEADLINE_S, "take port": START_S, "no connection": START_S}.get(fault, 0.0)
+        assert struck.gone_s < allowed_s + TURN_S, struck
+        assert struck.began_s <= struck.struck_s and struck.ended == struck.missed + (fault in ("take port", "no connection")), struck
         if fault != "kill worker":
-            assert struck.gone_s < allowed_s + TURN_S, struck
             duels.until(partial(says, duels, before, WORDS.get(fault, "voided")), RECOVERED_WITHIN_S, f"{fault} to be told")
         growing(duels, time.monotonic(), RECOVERED_WITHIN_S)
     assert duels.stop() == 0, duels.errors()

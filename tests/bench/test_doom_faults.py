@@ -1,0 +1,157 @@
+"""The campaign of faults on duels: when a training counts as fast again, what a row says, and that nothing is waited for without a limit."""
+
+import argparse
+import math
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import doom_faults
+from bench.doom_faults import NONE, Speed, Told, figures_of, told, wait_until
+from bench.recovered_speed import NEVER, RowsMade, back_after
+from tests.e2e.faults.match_strikes import MatchStrike
+from tests.e2e.faults.running import Run
+
+USUAL, WINDOW_S, LIMIT_S, HOLD_S = 1000.0, 5.0, 10.0, 10.0
+LOOKS_S = 0.2
+
+
+def made(rate: Callable[[float], float], until_s: float = 60.0) -> RowsMade:
+    """Of a training that makes `rate(second)` rows a second."""
+    times_s = [look * LOOKS_S for look in range(int(until_s / LOOKS_S) + 1)]
+    rows = [0.0]
+    for at_s in times_s[1:]:
+        rows.append(rows[-1] + rate(at_s - LOOKS_S / 2) * LOOKS_S)
+    return RowsMade(times_s, [round(count) for count in rows])
+
+
+def back(rate: Callable[[float], float], since_s: float = 20.0) -> float:
+    return back_after(made(rate), since_s, LIMIT_S, HOLD_S, WINDOW_S, 0.95 * USUAL)
+
+
+def test_a_training_that_was_never_slower_is_back_at_once() -> None:
+    assert back(lambda at_s: USUAL) == 0.0
+
+
+@pytest.mark.parametrize("stall_s", [1.0, 6.0, 9.5])
+def test_a_training_that_stands_still_is_back_when_it_goes_on(stall_s: float) -> None:
+    assert back(lambda at_s: 0.0 if 20 <= at_s < 20 + stall_s else USUAL) == pytest.approx(stall_s, abs=0.5)
+
+
+@pytest.mark.parametrize("period_s", [6.0, 11.0, 17.0])
+def test_a_training_that_stays_slower_is_not_back_however_it_wavers(period_s: float) -> None:
+    def rate(at_s: float) -> float:
+        return USUAL if at_s < 20 else USUAL * (0.92 + 0.06 * math.sin(2 * math.pi * at_s / period_s))
+
+    assert max(made(rate).rate(20 + step / 4, 25 + step / 4) for step in range(41)) >= 0.95 * USUAL or period_s < 7
+    assert back(rate) == NEVER
+
+
+def test_a_single_fast_stretch_is_no_return() -> None:
+    assert back(lambda at_s: USUAL if at_s < 20 else 1.5 * USUAL if 24 <= at_s < 29 else 0.6 * USUAL) == NEVER
+    assert back(lambda at_s: USUAL if at_s < 20 or 30 <= at_s < 35 else 0.6 * USUAL) == NEVER
+
+
+def test_what_is_back_too_late_is_not_back() -> None:
+    assert back(lambda at_s: USUAL if at_s < 20 or at_s > 32 else 0.0) == NEVER
+
+
+def test_rows_are_known_only_while_somebody_looked() -> None:
+    seen = RowsMade([1.0, 2.0, 4.0], [0, 100, 200])
+    assert [seen.at(at_s) for at_s in (1.0, 1.5, 2.0, 3.0, 4.0)] == [0, 50, 100, 150, 200] and seen.rate(1.0, 4.0) == pytest.approx(200 / 3)
+    for at_s in (0.9, 4.1):
+        with pytest.raises(ValueError, match=r"looked at from 1\.00 to 4\.00 s"):
+            seen.at(at_s)
+    with pytest.raises(ValueError, match="looked at never"):
+        RowsMade([], []).at(1.0)
+
+
+# --- rows of the table -----------------------------------------------------------------------------------------------------------------------
+
+
+def options() -> argparse.Namespace:
+    return argparse.Namespace(window=WINDOW_S, limit=LIMIT_S, worker_limit=15.0, hold=HOLD_S, turn=2.0)
+
+
+def strike(fault: str, began_s: float, struck_s: float, gone_s: float, **more: int) -> MatchStrike:
+    return MatchStrike(fault, began_s, struck_s, gone_s, (), **more)
+
+
+def test_a_fault_is_measured_from_its_effect_and_from_the_first_blow() -> None:
+    """Slow from the first blow at 20 s; an engine that is stopped at 22 s costs its match 3 s later, and the training is back 4 s after that."""
+    series = made(lambda at_s: USUAL if at_s < 20 or at_s >= 29 else 0.5 * USUAL, 100)
+    strikes = [strike(NONE, 15, 15, 0.0), strike("no connection", 20, 22, 3.0, ended=2, missed=1), strike(NONE, 70, 70, 0.0)]
+    found, usual = told(strikes, series, options())
+    assert usual == pytest.approx(USUAL)
+    assert [one.fault for one in found] == [NONE, "no connection", NONE]
+    struck = found[1]
+    assert (struck.gone_s, struck.ended, struck.missed) == (3.0, 2, 1)
+    assert struck.back_s == pytest.approx(4.0, abs=0.6) and struck.stalled_s == pytest.approx(5.0 + struck.back_s)
+    assert struck.after == pytest.approx(1.0)
+
+
+def test_a_strike_that_was_not_watched_to_its_end_says_nothing() -> None:
+    found, _ = told([strike(NONE, 15, 15, 0.0), strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options())
+    assert [one.fault for one in found] == [NONE]
+    assert told([strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options()) == ([], 0.0)
+
+
+def test_a_kind_after_which_the_training_stays_slower_is_named() -> None:
+    mine = [
+        Told("kill match", 0.1, 2.0, 2.1, 0.93, 0, 0),
+        Told("kill match", 0.2, NEVER, NEVER, 0.97, 0, 0),
+        Told("kill match", 3.0, 1.0, 4.0, 0.9, 1, 0),
+    ]
+    figures = figures_of("kill match", mine, 2.0)
+    assert (figures["count"], figures["gone_late"], figures["back_late"], figures["after_median"]) == (3, 1, 1, 0.93)
+    assert (figures["back_median_s"], figures["back_max_s"], figures["stalled_median_s"], figures["stalled_max_s"]) == (2.0, None, 4.0, None)
+    assert (figures["matches_ended_before"], figures["starts_missed"]) == (1, 0)
+    assert doom_faults.complaints({"kill match": {**figures, "gone_late": 0, "back_late": 0}}) == ["kill match: afterwards 93.0 % of the usual speed"]
+    assert doom_faults.complaints({NONE: figures}) == []
+
+
+def test_as_many_undisturbed_moments_are_asked_as_faults_of_each_kind() -> None:
+    faults = doom_faults.drawn(random.Random(1), 14, ["kill match", "stop match"])
+    assert sorted(faults) == ["kill match"] * 7 + [NONE] * 7 + ["stop match"] * 7 and faults != sorted(faults)
+
+
+# --- looking ---------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Whose main process says nothing, and ends when it is killed."""
+    run = Run(tmp_path / "run", "")
+    run.main = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    (run.folder / "0.err").touch()
+    yield run
+    run.main.kill()
+    run.close()
+
+
+def test_a_training_that_says_nothing_is_not_waited_for_for_ever(run: Run) -> None:
+    with Speed(run) as speed, pytest.raises(AssertionError, match="a status of that moment: not within"):
+        wait_until(run, speed, time.monotonic(), limit_s=0.2)
+
+
+def test_a_training_that_ended_is_not_waited_for(run: Run) -> None:
+    assert run.main is not None
+    run.main.kill()
+    run.main.wait()
+    with Speed(run) as speed, pytest.raises(AssertionError, match="the training ended with -9"):
+        wait_until(run, speed, time.monotonic(), limit_s=60.0)
+
+
+def test_an_error_of_the_thread_that_looks_ends_the_wait(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable() -> None:
+        raise ValueError("no status, but noise")
+
+    monkeypatch.setattr(run, "status", unreadable)
+    with Speed(run) as speed, pytest.raises(AssertionError, match="looking at the training failed: no status, but noise") as raised:
+        wait_until(run, speed, time.monotonic(), limit_s=60.0)
+    assert isinstance(raised.value.__cause__, ValueError)
