@@ -21,7 +21,7 @@ from pbt.envs.doom.variables import LARGEST, scaled, scales
 from pbt.errors import EnvOptionsError
 
 _REMEMBERED_ACTIONS = 20_000
-# Until everybody lives and every bot has come.
+# After those of the options, until everybody lives and every bot has come.
 _LONGEST_WARMUP_TICS, _WARMUP_TICS = 700, 5
 
 
@@ -38,6 +38,7 @@ class DoomMatch:
         self._options = options
         self._link: MatchLink | None = None
         self._begun = False
+        self._measured: list[list[float]] = []
         heads = heads_of(options.button_names)
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(heads.pressed)
         self._counted = MatchRewards(options)
@@ -57,12 +58,7 @@ class DoomMatch:
         self._begun = False
         self._ask(b"N", self._options.warmup_tics)
         self._memory.pressed[:] = 0.0
-        self._measured = self._measure()
-        waited = self._options.warmup_tics
-        while not self._all_there() and waited < _LONGEST_WARMUP_TICS:
-            self._ask(b"P", _WARMUP_TICS)
-            self._measured = self._measure()
-            waited += _WARMUP_TICS
+        self._wait_for_everybody()
         self._first_tic, self._tics = self._now(), 0
         self._frags_before = self._column("FRAGCOUNT")
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
@@ -155,9 +151,25 @@ class DoomMatch:
             self._lost(f"their engines have come to tics {list(tics)}")
         return tics[0]
 
-    def _all_there(self) -> bool:
-        everybody = self._options.players + self._options.bots
-        return not any(self._column("DEAD")) and all(count == everybody for count in self._column("PLAYER_COUNT"))
+    def _wait_for_everybody(self) -> None:
+        """Until all are there and alive, or, where among many somebody is always dead, all have been. Raises: EnvCrash for one that does not come."""
+        options, lived = self._options, set[int]()
+        waited, everybody = options.warmup_tics, options.players + options.bots
+        longest = waited + _LONGEST_WARMUP_TICS + round(TICS_PER_S * options.respawn_delay_s)
+        while True:
+            self._measured = self._measure()
+            living = {seat for seat, dead in enumerate(self._column("DEAD")) if not dead}
+            lived |= living
+            there = [int(count) for count in self._column("PLAYER_COUNT")]
+            enough = living if waited < longest else lived
+            if len(enough) == options.players and there == [everybody] * options.players:
+                return
+            if waited >= longest:
+                came = min(there) - (options.players - len(lived))
+                link, self._link = self._running, None
+                raise link.crash(f"{came} of {everybody} players and bots came within {waited} tics")
+            self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited))
+            waited += tics
 
     def _check_scores(self) -> None:
         scores = [[int(row[column]) for column in self._counted.scores] for row in self._measured]

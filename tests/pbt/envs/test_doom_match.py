@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.match_rewards import MatchRewards
 from pbt.envs.doom.options import RewardTerm
 from pbt.envs.doom.scene import known
-from pbt.errors import EnvCrash, EnvOptionsError
+from pbt.errors import EnvCrash
 from pbt.native import doom_preload
 
 QUICK = (("helper", 4), ("barrier", 2))
@@ -130,8 +130,9 @@ def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
     match.begin({0: (0,) * 7, 1: (0,) * 7})
     link.finish()
     link.memory.tics[1] += 1
-    with pytest.raises(EnvCrash, match=r"not in step: their engines have come to tics"):
-        match._now()
+    link.finish = lambda: None  # type: ignore[method-assign]
+    with pytest.raises(EnvCrash, match=r"not in step: their engines have come to tics \[\d+, \d+\]"):
+        match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
 
 
@@ -150,6 +151,29 @@ def test_players_who_count_different_frags_end_the_match(matches: Matches) -> No
     with pytest.raises(EnvCrash, match=r"not in step: their engines count different frags, \[\[0, 0\], \[1, 0\]\]"):
         match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
+
+
+@pytest.mark.parametrize(("dead", "came"), [((1, 1), None), ((1,), 1), ((0, 1), 0)])
+def test_a_game_begins_when_everybody_has_lived(matches: Matches, monkeypatch: pytest.MonkeyPatch, dead: tuple[int, ...], came: int | None) -> None:
+    """dead: seats that are dead at every look, two of the same in turns;  came: how many are there, None: all."""
+    monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 30)
+    match, looks = matches(max_tics=20), count()
+    real, column = match._measure, match._counted.column["DEAD"]
+
+    def measure() -> list[list[float]]:
+        rows, look = real(), next(looks)
+        for seat in dead if len(set(dead)) == len(dead) else (look % 2,):
+            rows[seat][column] = 1.0
+        return rows
+
+    monkeypatch.setattr(match, "_measure", measure)
+    if came is None:
+        assert len(match.reset(1)) == 2
+        assert match.engine_tics()[0] >= 40, "as long as somebody is dead it waits for a better moment"
+    else:
+        with pytest.raises(EnvCrash, match=rf"{came} of 2 players and bots came within 40 tics"):
+            match.reset(1)
+        assert match._link is None
 
 
 # --- what is seen and counted ----------------------------------------------------------------------------------------------------------------
@@ -290,87 +314,3 @@ def test_a_telefrag_is_not_worth_a_million() -> None:
 def test_the_lead_is_over_the_mean_of_all_others() -> None:
     frags = {"FRAGCOUNT": 2.0, "PLAYER1_FRAGCOUNT": 2.0, "PLAYER2_FRAGCOUNT": 0.0, "PLAYER3_FRAGCOUNT": 1.0}
     assert worth({}, frags, reward="lead", bots=1)[0] == 1.5
-
-
-# --- options ----------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_seven_heads_of_twelve_thousand_actions() -> None:
-    assert make().roles[0].action_space.nvec.tolist() == [3, 3, 2, 2, 2, 8, 21]  # type: ignore[attr-defined]
-    assert np.prod(make(buttons="battle").roles[0].action_space.nvec) == 756  # type: ignore[attr-defined]
-    assert np.prod(make(buttons="arena").roles[0].action_space.nvec) == 54  # type: ignore[attr-defined]
-    assert make(buttons=["attack", "turn_left"]).roles[0].action_space.nvec.tolist() == [2, 2]  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"player": 2}, "player: no such option; did you mean players?"),
-        ({"players": "two"}, "players = 'two': must be a whole number"),
-        ({"players": 1}, "nobody to meet"),
-        ({"players": 12, "bots": 5}, "players + bots = 17: Doom has room for 16"),
-        ({"bot_skill": 101}, "must be at most 100"),
-        ({"bots": -1}, "bots = -1: must be at least 0"),
-        ({"buttons": "ful"}, "buttons = 'ful': no such set of buttons; did you mean full?"),
-        ({"buttons": []}, "expected at least one"),
-        ({"buttons": ["ATACK"]}, "did you mean ATTACK?"),
-        ({"reward": "wins"}, "must be one of 'frags', 'lead'"),
-        ({"lock_step": "none"}, "must be one of 'auto', 'helper', 'barrier'"),
-        ({"deadline_s": 0}, "deadline_s = 0: must be more than 0 seconds"),
-        ({"deadline_s": float("nan")}, "must be more than 0 seconds"),
-        ({"warmup_tics": 0}, "warmup_tics = 0: must be at least 1"),
-        ({"scenario": "multiduel"}, "did you mean multi_duel?"),
-        ({"wad": "nowhere.wad"}, "no such file"),
-    ],
-)
-def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(EnvOptionsError) as raised:
-        make(**options)
-    assert problem in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"players": 3}, 'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"'),
-        ({"players": 2, "bots": 1}, "multi_duel map01 has room for 2"),
-        ({"players": 1, "bots": 2}, "multi_duel map01 has room for 2"),
-        ({"scenario": "basic"}, "scenario: basic map01 has no places for players of a deathmatch"),
-        ({"players": 3, "scenario": "{folder}/mine.cfg"}, "mine map01 has room for 2"),
-    ],
-)
-def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], problem: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.cfg").write_text("doom_map = map01\ndoom_scenario_path = mine.wad\n", encoding="utf-8")
-    (tmp_path / "mine.wad").write_bytes((known().scenarios / "multi_duel.wad").read_bytes())
-    with pytest.raises(EnvOptionsError) as raised:
-        make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
-    assert problem in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"players": 2},
-        {"players": 8, "bots": 8, "scenario": "cig"},
-        # Where there are places for single players, the engine uses those, too.
-        {"players": 1, "bots": 15, "scenario": "cig", "map": "map02"},
-        {"players": 16, "scenario": "freedoom2", "map": "map03"},
-        # Which map that is, only the engine knows.
-        {"players": 16, "map": "map77"},
-    ],
-)
-def test_a_map_with_room_is_not_refused(options: dict[str, Any]) -> None:
-    make(**options)
-
-
-def test_all_that_is_wrong_is_told_at_once() -> None:
-    with pytest.raises(EnvOptionsError) as raised:
-        make(players=0, reward="wins", width=0, map="map01", scenario="cik")
-    assert len(raised.value.problems) == 4
-
-
-def test_without_the_library_helper_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbt.envs.doom.match_options.doom_preload", lambda: None)
-    with pytest.raises(EnvOptionsError, match=r'lock_step = .helper.: .*not compiled.*"auto"'):
-        make(lock_step="helper")
-    make(lock_step="auto")

@@ -129,6 +129,15 @@ def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkey
     until(lambda: not engines(os.getpid()), 2.0)
 
 
+def test_a_bot_that_does_not_come_ends_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 50)
+    with_process(monkeypatch, "real = m.MatchOptions\nm.MatchOptions = lambda **options: real(**{**options, 'bots': 1})")
+    with closing(make(scenario="cig", players=1, bots=2)) as match:
+        with pytest.raises(EnvCrash, match=r"2 of 3 players and bots came within 60 tics; .*the table starts another one"):
+            match.reset(1)
+        assert not engines(os.getpid())
+
+
 def standing_guest(processes: Callable[[], list[psutil.Process]]) -> psutil.Process:
     """The second engine of a match that starts, stopped before it can have asked for anything."""
     found: list[psutil.Process] = []
@@ -207,10 +216,22 @@ def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_pat
     until(lambda: not list(tmp_path.iterdir()) and {path.name for path in SHARED.glob("ViZDoom*")} <= before, 5.0)
 
 
-def test_engines_hear_nobody_on_other_machines(match: DoomMatch) -> None:
+def heard_from(match: DoomMatch) -> set[str]:
+    """Addresses that engines of a match listen on."""
     match.reset(1)
-    sockets = [socket_ for engine in engines(os.getpid()) for socket_ in engine.net_connections("udp")]
-    assert [socket_.laddr.ip for socket_ in sockets] == ["127.0.0.1" if match._options.lock_step == "helper" else "0.0.0.0"] * 2
+    return {bound.laddr.ip for engine in engines(os.getpid()) for bound in engine.net_connections("udp")}
+
+
+@pytest.mark.parametrize("match", ["helper"], indirect=True)
+def test_with_the_library_engines_hear_nobody_on_other_machines(match: DoomMatch) -> None:
+    assert heard_from(match) == {"127.0.0.1"}
+
+
+@SLOW
+@pytest.mark.parametrize("match", ["barrier"], indirect=True)
+def test_without_the_library_engines_listen_on_every_address(match: DoomMatch) -> None:
+    """As ViZDoom has them: docs/doom.md says so."""
+    assert heard_from(match) == {"0.0.0.0"}
 
 
 # --- ports -----------------------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""Options of a match of Doom: what is wrong with them is said before anything starts."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pbt.envs.doom.match import make
+from pbt.envs.doom.scene import known
+from pbt.errors import EnvOptionsError
+
+
+def test_seven_heads_of_twelve_thousand_actions() -> None:
+    assert make().roles[0].action_space.nvec.tolist() == [3, 3, 2, 2, 2, 8, 21]  # type: ignore[attr-defined]
+    assert np.prod(make(buttons="battle").roles[0].action_space.nvec) == 756  # type: ignore[attr-defined]
+    assert np.prod(make(buttons="arena").roles[0].action_space.nvec) == 54  # type: ignore[attr-defined]
+    assert make(buttons=["attack", "turn_left"]).roles[0].action_space.nvec.tolist() == [2, 2]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"player": 2}, "player: no such option; did you mean players?"),
+        ({"players": "two"}, "players = 'two': must be a whole number"),
+        ({"players": 1}, "nobody to meet"),
+        ({"players": 12, "bots": 5}, "players + bots = 17: Doom has room for 16"),
+        ({"bot_skill": 101}, "must be at most 100"),
+        ({"bots": -1}, "bots = -1: must be at least 0"),
+        ({"buttons": "ful"}, "buttons = 'ful': no such set of buttons; did you mean full?"),
+        ({"buttons": []}, "expected at least one"),
+        ({"buttons": ["ATACK"]}, "did you mean ATTACK?"),
+        ({"reward": "wins"}, "must be one of 'frags', 'lead'"),
+        ({"lock_step": "none"}, "must be one of 'auto', 'helper', 'barrier'"),
+        ({"deadline_s": 0}, "deadline_s = 0: must be more than 0 seconds"),
+        ({"deadline_s": float("nan")}, "must be more than 0 seconds"),
+        ({"warmup_tics": 0}, "warmup_tics = 0: must be at least 1"),
+        ({"scenario": "multiduel"}, "did you mean multi_duel?"),
+        ({"wad": "nowhere.wad"}, "no such file"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(**options)
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"players": 3}, 'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"'),
+        ({"players": 2, "bots": 1}, "multi_duel map01 has room for 2"),
+        ({"players": 1, "bots": 2}, "multi_duel map01 has room for 2"),
+        ({"scenario": "basic"}, "scenario: basic map01 has no places for players of a deathmatch"),
+        ({"players": 3, "scenario": "{folder}/mine.cfg"}, "mine map01 has room for 2"),
+    ],
+)
+def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.cfg").write_text("doom_map = map01\ndoom_scenario_path = mine.wad\n", encoding="utf-8")
+    (tmp_path / "mine.wad").write_bytes((known().scenarios / "multi_duel.wad").read_bytes())
+    with pytest.raises(EnvOptionsError) as raised:
+        make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"players": 2},
+        {"players": 8, "bots": 8, "scenario": "cig"},
+        # Where there are places for single players, the engine uses those, too.
+        {"players": 1, "bots": 15, "scenario": "cig", "map": "map02"},
+        {"players": 16, "scenario": "freedoom2", "map": "map03"},
+        # Which map that is, only the engine knows.
+        {"players": 16, "map": "map77"},
+    ],
+)
+def test_a_map_with_room_is_not_refused(options: dict[str, Any]) -> None:
+    make(**options)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(EnvOptionsError) as raised:
+        make(players=0, reward="wins", width=0, map="map01", scenario="cik")
+    assert len(raised.value.problems) == 4
+
+
+def test_without_the_library_helper_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbt.envs.doom.match_options.doom_preload", lambda: None)
+    with pytest.raises(EnvOptionsError, match=r'lock_step = .helper.: .*not compiled.*"auto"'):
+        make(lock_step="helper")
+    make(lock_step="auto")
