@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena.control import SignalControl
@@ -30,7 +30,7 @@ from pbt.config.resume import HYPERPARAMETERS
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_roles
 from pbt.envs.contract import EnvSpec
-from pbt.errors import PlayerError
+from pbt.errors import ConfigError, PlayerError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.records import Event
 from pbt.runtime.build import build_engine
@@ -111,10 +111,20 @@ def _train(start: Start, name: str, paths: PopulationPaths, league: League, obse
     with SignalControl() as control:
         result = _run(start, name, paths, league, control, observe, say)
         while (edits := control.take_members()) is not None:
-            start = next_start(name, paths, league, edits.words)
+            start = _edited_start(name, paths, league, edits.words)
             _say_start(name, start, say)
             result = _run(start, name, paths, league, control, observe, say, edits.number)
         return result
+
+
+def _edited_start(name: str, paths: PopulationPaths, league: League, words: Sequence[str]) -> Start:
+    """With the edits; where they turn out to be impossible, as it was: nobody's training ends because of them."""
+    try:
+        return next_start(name, paths, league, words)
+    except (ConfigError, SnapshotError) as error:
+        start = next_start(name, paths, league, ())
+        refused = f"refused {', '.join(words)}: {' '.join(str(error).split())}"
+        return replace(start, notes=(*start.notes, refused))
 
 
 def _run(
