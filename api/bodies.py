@@ -35,7 +35,7 @@ class NewPopulationBody(Body):
 
 
 class PatchBody(Body):
-    """set: dotted key of the config -> new value; only what a started population can take."""
+    """set: dotted key of the config -> new value; only what a started population can take. null takes a term out of `learning.shaping`."""
 
     set: Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any], Field(min_length=1, max_length=64), AfterValidator(plain)]
 

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, cast
@@ -20,7 +20,7 @@ from api.supervision.replays import Replays
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
 from arena.curves import CurveStore
-from arena.league.answers import Answer, Keyed
+from arena.league.answers import Answer, Keyed, stored_answer
 from arena.league.database import League
 from arena.paths import PopulationPaths, population_paths
 
@@ -53,26 +53,45 @@ class Context:
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)
 
-    @contextmanager
-    def change(self, request: Request, key: str | None, said: object) -> Iterator[Keyed | None]:
-        """The request as one that may be repeated. said: its body.
+    def change(self, request: Request, key: str | None, said: object, act: Callable[[Keyed | None], Answer], *, makes_room: bool = False) -> Response:
+        """Do what is asked for, once: repeated with its key it gets the answer it got, whatever has become of it since.
 
+        said: its body;  act: checks it, does it and stores the answer with the effect;  makes_room: it is done below the hard mark, too
         Raises: Problem while the first one with this key is still worked on, or while there is no room for what it would write.
         """
+        keyed = None if key is None else Keyed(f"{request.method} {request.url.path} {key}", _told([str(request.url.query), said]))
+        with self._alone(keyed):
+            answer = stored_answer(self.league, keyed)
+            if answer is None:
+                if not makes_room:
+                    self.refuse_when_full()
+                answer = act(keyed)
+                self.supervisor.wake()
+        return send(answer)
+
+    def refuse_when_full(self) -> None:
+        """Raises: Problem below the hard mark."""
         if self.supervisor.disk == "hard":
-            raise Problem("disk-full", "too little free space; nothing is changed until there is more", headers={"retry-after": "30"})
-        if key is None:
-            yield None
+            said = "too little free space; until there is more, populations can only be stopped, paused or deleted, and evaluations cancelled"
+            raise Problem("disk-full", said, headers={"retry-after": "30"})
+
+    @contextmanager
+    def _alone(self, keyed: Keyed | None) -> Iterator[None]:
+        if keyed is None:
+            yield
             return
-        named = f"{request.method} {request.url.path} {key}"
         with self._lock:
-            if named in self.in_flight:
+            if keyed.key in self.in_flight:
                 raise Problem("conflict", "a request with this Idempotency-Key is being worked on; try again", headers={"retry-after": "1"})
-            self.in_flight.add(named)
+            self.in_flight.add(keyed.key)
         try:
-            yield Keyed(named, json.dumps([str(request.url.query), said], sort_keys=True).encode())
+            yield
         finally:
-            self.in_flight.discard(named)
+            self.in_flight.discard(keyed.key)
+
+
+def _told(request: object) -> bytes:
+    return json.dumps(request, sort_keys=True).encode()
 
 
 def context_of(request: Request) -> Context:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
 from api.bodies import Body
-from api.context import Here, KeyHeader, send
+from api.context import Here, KeyHeader
 from arena.league.answers import Answer
 from arena.league.evaluation_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
 
@@ -97,10 +97,7 @@ def create_evaluation(request: Request, here: Here, body: NewEvaluationBody, key
     """A match between players of the league. Who they are is looked up when its turn comes; a name that names nobody makes it FAILED."""
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
     asked = EvaluationRequest(tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt)
-    with here.change(request, key, body.model_dump(mode="json")) as keyed:
-        answer = ask_for_match(here.league, asked, keyed, _accepted)
-    here.supervisor.wake()
-    return send(answer)
+    return here.change(request, key, body.model_dump(mode="json"), lambda keyed: ask_for_match(here.league, asked, keyed, _accepted))
 
 
 @router.get("", operation_id="listEvaluations", response_model=EvaluationList)
@@ -125,10 +122,7 @@ def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
 @router.post("/{evaluation_id}/cancel", operation_id="cancelEvaluation", status_code=202, response_model=EvaluationBody)
 def cancel_evaluation(request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None) -> Response:
     """Its process ends, whole pairs stay. Of one that is over nothing changes."""
-    with here.change(request, key, "cancel") as keyed:
-        answer = cancel(here.league, evaluation_id, keyed, _accepted)
-    here.supervisor.wake()
-    return send(answer)
+    return here.change(request, key, "cancel", lambda keyed: cancel(here.league, evaluation_id, keyed, _accepted), makes_room=True)
 
 
 def _accepted(row: Evaluation) -> Answer:

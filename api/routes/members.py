@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN
 from api.context import Here
+from api.edits import config_table
 from api.problems import Problem
 from api.routes.league import SnapshotBody, snapshot_body
-from api.routes.populations import config_table
 from api.series import decimate
 from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from arena.curves import Points, curves_stamp

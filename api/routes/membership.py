@@ -9,14 +9,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN, Body
-from api.context import Context, Here, IfMatch, KeyHeader, revision_of, send
+from api.context import Context, Here, IfMatch, KeyHeader
+from api.edits import Decided, edit_decided
 from api.problems import Problem
-from api.routes.populations import in_force
-from arena.league.answers import Answer, Keyed, stored_answer
+from arena.league.answers import Answer
 from arena.league.database import League
 from arena.league.queries import list_members, list_snapshots
-from arena.league.retention import mark_anchor
-from arena.league.supervision import PreconditionError, Supervised, edit, get_supervised
+from arena.league.supervision import Supervised
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_number
 
@@ -25,7 +24,6 @@ router = APIRouter(prefix="/v1/populations/{name}/members", tags=["members"])
 Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 MemberPath = Annotated[str, Path(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
 SNAPSHOT = r"^(m(0|[1-9][0-9]{0,3})|[0-9a-f]{64})$"
-TRIES = 8
 MAX_NAMES = 10_000
 """A member's number has four digits at most (pbt.config.schema.MemberName)."""
 
@@ -53,19 +51,20 @@ class MembershipBody(BaseModel):
 
 
 class Wanted(BaseModel):
-    """One change, as edits of the config."""
+    """One change, as edits of the config. anchor: a snapshot that must stay for it"""
 
     member: str
     role: str
     change: str
     words: list[str]
+    anchor: str | None = None
 
 
 @router.post("", operation_id="addMember", status_code=202, response_model=MembershipBody)
 def add_member(request: Request, here: Here, name: Name, body: NewMemberBody, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
     """One that learns from now on, under the next name that nobody had. Its trainer saves and goes on with it within seconds, or starts with it."""
 
-    def want(config: RunConfig, roles: dict[str, str]) -> Wanted:
+    def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         number = 1 + max(map(member_number, roles))
         if number >= MAX_NAMES:
             raise Problem("conflict", f"population {name!r} has given all its {MAX_NAMES} names; train a new one")
@@ -73,19 +72,19 @@ def add_member(request: Request, here: Here, name: Name, body: NewMemberBody, ke
         role = chosen_role(body.role, list(dict.fromkeys(roles.values())))
         words = [f"population.joined.{member}.role={json.dumps(role)}"]
         if body.weights is not None:
-            check_weights(here.league, name, body.weights, role, {each: roles[each] for each in playing(config, roles)})
+            check_weights(here.league, row, body.weights, role, {each: roles[each] for each in playing(config, roles)})
             words.append(f"population.joined.{member}.weights={json.dumps(body.weights)}")
-        return Wanted(member=member, role=role, change="join", words=words)
+        anchor = body.weights if body.weights is not None and not body.weights.startswith("m") else None
+        return Wanted(member=member, role=role, change="join", words=words, anchor=anchor)
 
-    with here.change(request, key, [body.model_dump(mode="json"), if_match]) as keyed:
-        return send(ask(here, name, want, keyed, if_match))
+    return ask(request, here, name, want, [body.model_dump(mode="json"), if_match], key, if_match)
 
 
 @router.delete("/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody)
 def remove_member(request: Request, here: Here, name: Name, member: MemberPath, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
     """It learns no more. A last snapshot of it is kept; its games, snapshots and ratings stay. Each role keeps a member."""
 
-    def want(config: RunConfig, roles: dict[str, str]) -> Wanted:
+    def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         there = playing(config, roles)
         if member not in there:
             raise Problem("not-found", f"no member {member!r} plays in population {name!r}; there are {', '.join(there)}")
@@ -94,32 +93,25 @@ def remove_member(request: Request, here: Here, name: Name, member: MemberPath, 
         left = json.dumps([*config.population.left, member])
         return Wanted(member=member, role=roles[member], change="leave", words=[f"population.left={left}"])
 
-    with here.change(request, key, ["leave", if_match]) as keyed:
-        return send(ask(here, name, want, keyed, if_match))
+    return ask(request, here, name, want, ["leave", if_match], key, if_match)
 
 
-def ask(here: Context, name: str, want: Callable[[RunConfig, dict[str, str]], Wanted], keyed: Keyed | None, if_match: str | None) -> Answer:
-    """Write down what is wanted, decided anew where another request came in between: names and lists of members must not cross."""
-    wished = revision_of(if_match)
-    for attempt in range(1, TRIES + 1):
-        row = get_supervised(here.league, name)
-        config = in_force(here, name, row)
-        try:
-            wanted = want(config, everybody(here.league, name, config))
-        except Problem:
-            # It may be none any more because it was done.
-            if (stored := stored_answer(here.league, keyed)) is not None:
-                return stored
-            raise
-        try:
-            answer = edit(here.league, name, wanted.words, rendered(wanted), keyed=keyed, if_revision=row.revision if wished is None else wished)
-        except PreconditionError:
-            if wished is not None or attempt == TRIES:
-                raise
-        else:
-            here.supervisor.wake()
-            return answer
-    raise AssertionError("the last attempt answers or raises")
+def ask(
+    request: Request,
+    here: Context,
+    name: str,
+    want: Callable[[Supervised, RunConfig, dict[str, str]], Wanted],
+    said: object,
+    key: str | None,
+    if_match: str | None,
+) -> Response:
+    """Write down what is wanted: names and lists of members must not cross with those of other requests."""
+
+    def decide(row: Supervised, config: RunConfig) -> Decided:
+        wanted = want(row, config, everybody(here.league, name, config))
+        return Decided(wanted.words, rendered(wanted), wanted.anchor)
+
+    return here.change(request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match))
 
 
 def rendered(wanted: Wanted) -> Callable[[Supervised], Answer]:
@@ -157,15 +149,16 @@ def chosen_role(asked: str | None, roles: Sequence[str]) -> str:
     raise Problem("invalid", f"role: {found}; there are {', '.join(roles)}", [("/role", found)])
 
 
-def check_weights(league: League, name: str, weights: str, role: str, there: dict[str, str]) -> None:
-    """Raises: Problem unless it is a member or a snapshot of this population, of this role. A snapshot is kept from now on (an anchor)."""
+def check_weights(league: League, row: Supervised, weights: str, role: str, there: dict[str, str]) -> None:
+    """Raises: Problem unless it is a member that plays or a snapshot of this population, of this role."""
     if weights.startswith("m"):
         if there.get(weights) != role:
             others = ", ".join(member for member, plays in there.items() if plays == role)
             raise Problem("invalid", f"weights: no member {weights} that plays {role}; there are {others}", [("/weights", "no such member")])
+        if any(word.startswith(f"population.joined.{weights}.") for word in row.overrides):
+            raise Problem("conflict", f"{weights} has no weights yet: it joins first; ask again when it is no more among pending_edits")
         return
-    found = next((stored for stored in list_snapshots(league, name) if stored.record.snapshot_id == weights), None)
+    found = next((stored for stored in list_snapshots(league, row.name) if stored.record.snapshot_id == weights), None)
     if found is None or found.record.role != role or found.weights_removed:
-        said = f"weights: no snapshot {weights[:12]} of {name!r} that plays {role} and has weights"
+        said = f"weights: no snapshot {weights[:12]} of {row.name!r} that plays {role} and has weights"
         raise Problem("invalid", said, [("/weights", "no such snapshot")])
-    mark_anchor(league, weights)

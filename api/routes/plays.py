@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
 from api.bodies import Body
@@ -101,13 +101,13 @@ FULL: dict[int | str, dict[str, Any]] = {429: {"description": "too many games ar
 
 
 @router.post("", operation_id="createPlay", status_code=201, response_model=PlayBody, responses=FULL)
-def create_play(request: Request, response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None) -> PlayBody:
+def create_play(response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None) -> PlayBody:
     """Begin. Its process takes some seconds to start; who cannot meet makes it `failed`. The game is stored when it is over, and rated."""
     asked = body.model_dump()
     if body.seed is None:
         asked["seed"] = secrets.randbelow(2**31)
-    with here.change(request, None, None):
-        play = here.plays.begin(asked, body.model_dump(), key)
+    here.refuse_when_full()
+    play = here.plays.begin(asked, body.model_dump(), key)
     play.wait_seen(BEGIN_WAIT_S)
     response.headers["location"] = f"/v1/plays/{play.asked['id']}"
     return play_body(play, here.settings.play_idle_s)

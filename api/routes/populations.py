@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, operation_body, population_body
-from api.context import Context, Here, IfMatch, KeyHeader, revision_of, send
+from api.context import Context, Here, IfMatch, KeyHeader, revision_of
+from api.edits import Decided, config_table, edit_decided
 from api.problems import Problem
 from api.supervision.trainer import LOG_NAME, tail
-from arena.league.answers import Answer
-from arena.league.populations import stored_config
-from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, edit, get_supervised, list_supervised
+from arena.league.answers import Answer, Keyed
+from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
 from arena.status import read_status
 from arena.versions import versions
 from pbt.config.load import config_from_table
-from pbt.config.resume import diff_shapes
+from pbt.config.resume import diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError, PbtError
 
@@ -29,6 +29,7 @@ router = APIRouter(prefix="/v1/populations", tags=["populations"])
 Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 LAST_LOG_LINES = 20
 CHECK_TIMEOUT_S = 60.0
+SHAPING = "learning.shaping."
 
 
 class PopulationList(BaseModel):
@@ -74,23 +75,24 @@ def create_population(
     dry_run: Annotated[bool, Query(description="check everything, keep nothing")] = False,
 ) -> Response:
     """Checked whole, also against its game, before anything is kept."""
-    config, roles = checked(here, body.config)
-    new = NewPopulation(body.name, config.env.name, config.model_dump(mode="json"), versions(), roles)
-    if dry_run:
-        return JSONResponse({"id": body.name, "config": new.config})
-    if here.paths(body.name).root.exists():
-        taken = any(row.name == body.name for row in list_supervised(here.league))
-        if not taken:
-            raise Problem("conflict", f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name")
 
-    def render(row: Supervised) -> Answer:
-        shown = population_body(row, None, config=dict(new.config))
+    def new() -> NewPopulation:
+        config, roles = checked(here, body.config)
+        return NewPopulation(body.name, config.env.name, config.model_dump(mode="json"), versions(), roles)
+
+    def render(row: Supervised, config: Mapping[str, Any]) -> Answer:
+        shown = population_body(row, None, config=dict(config))
         return Answer(201, f"/v1/populations/{body.name}", shown.model_dump_json())
 
-    with here.change(request, key, body.model_dump(mode="json")) as keyed:
-        answer = create_supervised(here.league, new, keyed, render, start=body.start)
-    here.supervisor.wake()
-    return send(answer)
+    def act(keyed: Keyed | None) -> Answer:
+        made = new()
+        if here.paths(body.name).root.exists() and all(row.name != body.name for row in list_supervised(here.league)):
+            raise Problem("conflict", f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name")
+        return create_supervised(here.league, made, keyed, lambda row: render(row, made.config), start=body.start)
+
+    if dry_run:
+        return JSONResponse({"id": body.name, "config": new().config})
+    return here.change(request, key, body.model_dump(mode="json"), act)
 
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
@@ -107,21 +109,23 @@ def edit_population(request: Request, here: Here, name: Name, body: PatchBody, k
     if members := [key for key in body.set if key.partition(".")[0] == "population"]:
         problems = [(f"/set/{key}", "members come and go by POST and DELETE of /v1/populations/{name}/members") for key in members]
         raise Problem("invalid", "who plays is no value to set", problems)
-    row = get_supervised(here.league, name)
-    before = in_force(here, name, row)
-    words = tuple(f"{dotted}={toml_value(value)}" for dotted, value in sorted(body.set.items()))
-    after = config_from_table(before.model_dump(mode="json"), "edits", words)
-    if refused := diff_shapes(before, after):
-        raise ConfigError("edits", refused)
-    with here.change(request, key, [body.model_dump(mode="json"), if_match]) as keyed:
+
+    def decide(row: Supervised, before: RunConfig) -> Decided:
+        words, after = edited(before, body.set)
+        if refused := diff_shapes(before, after):
+            raise ConfigError("edits", refused)
+        # What is taken while it trains is nothing that a game knows of.
+        if not all(map(is_live, body.set)):
+            checked(here, after.model_dump(mode="json"))
 
         def render(changed: Supervised) -> Answer:
             shown = population_body(changed, None, config=after.model_dump(mode="json"))
             return Answer(200, None, shown.model_dump_json())
 
-        answer = edit(here.league, name, words, render, keyed=keyed, if_revision=revision_of(if_match))
-    here.supervisor.wake()
-    return send(answer)
+        return Decided(words, render)
+
+    said = [body.model_dump(mode="json"), if_match]
+    return here.change(request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match))
 
 
 @router.delete("/{name}", operation_id="deletePopulation", status_code=202, response_model=OperationBody)
@@ -168,10 +172,10 @@ def ask_for(request: Request, here: Context, name: str, kind: Kind, key: str | N
     def render(operation: Operation) -> Answer:
         return Answer(202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json())
 
-    with here.change(request, key, [kind, grace_s, if_match]) as keyed:
-        answer = ask(here.league, name, kind, render, grace_s=grace_s, keyed=keyed, if_revision=revision_of(if_match))
-    here.supervisor.wake()
-    return send(answer)
+    def act(keyed: Keyed | None) -> Answer:
+        return ask(here.league, name, kind, render, grace_s=grace_s, keyed=keyed, if_revision=revision_of(if_match))
+
+    return here.change(request, key, [kind, grace_s, if_match], act, makes_room=kind in ("stop", "pause", "delete"))
 
 
 # --- shown -----------------------------------------------------------------------------------------------------------------------------------
@@ -193,23 +197,6 @@ def full(here: Context, row: Supervised) -> PopulationBody:
     return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
 
 
-def config_table(here: Context, name: str) -> dict[str, Any]:
-    """The config in force; before its first start, the one it was made with."""
-    path = here.paths(name).config
-    try:
-        table: dict[str, Any] = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return stored_config(here.league, name)
-    except ValueError as error:
-        raise PbtError(f"{path}: damaged ({error})") from error
-    return table
-
-
-def in_force(here: Context, name: str, row: Supervised) -> RunConfig:
-    """With the edits that wait."""
-    return config_from_table(config_table(here, name), f"stored config of {name!r}", row.overrides)
-
-
 # --- checked ---------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +216,24 @@ def checked(here: Context, table: Mapping[str, Any]) -> tuple[RunConfig, list[tu
     if found["problems"]:
         raise ConfigError("config", found["problems"])
     return config, [(member, role) for member, role in found["roles"]]
+
+
+def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
+    """The edits as words, and the config with them. None takes a shaping term out: its weight goes back to the game's own.
+
+    Raises: ConfigError, Problem.
+    """
+    removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
+    words = [f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed]
+    after = config_from_table(before.model_dump(mode="json"), "edits", words)
+    if removed:
+        terms = dict(after.learning.shaping)
+        if missing := [(f"/set/{key}", "no such term") for key in removed if terms.pop(key.removeprefix(SHAPING), None) is None]:
+            raise Problem("invalid", f"what is not there cannot be removed; there are {', '.join(after.learning.shaping) or 'none'}", missing)
+        kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
+        words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
+        after = config_from_table(before.model_dump(mode="json"), "edits", words)
+    return tuple(words), after
 
 
 def toml_value(value: Any) -> str:

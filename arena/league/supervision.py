@@ -13,7 +13,7 @@ from arena.league.answers import Answer, Keyed, answer_once
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.rows import to_json
-from arena.league.schema import members, operations, populations, supervised
+from arena.league.schema import members, operations, populations, snapshots, supervised
 from arena.league.service_events import tell
 from pbt.errors import PbtError, PlayerError
 
@@ -123,7 +123,7 @@ def ask(
     keyed: Keyed | None = None,
     if_revision: int | None = None,
 ) -> Answer:
-    """Note what is wanted. Asked again for what is wanted already, the same operation is given, and nothing else happens.
+    """Note what is wanted. Asked again for what is wanted already, the same operation is given, and at most its grace becomes shorter.
 
     Raises: PlayerError, ConflictError, ReusedKeyError; PreconditionError when its revision is not `if_revision`.
     """
@@ -134,7 +134,7 @@ def ask(
         _refuse_transition(seen, kind)
         newest = _newest_operation(connection, name)
         if newest is not None and WANTED[newest.kind] == WANTED[kind] == seen.desired and (newest.state in OPEN or seen.state not in ENDED):
-            return render(newest)
+            return render(_shortened(connection, newest, grace_s))
         now = time.time()
         earlier = operations.c.population == name, operations.c.state.in_(OPEN)
         connection.execute(update(operations).where(*earlier).values(state="STOPPED", finished_at=now, problem=f"{kind} was asked for instead"))
@@ -154,9 +154,19 @@ ENDED = ("failed", "finished")
 
 
 def edit(
-    league: League, name: str, overrides: Sequence[str], render: Callable[[Supervised], Answer], *, keyed: Keyed | None, if_revision: int | None
+    league: League,
+    name: str,
+    overrides: Sequence[str],
+    render: Callable[[Supervised], Answer],
+    *,
+    keyed: Keyed | None,
+    if_revision: int | None,
+    anchor: str | None = None,
 ) -> Answer:
-    """Add edits that its trainer takes; the caller has checked them. Raises: PlayerError, PreconditionError, ReusedKeyError."""
+    """Add edits that its trainer takes; the caller has checked them. anchor: a snapshot they need, never thinned out from now on.
+
+    Raises: PlayerError, PreconditionError, ReusedKeyError.
+    """
 
     def act(connection: Connection) -> Answer:
         seen = _supervised(connection, name)
@@ -166,10 +176,20 @@ def edit(
         _put(connection, _population_id(connection, name), seen.desired or "stopped", seen.state, seen.message, revision=seen.revision + 1)
         mine = supervised.c.population_id == _population_id(connection, name)
         connection.execute(update(supervised).where(mine).values(overrides=to_json([*seen.overrides, *overrides])))
+        if anchor is not None:
+            connection.execute(update(snapshots).where(snapshots.c.snapshot_id == anchor).values(is_anchor=1))
         tell(connection, "population", name, {"edits": list(overrides)})
         return render(_supervised(connection, name))
 
     return answer_once(league, keyed, act)
+
+
+def _shortened(connection: Connection, operation: Operation, grace_s: float | None) -> Operation:
+    """Who asks again in more of a hurry need not wait for what was said before."""
+    if grace_s is None or operation.state not in OPEN or (operation.grace_s is not None and operation.grace_s <= grace_s):
+        return operation
+    connection.execute(update(operations).where(operations.c.id == operation.id).values(grace_s=grace_s))
+    return _operation(connection, operation.id)
 
 
 def _refuse_revision(seen: Supervised, wanted: int | None) -> None:

@@ -28,7 +28,7 @@ def pending(service: Service) -> list[str]:
 
 
 def test_names_go_on_and_none_is_given_twice(demo: Service) -> None:
-    made = [demo.call("POST", MEMBERS, body, 202) for body in ({}, {"weights": "m0"}, {"role": "player", "weights": "m2"})]
+    made = [demo.call("POST", MEMBERS, body, 202) for body in ({}, {"weights": "m0"}, {"role": "player", "weights": "m1"})]
     assert [(one["member"], one["role"], one["change"]) for one in made] == [(f"m{number}", "player", "join") for number in (2, 3, 4)]
     gone = demo.call("DELETE", f"{MEMBERS}/m2", None, 202)
     assert (gone["member"], gone["change"], gone["pending_edits"]) == ("m2", "leave", pending(demo))
@@ -39,6 +39,20 @@ def test_names_go_on_and_none_is_given_twice(demo: Service) -> None:
         'population.joined.m3.weights="m0"',
     ]
     assert 'population.left=["m2"]' in pending(demo)
+
+
+def test_who_is_to_join_has_no_weights_to_give_yet(demo: Service) -> None:
+    """Both would be built from one checkpoint, which does not hold the first."""
+    demo.call("POST", MEMBERS, {}, 202)
+    before = pending(demo)
+    assert "m2 has no weights yet" in demo.call("POST", MEMBERS, {"weights": "m2"}, 409)["detail"]
+    assert pending(demo) == before
+
+
+def test_a_refused_change_keeps_no_snapshot(demo: Service) -> None:
+    demo.call("POST", MEMBERS, {"weights": "a" * 64}, 412, **{"If-Match": '"99"'})
+    with open_league(demo.data / "league.db", read_only=True) as league:
+        assert "a" * 64 not in anchors(league)
 
 
 def test_a_snapshot_to_begin_with_is_kept(demo: Service) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import api.edits
 from arena.config_check import check
 from tests.api.service import CONFIG, Service, serving
 
@@ -99,6 +100,61 @@ def test_if_match(service: Service) -> None:
     assert edited["revision"] == 2
     service.call("PATCH", "/v1/populations/one", body, 412, **{"If-Match": tag})
     service.call("DELETE", "/v1/populations/one", None, 412, **{"If-Match": tag})
+
+
+def edit(service: Service, name: str, values: dict[str, Any], status: int, **headers: str) -> Any:
+    return service.call("PATCH", f"/v1/populations/{name}", {"set": values}, status, **headers)
+
+
+def test_an_edit_is_held_against_the_game(checked: Service) -> None:
+    """What its trainer would refuse at each start is refused here."""
+    post(checked, {"name": "shaped", "config": {"env": {"name": "hide_and_seek"}}}, 201)
+    problem = edit(checked, "shaped", {"learning.shaping.bogus": 1.0}, 422)
+    assert "bogus" in problem["errors"][0]["detail"] and problem["errors"][0]["pointer"] == "/config/learning/shaping/bogus"
+    edit(checked, "shaped", {"matchmaking.resident": 1}, 422)
+    assert checked.call("GET", "/v1/populations/shaped")["spec"]["pending_edits"] == []
+
+
+def test_null_takes_a_shaping_term_out(service: Service) -> None:
+    """Also one that should never have been taken: there is a way back."""
+    service.create("one")
+    edit(service, "one", {"learning.shaping.bogus": 1.0, "learning.shaping.kept": 0.5}, 200)
+    edited = edit(service, "one", {"learning.shaping.bogus": None, "learning.gamma": 0.9}, 200)
+    assert edited["spec"]["config"]["learning"]["shaping"] == {"kept": 0.5}
+    assert edited["spec"]["pending_edits"][2:] == ["learning.gamma=0.9", 'learning.shaping={"kept" = 0.5}']
+    assert "kept" in edit(service, "one", {"learning.shaping.bogus": None}, 422)["detail"]
+    edit(service, "one", {"learning.gamma": None}, 422)
+
+
+def test_edits_that_contradict_together_are_not_both_taken(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is sound as things stood; the first one comes between the check of the second and its row."""
+    service.create("one")
+    store = api.edits.edit
+    others = iter([{"pbt.score_games": 100}])
+
+    def late(*given: Any, **named: Any) -> Any:
+        for other in others:
+            edit(service, "one", other, 200)
+        return store(*given, **named)
+
+    monkeypatch.setattr("api.edits.edit", late)
+    problem = edit(service, "one", {"pbt.min_games": 150}, 422)
+    assert "more than pbt.score_games = 100" in str(problem["errors"])
+    assert service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == ["pbt.score_games=100"]
+
+
+def test_a_repeated_request_gets_its_answer_whatever_became_of_it(service: Service) -> None:
+    keyed = {"Idempotency-Key": "k1"}
+    made = post(service, {"name": "one", "config": CONFIG}, 201, **keyed)
+    edited = edit(service, "one", {"learning.shaping.a": 1.0}, 200, **keyed)
+    removed = edit(service, "one", {"learning.shaping.a": None}, 200, **{"Idempotency-Key": "k2"})
+    service.done(service.call("DELETE", "/v1/populations/one"))
+    service.app.state.context.supervisor._measure = lambda: None
+    service.app.state.context.supervisor.disk = "hard"
+    assert edit(service, "one", {"learning.shaping.a": 1.0}, 200, **keyed) == edited
+    assert edit(service, "one", {"learning.shaping.a": None}, 200, **{"Idempotency-Key": "k2"}) == removed
+    assert post(service, {"name": "one", "config": CONFIG}, 201, **keyed) == made
+    edit(service, "one", {"learning.shaping.a": 2.0}, 422, **keyed)
 
 
 EDITS = [

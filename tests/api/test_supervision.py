@@ -115,6 +115,16 @@ def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
     assert lock_holder(service, "one") is None
 
 
+@pytest.mark.slow
+def test_who_asks_again_in_more_of_a_hurry_need_not_wait(service: Service) -> None:
+    service.create("one", {"deaf": True}, start=True)
+    service.wait_state("one", "running")
+    asked = [service.call("POST", f"/v1/populations/one/stop?grace_s={grace_s}") for grace_s in (100, 0.3, 50)]
+    assert len({operation["id"] for operation in asked}) == 1
+    assert service.done(asked[0])["state"] == "SUCCEEDED"
+    assert lock_holder(service, "one") is None
+
+
 def test_more_than_may_run_wait_for_their_turn(tmp_path: Path) -> None:
     with serving(tmp_path, max_running=1) as service:
         service.create("one", start=True)
@@ -211,15 +221,30 @@ def test_what_was_to_run_runs_again_after_a_restart_of_the_service(tmp_path: Pat
 @pytest.mark.slow
 def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(tmp_path, hard_disk_bytes=1 << 30, soft_disk_bytes=2 << 30) as service:
+        for name in ("two", "three"):
+            service.create(name)
         service.create("one", start=True)
         service.wait_state("one", "running")
+        match = service.call("POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 202)
         free = 1 << 20
         usage = shutil.disk_usage
         monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=free))
         assert service.wait_state("one", "queued")["status"]["reason"] == "disk"
         service.call("GET", "/readyz", status=503)
         service.call("POST", "/v1/populations/one/start", status=507)
+        service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.5}}, 507)
+        service.call("POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 507)
+        # What gives the machine back, or makes room, is done.
+        for name, how in (("two", "DELETE"), ("three", "POST")):
+            path = f"/v1/populations/{name}"
+            assert service.done(service.call(how, path if how == "DELETE" else f"{path}/stop", None, 202))["state"] == "SUCCEEDED"
+        service.call("POST", "/v1/populations/three/pause", None, 409)
+        service.call("POST", "/v1/populations/one/pause", None, 202)
+        service.call("POST", f"/v1/evaluations/{match['id']}/cancel", None, 202)
+        service.call("POST", "/v1/populations/one/resume", None, 507)
         free = 1 << 40
+        service.wait(lambda: service.client.get("/readyz").status_code == 200)
+        service.call("POST", "/v1/populations/one/resume", None, 202)
         service.wait_state("one", "running")
         service.wait(lambda: service.client.get("/readyz").status_code == 200)
 
