@@ -1,9 +1,11 @@
 """`python -P -m arena.config_check`: a config on standard input, as JSON, held against its game; what was found on standard output, as JSON.
 
 A process of its own, because it runs the game's code; a service that takes configs from others never does. Only registered games are looked for.
+It ends after LIMIT_S, whatever a game does and whatever became of the service.
 """
 
 import json
+import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +17,7 @@ from pbt.envs import registry
 from pbt.errors import ConfigError, EnvError, EnvOptionsError
 
 SOURCE = "config"
+LIMIT_S = 60
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ def check(table: Mapping[str, Any]) -> Checked:
         game.close()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    signal.alarm(LIMIT_S)
     found = check(json.load(sys.stdin))
     print(json.dumps(asdict(found)))
+
+
+if __name__ == "__main__":
+    main()

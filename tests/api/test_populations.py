@@ -1,5 +1,7 @@
 """Populations over REST: checked, made once, listed, edited under a condition."""
 
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +61,12 @@ def test_a_bad_config_is_refused_with_every_place(checked: Service, config: dict
 def test_the_check_says_the_same_where_it_is_no_process() -> None:
     assert check({"env": {"name": "connect_four"}, "population": {"members": 2}}).roles == (("m0", "player"), ("m1", "player"))
     assert len(check({"env": {"name": "connect_four"}, "seed": -1, "learning": {"gamma": 2}}).problems) == 2
+
+
+def test_a_check_that_hangs_ends_without_the_service() -> None:
+    program = "import time, arena.config_check as check; check.LIMIT_S = 1; check.check = lambda table: time.sleep(60); check.main()"
+    done = subprocess.run([sys.executable, "-c", program], input="{}", text=True, timeout=50)
+    assert done.returncode == -signal.SIGALRM
 
 
 def test_dry_run_keeps_nothing(shared: Service) -> None:
