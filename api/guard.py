@@ -140,8 +140,9 @@ class Guard:
             scheme, _, token = given.partition(" ")
             return (self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"), False
         for header in headers.getlist("cookie"):
-            if (value := _cookie(header)) is not None and (level := self._tokens.cookie_level(value)) != "none":
-                return level, True
+            for value in _cookies(header, (self._tokens.cookie, COOKIE)):
+                if (level := self._tokens.cookie_level(value)) != "none":
+                    return level, True
         return "none", False
 
 
@@ -196,9 +197,9 @@ def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
-def _cookie(header: str) -> str | None:
+def _cookies(header: str, names: Iterable[str]) -> list[str]:
     try:
-        found = SimpleCookie(header).get(COOKIE)
+        found = SimpleCookie(header)
     except CookieError:
-        return None
-    return None if found is None else found.value
+        return []
+    return [found[name].value for name in names if name in found]

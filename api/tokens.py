@@ -45,10 +45,15 @@ def _read(path: Path) -> str:
 
 
 class Tokens:
-    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are signed, so they outlive a restart."""
+    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are signed, so they outlive a restart.
+
+    cookie  the name of those it gives; the plain COOKIE is taken, too
+    """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._tokens = {level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()}
+        # Browsers send a cookie to every port of a host: two services of one machine must not overwrite each other's.
+        self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
         self._key = read_or_make(folder / "cookie.key").encode()
         self._clock = clock
         self._codes: dict[bytes, tuple[Level, float]] = {}

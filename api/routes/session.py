@@ -51,15 +51,16 @@ def log_in(here: Here, body: CodeBody) -> Response:
         raise Problem("unauthorized", "this code is wrong, used or old; `arena open` makes a new one")
     answer = Response(status_code=204)
     cookie = here.tokens.new_cookie(level)
-    answer.set_cookie(COOKIE, cookie, max_age=int(SESSION_VALID_S), path="/", httponly=True, samesite="strict")
+    answer.set_cookie(here.tokens.cookie, cookie, max_age=int(SESSION_VALID_S), path="/", httponly=True, samesite="strict")
     return answer
 
 
 @router.delete("", operation_id="logOut", status_code=204)
-def log_out() -> Response:
+def log_out(here: Here) -> Response:
     """Forget the cookie."""
     answer = Response(status_code=204)
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    for name in (here.tokens.cookie, COOKIE):
+        answer.delete_cookie(name, path="/", httponly=True, samesite="strict")
     return answer
 
 

@@ -14,7 +14,7 @@ from api.openapi import METHODS
 from api.settings import Settings
 from api.tokens import COOKIE
 from tests.api.live import live
-from tests.api.service import Service
+from tests.api.service import Service, serving
 
 SAMPLES = {
     "name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64, "evaluation_id": "1", "member": "m0", "game_id": "1",
@@ -144,6 +144,22 @@ def test_a_code_becomes_a_cookie_once(service: Service) -> None:
     assert refused(ask(service, "POST", "/v1/session/codes", **cookie), 403)
     assert refused(ask(service, "GET", "/v1/populations", **cookie, **{"sec-fetch-site": "cross-site"}), 403)
     assert ask(service, "POST", "/v1/session/codes", **cookie, origin="http://127.0.0.1").status_code == 201
+
+
+def test_two_services_of_one_machine_keep_a_browser_logged_in_to_both(service: Service, tmp_path: Path) -> None:
+    """Browsers send the cookies of a host to all its ports."""
+    with serving(tmp_path / "other") as other:
+        jar = []
+        for each in (service, other):
+            answer = each.client.post("/v1/session", json={"code": each.call("POST", "/v1/session/codes")["code"]})
+            jar.append(answer.headers["set-cookie"].split(";")[0])
+            each.client.cookies.clear()
+        assert len({cookie.partition("=")[0] for cookie in jar}) == 2
+        for each in (service, other):
+            assert ask(each, "GET", "/v1/populations", cookie="; ".join(jar)).status_code == 200
+            left = ask(each, "DELETE", "/v1/session", cookie="; ".join(jar), origin="http://127.0.0.1")
+            assert left.status_code == 204 and f"{each.app.state.context.tokens.cookie}=" in left.headers["set-cookie"]
+        assert refused(ask(service, "GET", "/v1/populations", cookie=jar[1]), 401)
 
 
 def test_a_code_for_a_viewer_logs_a_viewer_in(service: Service) -> None:
