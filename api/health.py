@@ -6,12 +6,17 @@ from arena.status import STALE_AFTER_S, RunStatus
 DROPPED_SHARE = 0.05
 """Rows that were made for nothing are part of every run; above it they cost speed that somebody may want back."""
 
+LATE_START_S = 120.0
+"""Processes of a large population take a minute, on a machine that is busy."""
+
 
 def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]:
     """status: written by its trainer, or the last one;  now: seconds since 1970."""
     found = []
     if row.restarts and row.state != "failed":
         found.append(f"its trainer ended by itself before a new checkpoint: {_times(row.restarts)}")
+    if row.state in ("starting", "recovering") and row.reason != "held" and (waited_s := now - row.since) > LATE_START_S:
+        found.append(f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its log may say why")
     if status is None:
         return found
     found += [f"{member.name} failed, and learns no more" for member in status.members if member.state == "failed"]

@@ -2,9 +2,13 @@
 
 import logging
 import sys
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 
+import prometheus_client
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 
 class Observed:
@@ -12,16 +16,30 @@ class Observed:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._states: set[str] = set()
         self.requests = Histogram("arena_http_request_seconds", "Answered requests", ["route", "method", "status"], registry=self.registry)
         self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
         self.populations = Gauge("arena_populations", "Populations by state", ["state"], registry=self.registry)
         self.frames = Gauge("arena_env_frames", "Frames of all members, since the population began", ["population"], registry=self.registry)
         self.rows = Gauge("arena_rows_trained", "Rows trained on, since the population began", ["population"], registry=self.registry)
         self.worker_restarts = Gauge("arena_worker_restarts", "Restarts of processes of the running training", ["population"], registry=self.registry)
-        self.trainer_ends = Counter("arena_trainer_ends", "Trainers that ended by themselves", ["reason"], registry=self.registry)
+        self.trainer_ends = prometheus_client.Counter("arena_trainer_ends", "Trainers that ended by themselves", ["reason"], registry=self.registry)
         self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", "Age of the newest checkpoint", ["population"], registry=self.registry)
         self.wal_bytes = Gauge("arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry)
         self.free_bytes = Gauge("arena_disk_free_bytes", "Free space where the data lie", registry=self.registry)
+
+    def count(self, states: Iterable[str]) -> None:
+        """One of each population. A state that was seen before stands at 0 when nobody is in it: whoever collects meanwhile never misses one."""
+        found = Counter(states)
+        self._states |= found.keys()
+        for state in self._states:
+            self.populations.labels(state).set(found[state])
+
+    def forget(self, population: str) -> None:
+        """It is gone: nothing is told of it any more."""
+        for gauge in (self.frames, self.rows, self.worker_restarts, self.checkpoint_age):
+            with suppress(KeyError):
+                gauge.remove(population)
 
 
 def log_to_stderr(form: str, level: int = logging.INFO) -> None:

@@ -13,6 +13,7 @@ from api.bodies import NAME_PATTERN
 from api.context import Context, Here
 from api.health import warnings
 from api.routes.health import unready
+from api.supervision.keeper import checkpoint_age_s
 from arena.league.supervision import get_supervised, list_supervised
 from arena.machine import memory_bytes, usable_cores
 from arena.status import Look, ProcessRow, RunStatus, look
@@ -128,7 +129,7 @@ def health(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> Heal
         placement=None if status is None else status.placement,
         started_at=None if status is None else status.started_at,
         age_s=None if seen is None else seen.age_s,
-        checkpoint_age_s=_checkpoint_age_s(here, name),
+        checkpoint_age_s=checkpoint_age_s(here.paths(name).checkpoints),
         processes=processes_of(status, alive=running),
         rows=None if status is None else RowsBody(**{**vars(status.rows), "dropped": dict(status.rows.dropped)}),
         warnings=warnings(row, status, time.time()),
@@ -190,9 +191,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except FileNotFoundError:
         return 0
-
-
-def _checkpoint_age_s(here: Context, name: str) -> float | None:
-    folder = here.paths(name).checkpoints
-    times = [path.stat().st_mtime for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
-    return max(0.0, time.time() - max(times)) if times else None

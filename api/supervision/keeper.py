@@ -4,7 +4,9 @@ import json
 import os
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 
@@ -29,6 +31,16 @@ LIVE_TIMEOUT_S = 60.0
 """An edit that a trainer has not taken by then comes with a new start of it."""
 
 log = structlog.stdlib.get_logger("api.keeper")
+
+
+def checkpoint_age_s(folder: Path) -> float | None:
+    """Of the newest one there, None without one."""
+    times = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # older ones are being thinned out
+            if path.name.isdigit():
+                times.append(path.stat().st_mtime)
+    return max(0.0, time.time() - max(times)) if times else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,10 @@ class Keeper:
             return read_status(self._paths.status)
         except PbtError:
             return None
+
+    def checkpoint_age_s(self) -> float | None:
+        """Of its newest checkpoint, None without one."""
+        return checkpoint_age_s(self._paths.checkpoints)
 
     def _start(self, row: Supervised) -> None:
         self._ensure_config()

@@ -106,9 +106,7 @@ class Supervisor:
         operations = open_operations(self._league)
         rows = list_supervised(self._league)
         if measured:
-            self._observed.populations.clear()
-            for row in rows:
-                self._observed.populations.labels(row.state).inc()
+            self._observed.count(row.state for row in rows)
         # Who was asked for first is started first.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.desired is not None:
@@ -116,6 +114,7 @@ class Supervisor:
         names = {row.name for row in rows}
         for name in self._keepers.keys() - names:
             del self._keepers[name]
+            self._observed.forget(name)
         for name in {operation.population for operation in operations if operation.kind == "delete"} - names:
             self._finish_deletion(name)
         self._evaluations.look(self.disk)
@@ -222,6 +221,8 @@ class Supervisor:
         with suppress(FileNotFoundError):
             self._observed.wal_bytes.set(os.stat(f"{self._league.path}-wal").st_size)
         for name, keeper in self._keepers.items():
+            if (age_s := keeper.checkpoint_age_s()) is not None:
+                self._observed.checkpoint_age.labels(name).set(age_s)
             status = keeper.status() if keeper.running else None
             if status is not None:
                 self._observed.frames.labels(name).set(sum(member.frames for member in status.members))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from api.health import warnings
 from arena.league.supervision import Supervised
-from arena.lock import PopulationLock
+from arena.lock import PopulationLock, holder
 from arena.paths import population_paths
 from arena.status import MemberRow, ProcessRow, RowCounts, write_status
 from tests.api.service import Service, serving
@@ -34,6 +35,10 @@ WELL = replace(
         ({"restarts": 6, "state": "failed"}, {}, []),
         ({}, {"trouble": "an edit is not saved yet: disk full"}, ["an edit is not saved yet: disk full"]),
         ({}, {"written_at": 1030.0}, ["its trainer has told nothing for 40 s"]),
+        ({"state": "starting", "since": 1000.0}, {}, []),
+        ({"state": "starting", "since": 900.0}, {}, ["its trainer has been starting for 170 s and does not train yet; its log may say why"]),
+        ({"state": "recovering", "since": 900.0}, {}, ["its trainer has been starting for 170 s and does not train yet; its log may say why"]),
+        ({"state": "starting", "since": 900.0, "reason": "held"}, {}, []),
         ({}, {"members": STATUS.members}, ["m1 failed, and learns no more"]),
         ({"state": "stopped"}, {"members": STATUS.members, "written_at": 0.0}, ["m1 failed, and learns no more"]),
         ({}, {"processes": (ProcessRow("worker-0", 1, ("worker",), "down", restarts=1),)}, ["worker-0 is down", "worker-0 was started again once"]),
@@ -47,6 +52,25 @@ def test_what_is_not_well(row: dict[str, Any], changed: dict[str, Any], expected
 
 def test_of_a_population_that_never_trained_nothing_is_known() -> None:
     assert warnings(ROW, None, 0.0) == []
+    assert "starting for 200 s" in warnings(replace(ROW, state="starting"), None, 200.0)[0]
+
+
+def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("LATE_START_S", "STALE_AFTER_S"):
+        monkeypatch.setattr(f"api.health.{limit}", 0.5)
+    service.create("slow", {"start_s": 60}, start=True)
+    service.create("silent", start=True)
+    service.wait_state("silent", "running")
+    pid = holder(service.data / "populations/silent/lock")
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for name, said in (("slow", "has been starting for"), ("silent", "has told nothing for")):
+            found = service.wait(lambda name=name: service.call("GET", f"/v1/populations/{name}")["status"]["warnings"])
+            assert said in found[0], (name, found)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        service.done(service.call("POST", "/v1/populations/slow/stop?grace_s=0.1"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.service import HERE
+from tests.api.service import HERE, Service
 
 ROOT = HERE.parent.parent
 
@@ -25,3 +25,35 @@ def test_a_fault_is_logged_whole_and_without_secrets(tmp_path: Path, form: str) 
     letters = re.sub(r"[^A-Za-z0-9_.-]", "", done.stderr)
     for secret in said["secrets"]:
         assert secret[:12] not in letters and secret[-12:] not in letters
+
+
+def told(service: Service) -> dict[str, float]:
+    """Name with labels -> value, as Prometheus collects them."""
+    text = service.client.get("/metrics", headers={"authorization": f"Bearer {service.token('viewer')}"}).text
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))}
+
+
+def of_population(found: dict[str, float], name: str) -> dict[str, float]:
+    return {key.partition("{")[0]: value for key, value in found.items() if f'population="{name}"' in key}
+
+
+NAMES = {"arena_env_frames", "arena_rows_trained", "arena_worker_restarts", "arena_checkpoint_age_seconds"}
+RUNNING = 'arena_populations{state="running"}'
+
+
+def test_what_prometheus_collects(service: Service) -> None:
+    service.create("one", start=True)
+    service.create("never")
+    service.wait_checkpoint("one")
+    found = service.wait(lambda: now if (now := told(service)).get(RUNNING) and of_population(now, "one").keys() == NAMES else None)
+    assert found[RUNNING] == found['arena_populations{state="created"}'] == 1
+    assert of_population(found, "one")["arena_env_frames"] > 0 and of_population(found, "never") == {}
+    assert 0 <= of_population(found, "one")["arena_checkpoint_age_seconds"] < 30
+    assert found["arena_disk_free_bytes"] > 0 and found["arena_sse_clients"] == 0 and found["arena_db_wal_bytes"] >= 0
+    assert any(key.startswith("arena_http_request_seconds_count{") and 'route="/metrics"' in key for key in found)
+    service.done(service.call("POST", "/v1/populations/one/stop"))
+    ages = [of_population(told(service), "one")["arena_checkpoint_age_seconds"]]
+    service.wait(lambda: of_population(told(service), "one")["arena_checkpoint_age_seconds"] > max(ages[0], 1.0))
+    service.done(service.call("DELETE", "/v1/populations/one"))
+    assert told(service)[RUNNING] == 0
+    service.wait(lambda: of_population(told(service), "one") == {})
