@@ -3,10 +3,12 @@
 import argparse
 import math
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from bench import doom_faults
 from bench.doom_faults import NONE, Speed, Told, figures_of, told, wait_until
 from bench.recovered_speed import NEVER, RowsMade, back_after
+from tests.e2e.faults import match_strikes
 from tests.e2e.faults.match_strikes import MatchStrike
 from tests.e2e.faults.running import Run
 
@@ -155,3 +158,37 @@ def test_an_error_of_the_thread_that_looks_ends_the_wait(run: Run, monkeypatch: 
     with Speed(run) as speed, pytest.raises(AssertionError, match="looking at the training failed: no status, but noise") as raised:
         wait_until(run, speed, time.monotonic(), limit_s=60.0)
     assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_matches_that_were_killed_for_starts_that_could_not_be_struck_are_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, tries, killed = iter(range(100, 200)), iter([False, False, True]), list[tuple[int, int]]()
+
+    @contextmanager
+    def stopped(match: int) -> Iterator[bool]:
+        yield next(tries)
+
+    for name, replaced in {
+        "_match_processes": lambda run: [next(started)],
+        "matches": lambda run: [7],
+        "engines": lambda run: [],
+        "signal_to": lambda pid, number: killed.append((pid, number)),
+        "_guest_stopped": stopped,
+        "_until_gone": lambda run, pid: time.monotonic() + 8.0,
+    }.items():
+        monkeypatch.setattr(match_strikes, name, replaced)
+    began_s = time.monotonic()
+    found = match_strikes._strike_start(run, "no connection", random.Random(1))
+    assert (found.ended, found.missed, killed) == (3, 2, [(7, signal.SIGKILL)] * 3)
+    assert began_s <= found.began_s <= found.struck_s and found.gone_s == pytest.approx(8.0, abs=0.5)
+
+
+@pytest.mark.parametrize("met", [True, False])
+def test_a_guest_that_has_met_the_match_goes_on(monkeypatch: pytest.MonkeyPatch, met: bool) -> None:
+    """Else another fault would strike, which nobody counts."""
+    sent: list[int] = []
+    monkeypatch.setattr(match_strikes, "_of_start", lambda match, find: 7)
+    monkeypatch.setattr(match_strikes, "_open_files", lambda pid: ["/doom/freedoom2.wad"] if met else [])
+    monkeypatch.setattr(match_strikes, "signal_to", lambda pid, number: sent.append(number))
+    with match_strikes._guest_stopped(5) as struck:
+        assert struck is not met
+    assert sent == ([signal.SIGSTOP, signal.SIGCONT] if met else [signal.SIGSTOP])
