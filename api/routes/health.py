@@ -17,12 +17,14 @@ class Alive(BaseModel):
     status: str = "ok"
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", operation_id="livez", response_model=Alive)
 def livez() -> Alive:
     """It answers."""
     return Alive()
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="readyz", response_model=Alive)
 def readyz(here: Here) -> Alive:
     """The league takes rows, the supervisor looks, the disk has room; else 503 with what is missing."""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, operation_body, population_body
+from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, State, operation_body, population_body
 from api.context import Context, Here, IfMatch, KeyHeader, revision_of
 from api.edits import Decided, config_table, edit_decided
 from api.problems import Problem
@@ -53,7 +53,7 @@ class LogLines(BaseModel):
 @router.get("", operation_id="listPopulations", response_model=PopulationList)
 def list_populations(
     here: Here,
-    state: Annotated[str | None, Query(max_length=32, description="only those in this state")] = None,
+    state: Annotated[State | None, Query(description="only those in this state")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> PopulationList:

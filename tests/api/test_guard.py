@@ -1,5 +1,6 @@
 """Who may do what, from where: for every route of the OpenAPI document."""
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from api.guard import SAFE_METHODS, host_name, required_level
+from api.guard import SAFE_METHODS, SECURITY_HEADERS, host_name, required_level
 from api.openapi import METHODS
 from api.settings import Settings
 from api.tokens import COOKIE
@@ -109,6 +110,12 @@ def test_unknown_parameters_are_refused_by_every_route(shared: Service) -> None:
             answer = ask(shared, method, f"{path}?surprise=1", **bearer(shared, "admin"))
             assert answer.status_code == 422, (method, path, answer.text)
     assert refused(ask(shared, "GET", "/v1/populations?limit=1&limit=2", **bearer(shared, "admin")), 422)
+
+
+def test_a_probe_may_ask_for_the_head_alone(shared: Service) -> None:
+    for path in ("/livez", "/readyz"):
+        assert ask(shared, "HEAD", path).status_code == 200
+        assert ask(shared, "HEAD", f"{path}?surprise=1").status_code == 422
 
 
 def test_what_is_not_there_is_a_problem_too(shared: Service) -> None:
@@ -211,6 +218,19 @@ def raw(port: int, text: bytes) -> int:
         connection.sendall(text)
         answer = connection.recv(4096)
     return int(answer.split(b" ")[1])
+
+
+@pytest.mark.parametrize("text", [b"GARBAGE\r\n\r\n", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n"])
+def test_bytes_that_are_no_request_get_a_problem_too(port: int, text: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(text)
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in head.decode("latin-1").split("\r\n")[1:])}
+    problem = json.loads(body)
+    assert (headers["content-type"], problem["status"], problem["type"]) == ("application/problem+json", 400, "urn:pbt-arena:problem:bad-request")
+    assert problem["request_id"] == headers["x-request-id"] and headers["connection"] == "close"
+    assert SECURITY_HEADERS.items() <= headers.items()
 
 
 def test_bytes_that_no_client_would_send(port: int) -> None:

@@ -202,3 +202,4 @@ def test_pages_of_the_list(tmp_path: Path) -> None:
         assert pages == [["p0", "p1"], ["p2", "p3"], ["p4", "late"]]
         assert service.call("GET", "/v1/populations?state=running")["items"] == []
         service.call("GET", "/v1/populations?cursor=bm9wZQ", status=422)
+        assert service.call("GET", "/v1/populations?state=nonsense", status=422)["errors"][0]["pointer"] == "state"
