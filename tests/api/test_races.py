@@ -1,7 +1,10 @@
 """Many clients ask for everything at once: never two trainers of one population, and in the end what was asked for last."""
 
+import json
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from arena.lock import holder
 from tests.api.live import live
+from tests.api.service import HERE
 
 CLIENTS, WORDS = 16, ("start", "stop", "pause", "resume")
 REQUESTS = int(os.environ.get("ARENA_REQUESTS", "40"))
@@ -29,6 +33,12 @@ def trainers(data: Path, name: str) -> int:
     return found
 
 
+def doubled(data: Path) -> list[str]:
+    """Of all trainers that ever were (doubles, which note it): those that came while another one of their population was there."""
+    path = data / "trainers"
+    return [line for line in path.read_text().splitlines() if json.loads(line)[2] not in ("came", "went")] if path.exists() else []
+
+
 def bother(url: str, token: str, seed: int, requests: int, names: list[str], deletes: bool, seen: list[int]) -> None:
     """One client: random requests at random moments."""
     rng = random.Random(seed)
@@ -40,6 +50,19 @@ def bother(url: str, token: str, seed: int, requests: int, names: list[str], del
             else:
                 seen.append(client.post(f"{path}/{rng.choice(WORDS)}").status_code)
             time.sleep(rng.random() * 0.1)
+
+
+@pytest.mark.slow
+def test_two_trainers_at_the_same_time_are_noticed(tmp_path: Path) -> None:
+    """However short the second one is there."""
+    with live(tmp_path) as (_, service):
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+        assert doubled(tmp_path) == []
+        words = [sys.executable, str(HERE / "trainer_double.py"), "train", "--resume", "one", "--data", str(tmp_path)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as second:
+            assert second.wait(60) == 1
+        assert [json.loads(line)[2].partition(" ")[0] for line in doubled(tmp_path)] == ["beside", "refused"]
 
 
 @pytest.mark.slow
@@ -60,7 +83,7 @@ def test_clients_at_war(tmp_path: Path, deletes: bool) -> None:
             most = max(most, *(trainers(tmp_path, name) for name in names))
         for client in clients:
             client.join()
-        assert most <= 1
+        assert most <= 1 and doubled(tmp_path) == []
         assert set(seen) <= ALLOWED
         assert len(seen) == CLIENTS * REQUESTS
         listed = {item["id"]: item for item in service.call("GET", "/v1/populations")["items"]}

@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, i
 
 from arena.lock import holder
 from tests.api.service import Service, serving
-from tests.api.test_races import trainers
+from tests.api.test_races import doubled, trainers
 from tests.contracts.test_trainer import CONFIG
 
 STEPS, REAL_STEPS = int(os.environ.get("ARENA_STEPS", "25")), int(os.environ.get("ARENA_REAL_STEPS", "4"))
@@ -154,6 +154,7 @@ class Supervised(RuleBasedStateMachine):
     @invariant()
     def never_two_trainers(self) -> None:
         assert all(trainers(self.folder / "data", name) <= 1 for name in NAMES)
+        assert doubled(self.folder / "data") == []
 
     @invariant()
     def what_there_is_is_what_was_made(self) -> None:

@@ -1,7 +1,8 @@
 """A trainer without an engine that keeps the contract of the real one: lock, status file, numbered checkpoints, leash, signals, exit codes.
 
 What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S, "say": TEXT, "finish_s": S, "deaf": true,
-"start_s": S, "deaf_to_edits": true}. Each start appends its arguments to `starts`.
+"start_s": S, "deaf_to_edits": true}. Each start appends its arguments to `starts`. In `trainers` of the data directory each notes that it came and
+went, whom it found there, and whether it was refused.
 """
 
 import json
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from api.supervision.trainer import alive, identity
 from arena.edits import read_edits
 from arena.leashed import watch
 from arena.lock import PopulationLock
@@ -78,16 +80,37 @@ class Double:
         return 0
 
 
+def note(data: Path, name: str, what: str) -> None:
+    with (data / "trainers").open("a") as file:
+        file.write(json.dumps([name, identity(os.getpid()), what]) + "\n")
+
+
+def others(data: Path, name: str) -> set[str]:
+    """Trainers of the same population that came, did not go, and live."""
+    there: set[str] = set()
+    for line in (data / "trainers").read_text().splitlines():
+        whose, who, what = json.loads(line)
+        if whose == name:
+            there = there | {who} if what == "came" else there - {who} if what in ("went", "refused") else there
+    return {who for who in there if alive(who) not in (None, os.getpid())}
+
+
 def main() -> int:
     words = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))
     name, data = words["--resume"], Path(words["--data"])
     import threading
 
     threading.Thread(target=watch, args=(0, 5.0), daemon=True).start()
+    note(data, name, "came")
+    if beside := others(data, name):
+        note(data, name, f"beside {sorted(beside)}")
     try:
         with PopulationLock(population_paths(data, name).lock, name):
-            return Double(name, data).run()
+            code = Double(name, data).run()
+            note(data, name, "went")
+            return code
     except HeldError as error:
+        note(data, name, "refused")
         print(f"error: {error}", flush=True)
         return 1
 
