@@ -1,6 +1,7 @@
 """Several players in one match of Doom, or one among bots."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ from pbt.envs.doom.match_room import room_problems
 from pbt.envs.doom.options import TICS_PER_S, named_paths
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
-from pbt.errors import EnvOptionsError
+from pbt.errors import EnvCrash, EnvOptionsError
 
 _REMEMBERED_ACTIONS = 20_000
 # After those of the options, until everybody lives and every bot has come.
@@ -51,10 +52,22 @@ class DoomMatch:
         self.seat_roles: tuple[int, ...] = (0,) * options.players
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
 
+    def prepare(self) -> None:
+        """Start the process of the match, which is the longer half of its start; how the engines start is decided by the seed of the first game."""
+        if self._link is None:
+            with suppress(EnvCrash):
+                self._link = MatchLink(self._options, self._counted.names)
+
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start a game; the first one starts the engines."""
         if self._link is None:
-            self._link = MatchLink(self._options, self._counted.names, seed)
+            self._link = MatchLink(self._options, self._counted.names)
+        if not self._link.started:
+            try:
+                self._link.start(seed)
+            except BaseException:
+                self.close()
+                raise
         self._begun = False
         self._ask(b"N", self._options.warmup_tics)
         self._memory.pressed[:] = 0.0

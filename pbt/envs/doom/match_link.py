@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,14 +34,15 @@ _PROCESS_LOG = "process.log"
 _YOUNG_S = 1.0
 # What is killed is gone in microseconds, unless the machine is on its knees.
 _GONE_S = 10.0
+_STARTING = threading.Lock()
 
 
 class MatchLink:
-    """A running match. Its start and `finish` raise EnvCrash, after which it is gone with all its engines."""
+    """A match, running from `start` on. Its making, `start` and `finish` raise EnvCrash, after which it is gone with all its engines."""
 
-    def __init__(self, options: MatchOptions, measured: Sequence[str], seed: int) -> None:
-        """measured: names of game variables, in the order of `memory.measured`."""
-        self._options = options
+    def __init__(self, options: MatchOptions, measured: Sequence[str]) -> None:
+        """Start the process that will start the engines. measured: names of game variables, in the order of `memory.measured`."""
+        self._options, self.started = options, False
         self._logs: dict[str, BinaryIO] = {}
         # Of a match that was ended in its start there are names, too young to be told from those of one that starts now.
         strays.remove_strays(_YOUNG_S)
@@ -53,7 +55,7 @@ class MatchLink:
             preload = doom_preload() if options.lock_step != "barrier" else None
             plan = {
                 "parent": os.getpid(), "socket": theirs.fileno(), "memory": descriptor, "folder": str(self._folder), "preload": str(preload or ""),
-                "measured": list(measured), "seed": seed, "options": {**asdict(options), "terms": ()},
+                "measured": list(measured), "options": {**asdict(options), "terms": ()},
             }  # fmt: skip
             command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
             # The watcher waits for this one's end, too: its engines may be starting.
@@ -69,7 +71,15 @@ class MatchLink:
         finally:
             theirs.close()
             os.close(descriptor)
+        began_s = time.monotonic()
         self._answer_by(options.start_limit_s, "start")
+        self._start_left_s = options.start_limit_s - (time.monotonic() - began_s)
+
+    def start(self, seed: int) -> None:
+        """Start the engines."""
+        self.begin(b"S", seed)
+        self._answer_by(self._start_left_s, "start")
+        self.started = True
         self._logs = self._opened_logs()
         for words in self._logs.values():
             words.seek(0, os.SEEK_END)
@@ -139,7 +149,13 @@ class MatchLink:
         return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")
 
 
-@cache
 def _starter() -> ThreadPoolExecutor:
     """A thread that lasts: the system ends a match when the thread that started it ends, and a table may be used by another."""
+    # Of two that were made at a time, one would end right away.
+    with _STARTING:
+        return _one_starter()
+
+
+@cache
+def _one_starter() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "doom-match-starter")

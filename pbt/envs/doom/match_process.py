@@ -1,8 +1,9 @@
 """The process of one match: its engines, a thread for each, and nothing else. `python -P -m pbt.envs.doom.match_process PLAN`, started by match_link.
 
 A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its process with it where one ends while it starts.
-Commands come as (letter, number), answers are one byte:
+Commands come as (letter, number), answers are one byte, the first of which says that this process is there:
 
+    S      start the engines, with a seed of `number`; comes once, first
     N      new game, without action up to tic `number`
     P      `number` tics with the buttons that stand in the shared memory
 
@@ -85,19 +86,19 @@ class Crew:
 class Engines:
     """The engines of a match, in step with each other."""
 
-    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], seed: int, fail: Fail) -> None:
+    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], fail: Fail) -> None:
         vizdoom = load_vizdoom()
         self._options, self._memory = options, memory
         self._variables = [getattr(vizdoom.GameVariable, name) for name in measured]
         self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), channels=3)
         self._none = [0.0] * len(options.button_names)
-        self._games = [self._described(seed) for _ in range(options.players)]
+        self._games = [self._described() for _ in range(options.players)]
         self._crew = Crew(options.players, fail)
         self._port, self._bots = take_port(), _bots_file(options)
         for seat, game in enumerate(self._games):
             game.add_game_args(_arguments(options, seat, self._port, self._bots))
 
-    def start(self, folder: Path, preload: Path | None) -> None:
+    def start(self, seed: int, folder: Path, preload: Path | None) -> None:
         """preload: the library that keeps them in step; without, this side does."""
         self._free = preload is not None or self._options.players == 1
         self._guest_clock: int | None = None
@@ -109,6 +110,8 @@ class Engines:
                 _wait_for_words(folder / "seat0" / ENGINE_LOG, f"Got connect from node {seat - 1}")
             own = folder / f"seat{seat}"
             own.mkdir()
+            # Engines that run take no other seed.
+            self._games[seat].set_seed(seed)
             launch(self._games[seat], own, preload)
 
         self._crew.together(start)
@@ -172,7 +175,7 @@ class Engines:
             memory.measured[seat] = state.game_variables
             memory.screens[seat] = self._sampler.sample(state.screen_buffer)
 
-    def _described(self, seed: int) -> Any:
+    def _described(self) -> Any:
         vizdoom, options = load_vizdoom(), self._options
         game = vizdoom.DoomGame()
         configure_scene(game, options)
@@ -182,7 +185,6 @@ class Engines:
         game.set_available_buttons([getattr(vizdoom.Button, name) for name in options.button_names])
         game.set_available_game_variables(self._variables)
         game.set_render_hud(False)
-        game.set_seed(seed)
         return game
 
 
@@ -250,12 +252,13 @@ def main(plan: dict[str, Any]) -> None:
     seen = (options.height, options.width)
     memory = MatchMemory(plan["memory"], options.players, len(options.button_names), len(plan["measured"]), seen)
     try:
-        engines = Engines(options, memory, plan["measured"], plan["seed"], reply.failed)
-        engines.start(Path(plan["folder"]), Path(plan["preload"]) if plan["preload"] else None)
+        engines = Engines(options, memory, plan["measured"], reply.failed)
+        folder, preload = Path(plan["folder"]), Path(plan["preload"]) if plan["preload"] else None
+        commands = {b"S": lambda seed: engines.start(seed, folder, preload), b"N": engines.new_game, b"P": engines.play}
         reply.done()
         while command := link.recv(COMMAND.size):
             letter, number = COMMAND.unpack(command)
-            (engines.new_game if letter == b"N" else engines.play)(number)
+            commands[letter](number)
             reply.done()
     except Exception as error:  # noqa: BLE001  it is told to the table
         reply.failed(error)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import count, product
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from pbt.envs.check import check_game
-from pbt.envs.contract import SeatTurn
+from pbt.envs.contract import Preparing, SeatTurn
 from pbt.envs.doom.match import SPEC, DoomMatch, make
 from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.match_rewards import MatchRewards
@@ -89,6 +90,22 @@ def test_the_same_seed_and_actions_are_the_same_games(matches: Matches) -> None:
     games = [trace(play(first, seed)) for seed in (5, 6)]
     assert [trace(play(second, seed)) for seed in (5, 6)] == games
     assert trace(play(other, 4)) != games[0]
+
+
+def test_a_match_whose_process_was_started_before_is_the_same(matches: Matches) -> None:
+    prepared, other = matches(max_tics=40, lock_step="helper"), matches(max_tics=40, lock_step="helper")
+    assert isinstance(prepared, Preparing)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(prepared.prepare).result()
+    link = prepared._link
+    assert trace(play(prepared, 5)) == trace(play(other, 5)) and prepared._link is link is not None
+    prepared.close()
+    prepared.prepare()
+    assert prepared._link is not None
+    prepared._link._process.kill()
+    with pytest.raises(EnvCrash, match="ended by SIGKILL"):
+        prepared.reset(5)
+    assert len(prepared.reset(6)) == 2
 
 
 @SLOW
