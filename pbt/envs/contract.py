@@ -119,6 +119,14 @@ class Preparing(Protocol):
 
 
 @runtime_checkable
+class Remarking(Protocol):
+    """A game that may have something to say to whoever starts a training of it."""
+
+    def remark(self) -> str:
+        """In one clause; "" where there is nothing."""
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A game whose own count can be read while it is played."""
 

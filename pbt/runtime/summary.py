@@ -1,7 +1,7 @@
 """What a start builds, said in one line."""
 
 from pbt.config.schema import RunConfig
-from pbt.envs.contract import EnvSpec
+from pbt.envs.contract import EnvSpec, Remarking
 from pbt.runtime.assembly import game_layouts, game_maker, network_dtype
 
 
@@ -13,7 +13,8 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
         processes |= {"policy servers": runtime.servers, "learners": runtime.learners}
     parts = [f"placement {runtime.placement}", *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count)]
     parts.append(f"{config.sampling.environments} environments")
-    return f"{', '.join(parts)}; networks compute in {' and '.join(precisions(config, spec))}"
+    clauses = [", ".join(parts), f"networks compute in {' and '.join(precisions(config, spec))}", remark(config, spec)]
+    return "; ".join(filter(None, clauses))
 
 
 def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
@@ -22,6 +23,14 @@ def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
     names = [str(network_dtype(config, layout)).removeprefix("torch.") for layout in game_layouts(game, config)]
     game.close()
     return list(dict.fromkeys(names))
+
+
+def remark(config: RunConfig, spec: EnvSpec) -> str:
+    """What the game has to say, "" where that is nothing. Makes a game to ask."""
+    game = game_maker(config, spec)()
+    said = game.remark() if isinstance(game, Remarking) else ""
+    game.close()
+    return said
 
 
 def _singular(name: str, count: object) -> str:

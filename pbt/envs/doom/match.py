@@ -20,6 +20,7 @@ from pbt.envs.doom.options import TICS_PER_S, named_paths
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.variables import LARGEST, scaled, scales
 from pbt.errors import EnvCrash, EnvOptionsError
+from pbt.native import doom_preload
 
 _REMEMBERED_ACTIONS = 20_000
 # After those of the options, until everybody lives and every bot has come.
@@ -51,6 +52,12 @@ class DoomMatch:
         self.seat_names: tuple[str, ...] = tuple(f"player{number}" for number in range(1, options.players + 1))
         self.seat_roles: tuple[int, ...] = (0,) * options.players
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
+
+    def remark(self) -> str:
+        """That the library is missing, where the options leave open who keeps players in step."""
+        if self._options.players == 1 or self._options.lock_step != "auto" or doom_preload() is not None:
+            return ""
+        return "matches wait for every player after every tic: the library that keeps them in step is not compiled, see `arena doctor`"
 
     def prepare(self) -> None:
         """Start the process of the match, which is the longer half of its start; how the engines start is decided by the seed of the first game."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pbt.config.load import load_config
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
@@ -101,3 +102,12 @@ def test_large_tensors_use_pages_again() -> None:
 )
 def test_a_start_says_what_it_builds(placement: str, workers: int, line: str) -> None:
     assert start_line(config(placement, workers), registry.spec("tictactoe")) == line
+
+
+@pytest.mark.parametrize(("players", "lock_step", "said"), [(2, "auto", True), (2, "barrier", False), (1, "auto", False)])
+def test_a_start_says_that_matches_are_slower_without_the_library(players: int, lock_step: str, said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = [f"env.options.players={players}", "env.options.bots=1", 'env.options.scenario="cig"', f'env.options.lock_step="{lock_step}"']
+    duels = resolve(load_config("doom_duel", settings), cores=1, cuda=False)
+    assert "is not compiled" not in start_line(duels, registry.spec("doom_match"))
+    monkeypatch.setattr("pbt.envs.doom.match.doom_preload", lambda: None)
+    assert ("is not compiled, see `arena doctor`" in start_line(duels, registry.spec("doom_match"))) is said
