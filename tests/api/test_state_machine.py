@@ -33,7 +33,7 @@ LONG_S = 150.0
 NAMES = ("one", "two", "three")
 AFTER = {"start": "running", "resume": "running", "pause": "paused", "stop": "stopped"}
 names = strategies.sampled_from(NAMES)
-FEW, CAMPAIGN = 2, 500
+FEW, CAMPAIGN = 1, 500
 EVERYTHING = {"start", "stop", "pause", "resume", "DELETE", "PATCH", "members", "trainers killed"}
 """Taken or done in every campaign: steps that only knock at closed doors show nothing."""
 
@@ -188,7 +188,7 @@ class WithRealTrainers(Supervised):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("machine", "steps"), [(Supervised, STEPS), (WithRealTrainers, REAL_STEPS)], ids=["double", "real"])
 def test_the_model_and_the_service_agree(machine: type[Supervised], steps: int) -> None:
-    per_service = min(max(3, steps // 4), STEPS_PER_SERVICE)
+    per_service = min(max(8, steps // 4), STEPS_PER_SERVICE)
     # The first two of each search are the simplest ones: one rule again and again, and none.
     chosen = settings(
         max_examples=6, stateful_step_count=per_service, deadline=None, derandomize=False, database=None, suppress_health_check=list(HealthCheck)
