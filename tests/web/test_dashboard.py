@@ -100,6 +100,7 @@ def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
         shows(page, VIEWS[view].shows)
         pictures = page.locator("main [role=img]")
         expect(pictures.first).to_be_visible(timeout=WAIT_MS)
+        expect(page.locator("main .loading")).to_have_count(0, timeout=WAIT_MS)
         figures = page.locator("section.figure")
         assert figures.count() == pictures.count() == figures.filter(has=page.locator("summary", has_text="Numbers")).count()
 

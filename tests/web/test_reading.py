@@ -131,6 +131,13 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: 
     page.unroute_all(behavior="wait")
 
 
+def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(trained: Served, visit: Visit) -> None:
+    page = visit(trained).see("populations/first/health")
+    shows(page, "as they were at the end")
+    expect(page.get_by_role("columnheader", name="restarts")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="sign of life")).to_have_count(0)
+
+
 def test_the_reason_of_a_dash_is_read_without_a_mouse(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("populations")
     dash = page.locator("tbody tr").filter(has_text="first").locator("td[data-name='frames/s'] .missing")

@@ -25,7 +25,7 @@ export function Games({ name, everyMs }: { name: string; everyMs: number }) {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="Evaluation games, newest first" columns={columns} rows={list.items} id={(row) => row.id} />
+              <Table label="Evaluation games, newest first" columns={columns} rows={list.items} id={(row) => row.id} cards />
               <Pages of="games" page={page} next={list.next} />
             </>
           ) : (

@@ -29,8 +29,8 @@ export function Health({ name, members, running }: { name: string; members: numb
             <Warnings of={body.warnings} />
             {body.warnings.length === 0 && <p class="right-said">Nothing is wrong that its trainer knows of.</p>}
             <Facts of={body} rows={body.rows} />
-            <h2>Processes</h2>
-            <Processes of={body.processes} name={`processes of ${name}`} />
+            <h2>{body.running ? "Processes" : "Processes, as they were at the end"}</h2>
+            <Processes of={body.processes} ended={!body.running} name={`processes of ${name}`} />
             <Speed name={name} members={members} running={running} />
             <h2>Rows</h2>
             <Rows of={body.rows} />

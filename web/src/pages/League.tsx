@@ -90,7 +90,7 @@ function MatchesOfGame({ population }: { population: string }) {
       <h2>Matches of {env}</h2>
       {found.value.items.length ? (
         <>
-          <Table label={`Newest matches of ${env}`} columns={STORED} rows={found.value.items} id={(row) => row.id} />
+          <Table label={`Newest matches of ${env}`} columns={STORED} rows={found.value.items} id={(row) => row.id} cards />
           <p class="note">
             <a href={to(["matches"])}>All matches</a>
           </p>

@@ -80,7 +80,7 @@ function Games({ id }: { id: string }) {
           <>
             <h2>Games</h2>
             <Take name={`games of match ${id}`} columns={GAMES} rows={list.items} />
-            <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} />
+            <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} cards />
             <Pages of="games" page={page} next={list.next} />
           </>
         ) : (

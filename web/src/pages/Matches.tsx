@@ -51,7 +51,7 @@ export function Matches() {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} />
+              <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} cards />
               <Pages of="matches asked for" page={older} next={list.next} />
             </>
           ) : (
@@ -68,7 +68,7 @@ export function Matches() {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} />
+              <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} cards />
               <Pages of="matches" page={page} next={list.next} />
             </>
           ) : (

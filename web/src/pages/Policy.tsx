@@ -77,7 +77,7 @@ export function Policy({ population, player }: { population: string; player: str
             )}
             <h2>Where it comes from</h2>
             <Take name={`lineage of ${population}-${player}`} columns={STEPS} rows={steps} />
-            <Table label="Ancestry, newest first" columns={STEPS} rows={steps} />
+            <Table label="Ancestry, newest first" columns={STEPS} rows={steps} cards />
             <h2>Its schedule</h2>
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
             <h2>Whom it met</h2>

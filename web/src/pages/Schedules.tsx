@@ -52,7 +52,7 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
             {rounds.length ? (
               <>
                 <Take name={`rounds of ${name}`} columns={ROUNDS} rows={rounds} />
-                <Table label="Rounds" columns={ROUNDS} rows={rounds} />
+                <Table label="Rounds" columns={ROUNDS} rows={rounds} cards />
               </>
             ) : (
               <Empty title="No rounds yet">

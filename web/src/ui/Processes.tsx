@@ -20,10 +20,13 @@ const COLUMNS: readonly Column<Process>[] = [
   { name: "pid", value: (row) => row.pid, numeric: true, why: "it is not there now" },
 ];
 const WITH_POPULATION: readonly Column<Process>[] = [{ name: "population", value: (row) => row.population }, ...COLUMNS];
+const OF_THE_MOMENT: ReadonlySet<string> = new Set(["state", "rows/s", "waiting", "sign of life", "memory", "pid"]);
+const ENDED = COLUMNS.filter(({ name }) => !OF_THE_MOMENT.has(name));
 
-export function Processes({ of, mixed = false, name }: { of: readonly Process[]; mixed?: boolean; name: string }) {
+/** mixed: of several populations;  ended: they are gone, and only what they did can be told */
+export function Processes({ of, mixed = false, ended = false, name }: { of: readonly Process[]; mixed?: boolean; ended?: boolean; name: string }) {
   if (of.length === 0) return <Empty title="Nothing trains here now" />;
-  const columns = mixed ? WITH_POPULATION : COLUMNS;
+  const columns = ended ? ENDED : mixed ? WITH_POPULATION : COLUMNS;
   return (
     <>
       <Table label={name} columns={columns} rows={of} id={(row) => `${row.population} ${row.name}`} cards />
