@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -19,6 +20,7 @@ from arena.leashed import watch
 from arena.lock import PopulationLock
 from arena.paths import population_paths
 from arena.status import MemberRow, RowCounts, RunStatus, write_status
+from pbt.config.load import config_from_table
 from pbt.errors import HeldError
 
 CHECKPOINT_EVERY_S = 0.2
@@ -39,6 +41,14 @@ class Double:
             file.write(" ".join(sys.argv[1:]) + "\n")
         signal.signal(signal.SIGTERM, self._stop)
 
+    def put_in_force(self, words: Sequence[str]) -> None:
+        """As the real one: what was edited is part of its config before anybody hears that it was taken."""
+        if words and self.paths.config.exists():
+            edited = config_from_table(json.loads(self.paths.config.read_bytes()), "double", words)
+            aside = self.paths.config.with_suffix(".part")
+            aside.write_text(edited.model_dump_json())
+            aside.replace(self.paths.config)
+
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.asked = not self.plan.get("deaf", False)
 
@@ -54,11 +64,13 @@ class Double:
 
     def run(self) -> int:
         time.sleep(self.plan.get("start_s", 0.0))
+        self.put_in_force([word for key, word in zip(sys.argv[2::2], sys.argv[3::2], strict=False) if key == "--set"])
         saved = time.monotonic()
         while not self.asked:
             now = time.monotonic()
             left = None if self.plan.get("deaf_to_edits") else read_edits(self.paths.edits)
             if left is not None and left.number > self.edits:
+                self.put_in_force(left.words)
                 self.edits = left.number
                 with (self.paths.root / "taken").open("a") as file:
                     file.write(" ".join(left.words) + "\n")
