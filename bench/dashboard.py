@@ -87,6 +87,7 @@ def views(members: int) -> list[View]:
 
 UNDER = "document.querySelector('p.under').textContent"
 CHART = "document.querySelector('.uplot')"
+TITLE = "document.querySelector('.figure h3').textContent"
 
 
 def _choose(label: str, value: str) -> str:
@@ -136,7 +137,8 @@ INTERACTIONS = (
         f"{PRESSED} !== old && {FIGURES}.length === {PRESSED} && {NAMED} && {DRAWN}",
         PRESSED,
     ),
-    Interaction("compare: another metric *", "compare", _choose("Metric", "'metric_' + turn % 14"), f"{CHART} !== null && {CHART} !== old", CHART),
+    # The title changes with the lines, in one frame.
+    Interaction("compare: another metric *", "compare", _choose("Metric", "'metric_' + turn % 14"), f"{TITLE} !== old && {CHART} !== null", TITLE),
     Interaction("compare: frames or time", "compare", _choose("Over", "turn % 2 ? 'frames' : 'time'"), f"{CHART} !== null && {CHART} !== old", CHART),
     Interaction(
         "ratings: the numbers of a chart",

@@ -18,6 +18,7 @@ from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from arena.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
+from arena.league.populations import find_population
 from arena.league.queries import list_events, list_members, list_snapshots
 from arena.lineage import Decision, trace
 from pbt.errors import EngineError
@@ -182,7 +183,8 @@ def curves(
     """Training curves over frames. ETag: of what was written so far."""
     if last is not None and last < first:
         raise Problem("invalid", f"last = {last}: smaller than first = {first}", [("last", "smaller than first")])
-    list_members(here.league, name)
+    with here.league.read() as connection:
+        find_population(connection, name)
     folder = here.paths(name).metrics
 
     def body() -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from arena.league.database import League
 from arena.league.populations import stored_config
-from arena.league.queries import StoredSnapshot, list_decisions, list_events, list_members, list_snapshots
+from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_members, list_snapshots
 from arena.league.snapshot_names import find_snapshot
 from arena.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from arena.paths import IMPORTED, POPULATION_NAME
@@ -52,13 +52,14 @@ def read_histories(league: League, population: str) -> Histories:
     rounds: dict[str, list[Decision]] = defaultdict(list)
     for decision in list_decisions(league, population):
         rounds[decision.directive.member].append(decision)
-    snapshots = {stored.record.snapshot_id: _weights(stored) for stored in list_snapshots(league, population, superseded=True)}
+    made = list_snapshots(league, population, superseded=True)
+    snapshots = {stored.record.snapshot_id: _weights(stored) for stored in made}
     events = list_events(league, population)
     edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
     told = _told([row.event.text for row in events])
     members = [row.name for row in list_members(league, population)]
     terms = {member: _reward_terms(config, member, rounds, told) for member in members}
-    origins = _origins(league, population, snapshots)
+    origins = _origins(events, made, snapshots)
     initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}
     for member, origin in origins.items():
         initial[member] = _began(initial[member], [edit for edit in edits if edit.created_at <= origin.created_at], told.get(member, {}))
@@ -66,10 +67,10 @@ def read_histories(league: League, population: str) -> Histories:
     return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
 
 
-def _origins(league: League, population: str, snapshots: Mapping[str, Weights]) -> dict[str, Origin]:
+def _origins(events: Sequence[StoredEvent], made: Sequence[StoredSnapshot], snapshots: Mapping[str, Weights]) -> dict[str, Origin]:
     """Of the members that joined: since when, and the parent of their first snapshot."""
-    firsts = {stored.record.member: stored.record for stored in list_snapshots(league, population) if stored.record.reason == "initial"}
-    joins = [row for row in list_events(league, population, superseded=False) if row.event.kind == "join"]
+    firsts = {stored.record.member: stored.record for stored in made if stored.record.reason == "initial" and not stored.superseded}
+    joins = [row for row in events if row.event.kind == "join" and not row.superseded]
     found = {}
     for row in joins:
         member = row.event.member or ""

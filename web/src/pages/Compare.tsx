@@ -1,5 +1,5 @@
 /** One metric of any populations, overlaid over frames or over time. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { count, decimal, span } from "../format";
 import { SELDOM_MS, useGet } from "../query";
@@ -54,20 +54,39 @@ export function firstOf(there: ReadonlySet<string>): string {
 
 type Found = Got<"/v1/populations/{name}/metrics">;
 
+/** curves null: there are none to be had, and why was said. */
+interface Answer {
+  metric: string;
+  curves: Found | null;
+}
+
+/** All that is drawn at a time. */
+interface Whole {
+  metric: string;
+  curves: readonly (readonly [string, Found])[];
+}
+
 /** sizes: how many members each has, so that many get fewer points each. */
 function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMap<string, number> }) {
-  const [found, setFound] = useState<ReadonlyMap<string, { metric: string; curves: Found }>>(new Map());
+  const [found, setFound] = useState<ReadonlyMap<string, Answer>>(new Map());
   const overTime = query.value.get("x") === "time";
-  const there = new Set(names.flatMap((name) => found.get(name)?.curves.keys ?? []));
+  const there = new Set(names.flatMap((name) => found.get(name)?.curves?.keys ?? []));
   const metric = query.value.get("metric") ?? firstOf(there);
   const keys = [...new Set([...there, metric])].sort();
-  const here = names.flatMap((name) => (found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : []));
-  const { lines, unit } = useMemo(() => overlaid(here, metric, overTime), [found, names.join(), metric, overTime]);
+  const whole = useWhole(names, metric, found);
+  const { lines, unit } = useMemo(() => overlaid(whole, overTime), [whole, overTime]);
   const points = pointsFor(names.reduce((sum, name) => sum + (sizes.get(name) ?? 1), 0));
   return (
     <>
       {names.map((name) => (
-        <Fetch key={name} name={name} metric={metric} points={points} got={(curves) => setFound((old) => new Map([...old, [name, { metric, curves }]]))} />
+        <Fetch
+          key={name}
+          name={name}
+          metric={metric}
+          points={points}
+          quiet={whole.curves.length > 0}
+          got={(curves) => setFound((old) => new Map([...old, [name, { metric, curves }]]))}
+        />
       ))}
       <div class="choices">
         <label>
@@ -87,12 +106,12 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
         </label>
       </div>
       {lines.length ? (
-        <Figure title={`${metric} over ${overTime ? "time" : "frames"}`} columns={columnsOf(unit)} rows={() => rowsOf(lines)}>
-          <Chart label={`${metric} over ${unit}`} lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
+        <Figure title={`${whole.metric} over ${overTime ? "time" : "frames"}`} columns={columnsOf(unit)} rows={() => rowsOf(lines)}>
+          <Chart label={`${whole.metric} over ${unit}`} lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
         </Figure>
       ) : (
-        here.length === names.length && (
-          <Empty title={`Nobody has ${metric}`}>
+        whole.curves.length > 0 && (
+          <Empty title={`Nobody has ${whole.metric}`}>
             <p>Choose another metric, or a population that has trained.</p>
           </Empty>
         )
@@ -101,8 +120,19 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
   );
 }
 
+/** The curves of a metric once all populations have answered; until then those that were drawn before. */
+function useWhole(names: readonly string[], metric: string, found: ReadonlyMap<string, Answer>): Whole {
+  const kept = useRef<Whole>({ metric, curves: [] });
+  return useMemo(() => {
+    const answers = names.flatMap((name) => (found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : []));
+    const curves = answers.flatMap(([name, curves]) => (curves ? [[name, curves] as const] : []));
+    if (answers.length === names.length) kept.current = { metric, curves };
+    return kept.current;
+  }, [names.join(), metric, found]);
+}
+
 /** All members of all populations; time in the unit that fits the longest, breaks left out. */
-function overlaid(here: readonly (readonly [string, Found])[], metric: string, overTime: boolean): { lines: Line[]; unit: string } {
+function overlaid({ metric, curves: here }: Whole, overTime: boolean): { lines: Line[]; unit: string } {
   const ends = here.flatMap(([, curves]) => Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0));
   const { unit, seconds } = span(Math.max(0, ...ends));
   const lines: Line[] = [];
@@ -128,12 +158,21 @@ function rowsOf(lines: readonly Line[]): Row[] {
   return lines.flatMap((line) => line.x.map((x, index) => ({ member: line.name, x, value: line.y[index] ?? null })));
 }
 
+interface Fetching {
+  name: string;
+  metric: string;
+  points: number;
+  /** Something is drawn already: waiting need not be told. */
+  quiet: boolean;
+  got: (curves: Found | null) => void;
+}
+
 /** Gives what it reads to the one who draws; shows only what went wrong. */
-function Fetch({ name, metric, points, got }: { name: string; metric: string; points: number; got: (curves: Found) => void }) {
+function Fetch({ name, metric, points, quiet, got }: Fetching) {
   const place = { path: { name }, query: { keys: metric, points, times: true } };
   const found = useGet("/v1/populations/{name}/metrics", place, { everyMs: SELDOM_MS, population: name });
   useEffect(() => {
-    if (found.value) got(found.value);
-  }, [found.value]);
-  return found.value ? null : <Shown query={found} what={`curves of ${name}`}>{() => null}</Shown>;
+    if (found.value || found.problem) got(found.value ?? null);
+  }, [found.value, found.problem]);
+  return found.value || (quiet && !found.problem) ? null : <Shown query={found} what={`curves of ${name}`}>{() => null}</Shown>;
 }

@@ -1,5 +1,5 @@
 /** Lines over frames, drawn when they come into view. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
@@ -55,7 +55,8 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
   const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
   const zoom = useRef<Zoom | null>(null);
 
-  useEffect(() => {
+  // Drawn with the change that asks for it: words and lines around and in a chart never disagree, not for a frame.
+  useLayoutEffect(() => {
     if (!seen || !box.current) return;
     const element = box.current;
     const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
@@ -72,7 +73,7 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
     };
     // New points of the same lines are given to the same chart below.
   }, [seen, dark.value, log, height, unit, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const made = plot.current;
     if (!made || made.data === drawn) return;
     const chosen = zoomOf(made, unit);
