@@ -134,7 +134,7 @@ def list_members(league: League, population: str) -> list[MemberSummary]:
         made = snapshots.c
         kept, of_population = func.sum(1 - made.weights_removed), made.population_id == found.id
         newest = _last_of_each_member(
-            connection, made, of_population, (made.frames, made.id), made.snapshot_id, made.generation, made.version, total=kept
+            connection, made, of_population, (made.frames, made.id), made.frames, made.snapshot_id, made.generation, made.version, total=kept
         )
         of_starts = rounds.c.incarnation_id.in_(ids)
         last = _last_of_each_member(connection, rounds.c, of_starts, (rounds.c.round,), rounds.c.directive, total=func.count())
@@ -142,11 +142,12 @@ def list_members(league: League, population: str) -> list[MemberSummary]:
 
 
 def _last_of_each_member(connection: Connection, table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any) -> dict[str, Any]:
-    """Of the rows that stand: member -> the columns of its last one, by the order, and `total` over all of its rows."""
-    place = func.row_number().over(partition_by=table.member, order_by=[column.desc() for column in order])
-    over_all = total.over(partition_by=table.member)
-    ranked = select(table.member, *order, *columns, over_all.label("total"), place.label("place")).where(mine, table.superseded == 0).subquery()
-    return {row.member: row for row in connection.execute(select(ranked).where(ranked.c.place == 1))}
+    """Of the rows that stand: member -> the columns of its last one, by the order, and `total` over all of its rows. Only of that are they read."""
+    place = func.row_number().over(partition_by=table.member, order_by=[column.desc() for column in order]).label("place")
+    all_of = total.over(partition_by=table.member).label("total")
+    ranked = select(table.id, place, all_of).where(mine, table.superseded == 0).subquery()
+    last = select(table.member, *columns, ranked.c.total).join(ranked, ranked.c.id == table.id).where(ranked.c.place == 1)
+    return {row.member: row for row in connection.execute(last)}
 
 
 def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> MemberSummary:

@@ -99,7 +99,6 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
 
   const mine = state.name === name;
   // Who comes back to a view sees what it showed, at once, while it is asked for again.
-  const answered = mine && (state.value !== undefined || state.problem !== null);
-  const value = answered ? state.value : template === null ? undefined : remembered(template, place);
+  const value = mine && state.value !== undefined ? state.value : template === null ? undefined : remembered(template, place);
   return { value: value ?? (keep ? state.value : undefined), problem: mine ? state.problem : null, again: () => reload.current() };
 }

@@ -44,6 +44,30 @@ describe("what was answered once", () => {
     expect(remembered(metrics, place)).toBe(answer);
     expect(remembered(metrics, { ...place, query: { keys: "kl" } })).toBeUndefined();
   });
+  it("is forgotten when the thing is gone, and when something was deleted", async () => {
+    const { change, get, remembered } = await import("../src/api/client");
+    const place = { path: { name: "old" } };
+    const lineage = "/v1/populations/{name}/hyperparameters";
+    const there = async () => new Response('{"start": {}, "members": {}}', { headers: { etag: '"1"' } });
+    for (const going of [
+      () => get(lineage, place).catch(() => null),
+      () => change("delete", "/v1/populations/{name}", place).catch(() => null),
+    ]) {
+      vi.stubGlobal("fetch", there);
+      await get(lineage, place);
+      expect(remembered(lineage, place)).toBeDefined();
+      vi.stubGlobal("fetch", async (_: string, init: RequestInit) => new Response("{}", { status: init.method === "DELETE" ? 202 : 404 }));
+      await going();
+      expect(remembered(lineage, place)).toBeUndefined();
+    }
+  });
+  it("is not shown of a population itself, whose tag is only a revision: its frames would be old", async () => {
+    const { get, remembered } = await import("../src/api/client");
+    const place = { path: { name: "demo" } };
+    vi.stubGlobal("fetch", async () => new Response('{"id": "demo"}', { headers: { etag: '"7"' } }));
+    await get("/v1/populations/{name}", place);
+    expect(remembered("/v1/populations/{name}", place)).toBeUndefined();
+  });
 });
 
 describe("a view", () => {

@@ -31,7 +31,10 @@ export function address(template: string, { path = {}, query = {} }: Place = {})
   return filled + (said.length ? `?${new URLSearchParams(said.map(([key, value]) => [key, String(value)]))}` : "");
 }
 
-const MOST_KEPT = 60;
+const MOST_KEPT = 100;
+/** Its tag is the revision that a change is decided on: it says nothing of the content, and 304 is never its answer. */
+const REVISED = "/v1/populations/{name}";
+const GONE: ReadonlySet<number> = new Set([404, 410]);
 const kept = new Map<string, { tag: string; body: unknown }>();
 
 /** What a GET answered when it was last asked for, if that is remembered: something to show until it answers again. */
@@ -43,11 +46,14 @@ export function remembered<P extends keyof paths>(template: P, place?: Place): G
 export async function get<P extends keyof paths>(template: P, place?: Place, signal?: AbortSignal): Promise<Got<P>> {
   const url = address(template, place);
   const known = kept.get(url);
-  const answer = await send(url, { ...(known && { headers: { "if-none-match": known.tag } }), ...(signal && { signal }) });
+  const answer = await send(url, { ...(known && { headers: { "if-none-match": known.tag } }), ...(signal && { signal }) }).catch((error: unknown) => {
+    if (error instanceof ServiceProblem && GONE.has(error.status)) kept.delete(url);
+    throw error;
+  });
   if (answer.status === 304 && known) return known.body as Got<P>;
   const body = await read(answer);
   const tag = answer.headers.get("etag");
-  if (tag) {
+  if (tag && template !== REVISED) {
     kept.delete(url);
     kept.set(url, { tag, body });
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
@@ -74,6 +80,8 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  // What is made next may have the name of what was deleted.
+  if (method === "delete") kept.clear();
   return (answer.status === 204 ? undefined : await read(answer)) as Success<Operation<P, M>>;
 }
 
@@ -85,7 +93,10 @@ async function send(url: string, init: RequestInit): Promise<Response> {
     throw unanswered(error);
   }
   if (answer.ok || answer.status === 304) return answer;
-  if (answer.status === 401) session.value = "none";
+  if (answer.status === 401) {
+    session.value = "none";
+    kept.clear();
+  }
   throw await problemOf(answer);
 }
 

@@ -5,7 +5,7 @@ import { count, decimal, span } from "../format";
 import { SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown, Value } from "../ui/parts";
+import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../ui/parts";
 import { FIRST, linesOf } from "./Curves";
 
 export function Compare() {
@@ -171,8 +171,10 @@ interface Fetching {
 function Fetch({ name, metric, points, quiet, got }: Fetching) {
   const place = { path: { name }, query: { keys: metric, points, times: true } };
   const found = useGet("/v1/populations/{name}/metrics", place, { everyMs: SELDOM_MS, population: name });
+  const failed = found.problem !== null && (found.problem.status !== 0 || found.value === undefined);
   useEffect(() => {
-    if (found.value || found.problem) got(found.value ?? null);
-  }, [found.value, found.problem]);
-  return found.value || (quiet && !found.problem) ? null : <Shown query={found} what={`curves of ${name}`}>{() => null}</Shown>;
+    if (failed || found.value) got(failed ? null : found.value!);
+  }, [found.value, failed]);
+  if (failed) return <Failed problem={found.problem!} again={found.again} />;
+  return found.value || quiet ? null : <Loading what={`curves of ${name}`} />;
 }

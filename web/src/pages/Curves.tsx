@@ -4,7 +4,7 @@ import { decimal } from "../format";
 import { useGet } from "../query";
 import { query, setQuery } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown, Value } from "../ui/parts";
+import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../ui/parts";
 import type { Got } from "../api/client";
 
 type Found = Got<"/v1/populations/{name}/metrics">;
@@ -64,12 +64,10 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
 /** One metric of all members, asked for by itself. */
 function Fetched({ population, name, members, everyMs }: { population: string; name: string; members: number; everyMs: number }) {
   const place = { path: { name: population }, query: { keys: name, points: pointsFor(members) } };
-  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population });
-  return (
-    <Shown query={found} what={name}>
-      {(curves) => <OneCurve name={name} curves={curves} />}
-    </Shown>
-  );
+  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population, keep: true });
+  // What goes wrong afterwards is said once, above all charts.
+  if (found.value) return <OneCurve name={name} curves={found.value} />;
+  return found.problem ? <Failed problem={found.problem} again={found.again} /> : <Loading what={name} />;
 }
 
 /** One metric of all members. */
