@@ -195,7 +195,7 @@ def test_games_without_a_board(trained: Served, visit: Visit) -> None:
     page = visitor.see("populations/first/games")
     page.get_by_role("region", name="Evaluation games, newest first").get_by_role("link").first.click()
     expect(page.get_by_role("img", name="Board")).to_be_visible(timeout=WAIT_MS)
-    film(trained, game["id"])
+    filmed = film(trained, game["id"])
     page.go_back()
     expect(page.get_by_role("row").filter(has_text="film, ")).to_have_count(1, timeout=WAIT_MS)
     page.get_by_role("row").filter(has_text="film, ").get_by_role("link").first.click()
@@ -209,9 +209,11 @@ def test_games_without_a_board(trained: Served, visit: Visit) -> None:
     expect(page.get_by_role("img", name="Board")).to_be_visible(timeout=WAIT_MS)
     expect(page.locator("video")).to_have_count(0)
     page.unroute_all(behavior="wait")
+    # The population is every test's; the others see this game on its board.
+    filmed.unlink()
 
 
-def film(trained: Served, key: str) -> None:
+def film(trained: Served, key: str) -> Path:
     """A film of this game, as a training leaves it."""
     with open_league(league_path(trained.data), read_only=True) as league:
         record = game_of_key(league, int(key))[1].record
@@ -221,6 +223,7 @@ def film(trained: Served, key: str) -> None:
     with VideoWriter(folder / name.file, (WIDTH_PX, WIDTH_PX), Fraction(10)) as video:
         for tick in range(10):
             video.add(np.full((WIDTH_PX, WIDTH_PX, 3), 20 * tick, np.uint8), tick)
+    return folder / name.file
 
 
 def test_every_board_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path) -> None:
