@@ -92,6 +92,18 @@ def told_at(page: Page, share: float) -> str:
     return page.locator("p.under").first.inner_text()
 
 
+def choose_right_half(page: Page) -> None:
+    """Of a chart, by dragging."""
+    box = page.locator(".u-over").first.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], middle, steps=4)
+    page.mouse.up()
+    expect(page.locator(".u-select").first).to_have_css("width", "0px")
+
+
 def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: Served, visit: Visit) -> None:
     """The number of points, the newest and its interval are as they were: only the middle differs."""
     visitor = visit(trained)
@@ -111,15 +123,8 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: 
     before = chart(page).evaluate(PICTURE)
     page.evaluate(LOOK_AGAIN)
     trained.wait(lambda: chart(page).evaluate(PICTURE) != before)
-    box = page.locator(".u-over").first.bounding_box()
-    assert box is not None
     whole = told_at(page, 0.02)
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] / 2, middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.9 * box["width"], middle, steps=4)
-    page.mouse.up()
-    expect(page.locator(".u-select").first).to_have_css("width", "0px")
+    choose_right_half(page)
     part = told_at(page, 0.02)
     assert part != whole
     before = chart(page).evaluate(PICTURE)
@@ -129,6 +134,31 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: 
     told_at(page, 0.5)
     assert told_at(page, 0.02) == part
     page.unroute_all(behavior="wait")
+
+
+@pytest.mark.parametrize("view", ["populations/first/curves?key=entropy", "compare?population=first&metric=entropy"])
+def test_the_address_says_which_part_of_a_chart_is_shown(view: str, trained: Served, visit: Visit) -> None:
+    """What is hidden and what was chosen by dragging come back with a reload; a double click shows all of it."""
+    visitor = visit(trained)
+    page = visitor.see(view)
+    expect(chart(page)).to_be_visible(timeout=WAIT_MS)
+    whole = told_at(page, 0.02)
+    line = page.locator(".legend button").first
+    line.click()
+    choose_right_half(page)
+    part = told_at(page, 0.02)
+    assert part != whole
+    page.reload()
+    expect(line).to_have_attribute("aria-pressed", "false", timeout=WAIT_MS)
+    expect(page.locator(".legend button").nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(chart(page)).to_be_visible(timeout=WAIT_MS)
+    trained.wait(lambda: told_at(page, 0.02) == part)
+    page.locator(".u-over").first.dblclick()
+    line.click()
+    trained.wait(lambda: "hide=" not in page.url and "zoom=" not in page.url)
+    page.reload()
+    expect(chart(page)).to_be_visible(timeout=WAIT_MS)
+    trained.wait(lambda: told_at(page, 0.02) == whole)
 
 
 def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(trained: Served, visit: Visit) -> None:

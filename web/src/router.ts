@@ -28,8 +28,10 @@ function decoded(part: string): string {
   }
 }
 
+type Parameters = Record<string, string | boolean | readonly string[] | undefined>;
+
 /** The address of a view. Parameters that are undefined, empty or false are left out. */
-export function to(path: readonly string[], parameters: Record<string, string | boolean | readonly string[] | undefined> = {}): string {
+export function to(path: readonly string[], parameters: Parameters = {}): string {
   const said = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) {
     if (Array.isArray(value)) for (const one of value) said.append(key, one);
@@ -46,11 +48,30 @@ export function go(target: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
+/** The address with these parameters changed. From the browser's own, which may hold more than views were told: see `note`. */
+function changed(parameters: Parameters): string {
+  const said = new URLSearchParams(location.search);
+  const now: Parameters = {};
+  for (const key of new Set(said.keys())) now[key] = said.getAll(key);
+  return to(parts.value, { ...now, ...parameters });
+}
+
 /** Change parameters of this view, without a new entry in the browser's history. */
-export function setQuery(parameters: Record<string, string | boolean | readonly string[] | undefined>): void {
-  const now: Record<string, string | string[]> = {};
-  for (const key of new Set(query.value.keys())) now[key] = query.value.getAll(key);
-  go(to(parts.value, { ...now, ...parameters }), { replace: true });
+export function setQuery(parameters: Parameters): void {
+  go(changed(parameters), { replace: true });
+}
+
+/** The values of a parameter that begin so, without that beginning. */
+export function noted(key: string, beginning: string): string[] {
+  const values = new URLSearchParams(location.search).getAll(key);
+  return values.filter((value) => value.startsWith(beginning)).map((value) => value.slice(beginning.length));
+}
+
+/** Write down, for a link or a reload, what a part of a view has changed by itself: the values that begin so. Nothing is drawn anew. */
+export function note(key: string, beginning: string, ends: readonly string[]): void {
+  const others = new URLSearchParams(location.search).getAll(key).filter((value) => !value.startsWith(beginning));
+  const target = changed({ [key]: [...others, ...ends.map((end) => beginning + end)] });
+  if (target !== location.pathname + location.search) history.replaceState(null, "", target);
 }
 
 /** Clicks on links within the dashboard change the view, not the page. */

@@ -86,6 +86,11 @@ describe("a part of a chart that was chosen", () => {
     expect(zoomOf(chart(0, 15), "frames")).toEqual({ min: 0, max: 15, unit: "frames" });
     expect(zoomOf({ data: [[]], scales: { x: {} } } as unknown as Parameters<typeof zoomOf>[0], "frames")).toBeNull();
   });
+  it("stands in the address; what nobody could have written there chooses nothing", async () => {
+    const { zoomIn } = await import("../src/ui/Chart");
+    expect(zoomIn("5~20.5", "frames")).toEqual({ min: 5, max: 20.5, unit: "frames" });
+    expect([undefined, "", "5", "20~5", "a~b", "5~"].map((told) => zoomIn(told, "frames"))).toEqual(Array(6).fill(null));
+  });
 });
 
 describe("a match that is watched", () => {

@@ -107,7 +107,7 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
       </div>
       {lines.length ? (
         <Figure title={`${whole.metric} over ${overTime ? "time" : "frames"}`} columns={columnsOf(unit)} rows={() => rowsOf(lines)}>
-          <Chart label={`${whole.metric} over ${unit}`} lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
+          <Chart label={`${whole.metric} over ${unit}`} place="curves" lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
         </Figure>
       ) : (
         whole.curves.length > 0 && (

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
+import { note, noted } from "../router";
 import { dash, hue, token } from "./colours";
 import { dark } from "./theme";
 
@@ -24,6 +25,8 @@ export interface Line {
 
 interface Props {
   label: string;
+  /** How the address calls it, where the label changes. */
+  place?: string;
   lines: readonly Line[];
   format?: (value: number) => string;
   log?: boolean;
@@ -43,23 +46,29 @@ export function pointsFor(lines: number): number {
   return Math.max(60, Math.min(400, Math.floor(POINTS_OF_A_CHART / Math.max(1, lines))));
 }
 
-export function Chart({ label, lines, format = decimal, log = false, height = 220, range, unit = "frames", formatX = count }: Props) {
+export function Chart({ label, place = label, lines, format = decimal, log = false, height = 220, range, unit = "frames", formatX = count }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => new Set(noted("hide", `${place}/`)));
   const [at, setAt] = useState<number | null>(null);
   const seen = useSeen(box);
   const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
   const kept = useRef(shown);
   if (!same(kept.current, shown)) kept.current = shown;
   const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
-  const zoom = useRef<Zoom | null>(null);
+  const zoom = useRef<Zoom | null | undefined>(undefined);
+  if (zoom.current === undefined) zoom.current = zoomIn(noted("zoom", `${place}/${unit}/`)[0], unit);
 
   // Drawn with the change that asks for it: words and lines around and in a chart never disagree, not for a frame.
   useLayoutEffect(() => {
     if (!seen || !box.current) return;
     const element = box.current;
-    const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt };
+    const zoomed = (of: uPlot) => {
+      if (!of.data[0]?.length) return;
+      zoom.current = zoomOf(of, unit);
+      note("zoom", `${place}/${unit}/`, zoom.current ? [toldAs(zoom.current)] : []);
+    };
+    const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt, zoomed };
     const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
     if (zoom.current?.unit === unit) made.setScale("x", zoom.current);
     plot.current = made;
@@ -67,7 +76,6 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
     resized.observe(element);
     return () => {
       resized.disconnect();
-      zoom.current = zoomOf(made, unit);
       made.destroy();
       plot.current = null;
     };
@@ -76,12 +84,16 @@ export function Chart({ label, lines, format = decimal, log = false, height = 22
   useLayoutEffect(() => {
     const made = plot.current;
     if (!made || made.data === drawn) return;
-    const chosen = zoomOf(made, unit);
+    const chosen = zoom.current?.unit === unit ? zoom.current : null;
     made.setData(drawn as uPlot.AlignedData, chosen === null);
     if (chosen) made.setScale("x", chosen);
   }, [drawn]);
 
-  const flip = (name: string) => setHidden((old) => new Set(old.has(name) ? [...old].filter((one) => one !== name) : [...old, name]));
+  const flip = (name: string) => {
+    const now = hidden.has(name) ? [...hidden].filter((one) => one !== name) : [...hidden, name];
+    note("hide", `${place}/`, now);
+    setHidden(new Set(now));
+  };
   return (
     <>
       <div ref={box} class="chart" style={{ minHeight: `${height}px` }} role="img" aria-label={`${label}; the numbers stand below`} />
@@ -156,6 +168,16 @@ export function zoomOf({ data, scales }: Pick<uPlot, "data" | "scales">, unit: s
   return min > first || max < last ? { min, max, unit } : null;
 }
 
+function toldAs({ min, max }: Zoom): string {
+  return [min, max].map((x) => Number(x.toPrecision(6))).join("~");
+}
+
+/** From the address: least and greatest x. */
+export function zoomIn(told: string | undefined, unit: string): Zoom | null {
+  const [min, max] = (told ?? "").split("~").map(Number);
+  return min !== undefined && max !== undefined && min < max ? { min, max, unit } : null;
+}
+
 /** The value at x, or of the newest point before it. */
 export function valueAt(line: Line, x: number, format: (value: number) => string): string {
   let low = 0;
@@ -195,9 +217,11 @@ function join(lines: readonly Line[]): uPlot.AlignedData {
 interface Drawing extends Props {
   width: number;
   point: (x: number | null) => void;
+  /** Called when another part of x is shown. */
+  zoomed: (plot: uPlot) => void;
 }
 
-function optionsOf({ lines, format = decimal, formatX = count, log = false, height = 220, range, width, point }: Drawing): uPlot.Options {
+function optionsOf({ lines, format = decimal, formatX = count, log = false, height = 220, range, width, point, zoomed }: Drawing): uPlot.Options {
   const [ink, grid, page] = [token("ink-soft"), token("line"), token("page")];
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
   const series: uPlot.Series[] = [{}];
@@ -225,6 +249,9 @@ function optionsOf({ lines, format = decimal, formatX = count, log = false, heig
       { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))) },
     ],
     cursor: { y: false, points: many ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
-    hooks: { setCursor: [(plot) => point(plot.cursor.idx === null || plot.cursor.idx === undefined ? null : (plot.data[0]![plot.cursor.idx] ?? null))] },
+    hooks: {
+      setCursor: [(plot) => point(plot.cursor.idx === null || plot.cursor.idx === undefined ? null : (plot.data[0]![plot.cursor.idx] ?? null))],
+      setScale: [(plot, scale) => scale === "x" && zoomed(plot)],
+    },
   };
 }
