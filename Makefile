@@ -19,7 +19,7 @@ test: ## the tests (under five minutes; no GPU, no screen)
 
 test-slow: ## the long tests (up to thirty minutes)
 	@scripts/venv.sh test
-	@$(VENV)/bin/python -m pytest -q -n 2 -m "slow and not gpu" --durations=40 --timeout=1500 -o faulthandler_timeout=1500
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500 -o faulthandler_timeout=1500
 
 check: ## formatting, lint, types
 	@scripts/venv.sh dev
