@@ -54,7 +54,8 @@ def serve(settings: Settings) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Raises: PbtError that says what to do about a port that is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # TCP by name: what is accepted is else not known as such, and asyncio leaves small packets waiting for one another.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

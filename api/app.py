@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import Depends, FastAPI, Request
+from fastapi.dependencies.models import Dependant
 
 from api import problems
 from api.cache import RevisionCache
@@ -108,9 +108,9 @@ def create_app(settings: Settings) -> FastAPI:
 
 def refuse_unknown_parameters(request: Request) -> None:
     """A parameter that a route does not have is a mistake of the caller's, never ignored."""
-    path, method = request.scope["route"].path, request.method.lower()
-    operation: dict[str, Any] = request.app.openapi()["paths"].get(path, {}).get(method, {})
-    known = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
+    if not request.url.query:
+        return
+    known = query_names(request.scope["route"].dependant)
     unknown = sorted(set(request.query_params) - known)
     if unknown:
         there = ", ".join(sorted(known)) or "none"
@@ -118,3 +118,8 @@ def refuse_unknown_parameters(request: Request) -> None:
     repeated = sorted({name for name, _ in request.query_params.multi_items() if len(request.query_params.getlist(name)) > 1})
     if repeated:
         raise Problem("invalid", "each query parameter stands once", [(name, "given more than once") for name in repeated])
+
+
+def query_names(dependant: Dependant) -> set[str]:
+    """Query parameters of a route, with those of what it depends on."""
+    return {field.alias for field in dependant.query_params}.union(*(query_names(needed) for needed in dependant.dependencies))

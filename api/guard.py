@@ -8,6 +8,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
+import anyio
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -104,7 +105,9 @@ class Guard:
             await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
         except Problem as problem:
             await answer.refuse(problem)
-        except Exception:  # the last line of defence: the caller gets a problem, the log gets everything
+        except Exception as error:  # the last line of defence: the caller gets a problem, the log gets everything
+            if answer.status and _reader_left(error):
+                return
             log.exception("fault", request_id=answer.request_id, method=scope["method"], path=scope["path"])
             await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"))
         finally:
@@ -144,6 +147,13 @@ class Guard:
                 if (level := self._tokens.cookie_level(value)) != "none":
                     return level, True
         return "none", False
+
+
+def _reader_left(error: BaseException) -> bool:
+    """Whether it says no more than that nobody takes what a stream of events had to say."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_reader_left(one) for one in error.exceptions)
+    return isinstance(error, anyio.BrokenResourceError)
 
 
 def _limited(receive: Receive, most_bytes: int) -> Receive:

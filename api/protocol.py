@@ -17,6 +17,13 @@ class Protocol(H11Protocol):
     """For `uvicorn.Config(http=...)`. Whatever could be read as a request, `Guard` answers."""
 
     def send_400_response(self, msg: str) -> None:
+        """Of a body that is none, the request is being answered already: that answer is not sent any more."""
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]  # None before the first request
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()
+            return
         request_id = uuid.uuid4().hex[:16]
         status, body = problem_bytes(Problem("bad-request", msg), "", request_id)
         told = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), "connection": "close", "x-request-id": request_id, **SECURITY_HEADERS}

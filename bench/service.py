@@ -3,9 +3,9 @@
     python -m bench.service --rounds 5 --seconds 60 --json service.json
 
 Each client sends one request every two seconds, at a moment of its own: curves of a new number of points, a page of games, members, values, ratings
-(whose revision changes with the games). Reported: p50 and p99 of all answers; of each round, frames per second with and without readers and the loss
-between them, with the median over rounds; answers that were no success; how often a log says "database is locked". Exit code 1 when p99 is over
-150 ms, the median loss 5 % or more, an answer no success, or a log says so.
+(whose revision changes with the games). Reported: p50 and p99 of all answers, and by what was asked; of each round, frames per second with and
+without readers and the loss between them, with the median over rounds; answers that were no success; how often a log says "database is locked".
+Exit code 1 when p99 is over 150 ms, the median loss 5 % or more, an answer no success, or a log says so.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,9 +40,9 @@ MOST_P99_MS, MOST_LOSS = 150.0, 0.05
 
 @dataclass
 class Asked:
-    """answers_s: time to each answer's last byte;  refused: those that were no success"""
+    """answers_s: by what was asked, time to each answer's last byte;  refused: those that were no success"""
 
-    answers_s: list[float] = field(default_factory=list)
+    answers_s: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     refused: list[str] = field(default_factory=list)
 
 
@@ -115,7 +116,7 @@ async def ask(service: Service, seconds: float, seed: int) -> Asked:
             while (began := time.monotonic()) < until:
                 path = question(rng)
                 answer = await caller.get(f"/v1/{path}")
-                asked.answers_s.append(time.monotonic() - began)
+                asked.answers_s[path.partition("?")[0]].append(time.monotonic() - began)
                 if not answer.is_success:
                     asked.refused.append(f"{answer.status_code} {path}: {answer.text[:200]}")
                 await asyncio.sleep(max(0.0, began + EVERY_S - time.monotonic()))
@@ -131,7 +132,8 @@ def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> f
         time.sleep(seconds)
     else:
         found = asyncio.run(ask(service, seconds, seed))
-        asked.answers_s += found.answers_s
+        for path, times in found.answers_s.items():
+            asked.answers_s[path] += times
         asked.refused += found.refused
     after, ended = service.frames()
     return (after - before) / (ended - began)
@@ -148,9 +150,15 @@ def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
             (on if watched else off).append(speed(service, seconds, asked if watched else None, number))
         print(f"round {number + 1}: {off[-1]:,.0f} frames/s alone, {on[-1]:,.0f} watched", flush=True)
     losses = [1 - watched / alone for watched, alone in zip(on, off, strict=True)]
-    p50, p99 = np.percentile(asked.answers_s, [50, 99]) * 1000
-    answers = {"answers": len(asked.answers_s), "p50_ms": round(float(p50), 1), "p99_ms": round(float(p99), 1), "refused": asked.refused[:20]}
-    return {**answers, "alone_frames_per_s": off, "watched_frames_per_s": on, "losses": losses, "median_loss": statistics.median(losses)}
+    every = [seconds for times in asked.answers_s.values() for seconds in times]
+    answers = {**quantiles(every), "by_path": {path: quantiles(times) for path, times in sorted(asked.answers_s.items())}}
+    speeds = {"alone_frames_per_s": off, "watched_frames_per_s": on, "losses": losses, "median_loss": statistics.median(losses)}
+    return {**answers, "refused": asked.refused[:20], **speeds}
+
+
+def quantiles(times_s: Sequence[float]) -> dict[str, float]:
+    p50, p99 = np.percentile(times_s, [50, 99]) * 1000
+    return {"answers": len(times_s), "p50_ms": round(float(p50), 1), "p99_ms": round(float(p99), 1)}
 
 
 def locked(logs: Sequence[Path]) -> int:
@@ -184,6 +192,8 @@ def main() -> int:
         f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, {len(found['refused'])} refused; "
         f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: {result['locked']}"
     )
+    for path, found_there in found["by_path"].items():
+        print(f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, p99 {found_there['p99_ms']} ms")
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for problem in (missed := over_the_limits(result)):

@@ -1,8 +1,10 @@
 """What the league knows of a policy's ancestry, ready for `arena.lineage`."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from arena.league.database import League
 from arena.league.populations import stored_config
@@ -43,7 +45,13 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
 
 def population_config(league: League, population: str) -> RunConfig:
     """The configuration it was made with. Raises: PlayerError, ConfigError for one this program cannot read."""
-    return config_from_table(stored_config(league, population), f"stored config of {population!r}")
+    return _config_of(json.dumps(stored_config(league, population)), population)
+
+
+@lru_cache(maxsize=64)
+def _config_of(stored: str, population: str) -> RunConfig:
+    """Checking it takes longer than all queries of a history, and it never changes."""
+    return config_from_table(json.loads(stored), f"stored config of {population!r}")
 
 
 def read_histories(league: League, population: str) -> Histories:

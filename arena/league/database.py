@@ -13,12 +13,13 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import QueuePool
 
 from arena.league.migrate import ensure_schema, refuse_other_schema
 from pbt.errors import PbtError
 
 BUSY_TIMEOUT_MS = 15_000
+KEPT_CONNECTIONS = 4
 
 
 class NoLeagueError(PbtError):
@@ -135,7 +136,10 @@ def _engine(path: Path, read_only: bool) -> Engine:
         # isolation_level None: the driver begins nothing by itself, transactions are said in full where they matter.
         return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False)
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    # Opening a file and reading its schema takes longer than most queries: connections at rest are used again, more are made where more are needed.
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=KEPT_CONNECTIONS, max_overflow=-1, isolation_level="AUTOCOMMIT"
+    )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, record: Any) -> None:

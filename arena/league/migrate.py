@@ -82,6 +82,8 @@ def _upgrade(engine: Engine, path: Path, scripts: Path, found: str | None, revis
         _back_up(path, found)
     with engine.connect() as connection:
         # Alembic rebuilds tables to alter them, which foreign keys would turn into deletions; and its own BEGIN would come after the first read.
+        # Nobody uses such a connection again.
+        connection.detach()
         connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         config.attributes["connection"] = connection

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import structlog
 from sqlalchemy import delete
 
 from arena.league.populations import create_population, delete_population, open_incarnation
@@ -63,6 +64,19 @@ def test_a_client_that_was_away_too_long_is_told(tmp_path: Path) -> None:
         assert read(url, token, 1, after=1) == [("resync", 3, {"newest": 3})]
         assert read(url, token, 1, after=77) == [("resync", 3, {"newest": 3})]
         assert read(url, token, 1, after=2)[0][1] == 3
+
+
+def test_clients_that_leave_in_the_middle_are_no_fault(tmp_path: Path) -> None:
+    """More is on its way to each than it reads: the stream ends while an event waits to be sent."""
+    with live(tmp_path) as (url, service), structlog.testing.capture_logs() as told:
+        token = service.token("viewer")
+        for number in range(20):
+            service.create(f"p{number}")
+        for _ in range(20):
+            with httpx2.stream("GET", f"{url}/v1/events?after=0", headers={"authorization": f"Bearer {token}"}, timeout=20) as answer:
+                assert next(answer.iter_bytes(16))
+        service.wait(lambda: service.client.get("/metrics", headers={"authorization": f"Bearer {token}"}).text.count("arena_sse_clients 0.0") == 1)
+    assert [entry for entry in told if entry["log_level"] == "error"] == []
 
 
 def test_no_more_streams_than_allowed_and_places_come_back(tmp_path: Path) -> None:

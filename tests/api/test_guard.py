@@ -1,5 +1,6 @@
 """Who may do what, from where: for every route of the OpenAPI document."""
 
+import asyncio
 import json
 import re
 import socket
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from api.__main__ import listen
 from api.guard import SAFE_METHODS, SECURITY_HEADERS, host_name, required_level
 from api.openapi import METHODS
 from api.settings import Settings
@@ -250,3 +252,24 @@ def test_bytes_that_no_client_would_send(port: int) -> None:
         b"GARBAGE\r\n\r\n": 400,
     }
     assert {text: raw(port, text) for text in cases} == cases
+
+
+def test_small_answers_do_not_wait_for_one_another() -> None:
+    """A head and a body are two packets; without this the second waits for the reader's delayed word on the first, 40 ms."""
+
+    async def accepted() -> int:
+        delays: list[int] = []
+
+        def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            delays.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listen("127.0.0.1", 0) as listening:
+            server = await asyncio.start_server(met, sock=listening)
+            async with server:
+                reader, writer = await asyncio.open_connection(*listening.getsockname())
+                await reader.read()
+                writer.close()
+        return delays[0]
+
+    assert asyncio.run(accepted()) == 1

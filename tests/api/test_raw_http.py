@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+import structlog
 
 from tests.api.live import live
 
@@ -140,11 +141,23 @@ def answer(address: tuple[str, int], request: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
+def test_a_body_that_is_none_is_refused_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The head could be read, so the request is being answered when the rest turns out to be no HTTP."""
+    with live(tmp_path / "data") as (url, service), structlog.testing.capture_logs() as told:
+        address = ("127.0.0.1", int(urlsplit(url).port or 0))
+        for token in ("", service.token("admin")):
+            head = f"GET /nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            assert [answer(address, head.encode() + damage) for damage in (b"zz\r\n", b"-1\r\nx\r\n")] == [400, 400]
+        assert service.client.get("/livez").status_code == 200
+    assert [entry for entry in told if entry["log_level"] == "error"] == []
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_no_bytes_are_a_fault_of_the_service(tmp_path: Path) -> None:
     rng = random.Random(7)
-    with live(tmp_path / "data") as (url, service):
+    with live(tmp_path / "data") as (url, service), structlog.testing.capture_logs() as told:
         address = ("127.0.0.1", int(urlsplit(url).port or 0))
         tokens = ("", service.token("viewer"), service.token("admin"))
         seen: Counter[int | None] = Counter()
@@ -162,3 +175,4 @@ def test_no_bytes_are_a_fault_of_the_service(tmp_path: Path) -> None:
         assert {400, 401, 404} <= seen.keys() and (seen[200] or seen[201] or seen[202])
         answers = ", ".join(f"{count} of {status or 'a closed connection'}" for status, count in sorted(seen.items(), key=lambda item: item[0] or 0))
         print(f"{REQUESTS} requests: {answers}")
+    assert [entry for entry in told if entry["log_level"] == "error"] == []

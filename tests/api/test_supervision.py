@@ -214,6 +214,7 @@ def test_what_was_to_run_runs_again_after_a_restart_of_the_service(tmp_path: Pat
     assert pid is not None and identity(pid) is None
     with serving(tmp_path) as service:
         service.wait_state("one", "running")
+        service.wait_starts("one", 2)
         assert [service.state(name) for name in ("two", "three")] == ["paused", "created"]
         assert [len(service.starts(name)) for name in ("one", "two", "three")] == [2, 1, 0]
 

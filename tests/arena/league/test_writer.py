@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.league.database import League, damage
+from arena.league.database import League, damage, open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.matches import create_match, find_match, finish_match, stored_games
 from arena.league.populations import Incarnation, create_population, open_incarnation
@@ -81,8 +81,8 @@ def test_a_repeated_commit_changes_nothing(started: Started) -> None:
 
 
 def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, incarnation = started[0].path, started[1]
     monkeypatch.setattr("arena.league.database.BUSY_TIMEOUT_MS", 10)
-    league, incarnation = started
     told: list[str | None] = []
     said = threading.Event()
 
@@ -90,7 +90,7 @@ def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Star
         told.append(trouble)
         said.set()
 
-    with closing(sqlite3.connect(league.path, isolation_level=None)) as other:
+    with open_league(path) as league, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         writer = LeagueWriter(league, incarnation, on_trouble=on_trouble)
         for number in range(10):
@@ -102,9 +102,9 @@ def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Star
         assert writer.backlog == 10
         other.execute("ROLLBACK")
         writer.drain(DEADLINE_S)
+        writer.close()
     assert told == ["database is locked", None]
-    writer.close()
-    assert numbers(league) == list(range(10))
+    assert numbers(started[0]) == list(range(10))
 
 
 def test_a_record_that_is_no_row_is_named(started: Started) -> None:
