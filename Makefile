@@ -13,11 +13,11 @@ demo: ## train a small population on connect four and show what it learned (a fe
 	@scripts/venv.sh run
 	@$(VENV)/bin/arena demo
 
-test: ## the tests (under five minutes; no GPU, no screen)
+test: ## the tests (five minutes on two fast cores, eight on slow ones; no GPU, no screen)
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2
 
-test-slow: ## the long tests (up to thirty minutes)
+test-slow: ## the long tests (half an hour on two fast cores, over an hour on slow ones)
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500 -o faulthandler_timeout=1500
 

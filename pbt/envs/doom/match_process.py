@@ -44,8 +44,8 @@ _HOST = (
 # Players are numbered in the order in which they join.
 _JOIN_S, _LOOK_S = 5.0, 0.002
 # Of computing, by a guest that waits in its loop: enough to have sent its command, if it has one for this tic; enough to have looked for the host's
-# after that. On a virtual machine whose processor is taken away, that time counts as computing: with 3 ms to send, a fifth of the duels on a loaded
-# machine had a command a tic late. Nearly all tics have a command, so the first of them costs nothing.
+# after that. On a virtual machine whose processor is taken away, that time counts as computing: with 3 ms to send, up to a quarter of the duels on a
+# loaded machine had a command a tic late. Nearly all tics have a command, so the first of them costs nothing.
 _SENT_CPU_S, _LOOKED_CPU_S = 30e-3, 50e-6
 _GLANCE_S = 50e-6
 

@@ -64,7 +64,8 @@ export function Chart({ label, place = label, lines, format = decimal, log = fal
     if (!seen || !box.current) return;
     const element = box.current;
     const zoomed = (of: uPlot) => {
-      if (!of.data[0]?.length) return;
+      // Told a moment later, when another view may already be shown, with an address of its own.
+      if (plot.current !== of || !of.data[0]?.length) return;
       zoom.current = zoomOf(of, unit);
       note("zoom", `${place}/${unit}/`, zoom.current ? [toldAs(zoom.current)] : []);
     };
