@@ -25,7 +25,7 @@ from tests.api.service import CONFIG, HERE, Service
 from tests.api.test_read_routes import write_league
 from tests.arena.league.samples import game
 
-EXAMPLES = int(os.environ.get("ARENA_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("ARENA_EXAMPLES", "4"))
 LEVELS = ("none", "viewer", "admin")
 FEWEST_CALLS, FEWEST_OF_A_CAMPAIGN = 500, 5000
 """At each level; of all together, with 30 examples or more."""

@@ -44,11 +44,10 @@ placement = "serial"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_member_that_cannot_learn_is_copied_over(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_member_that_cannot_learn_is_copied_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, data = tmp_path / "story.toml", tmp_path / "data"
     config.write_text(CONFIG)
-    assert run(["train", str(config), "--set", f"seed={seed}", "--data", str(data), "--json"]) == 0
+    assert run(["train", str(config), "--set", "seed=1", "--data", str(data), "--json"]) == 0
     with open_league(league_path(data), read_only=True) as league:
         rounds = [stored.record for stored in list_rounds(league, "story")]
         donors = {stored.record.snapshot_id: stored.record.member for stored in list_snapshots(league, "story")}

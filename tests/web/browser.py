@@ -36,6 +36,7 @@ class Visitor:
     def __init__(self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> None:
         self.url, self.expected = url, set[int]()
         self.down = False
+        """The service is killed: connections are refused, reset or end in the middle of an answer, whichever they were at."""
         self.failing = False
         """A view is made to fail: the page says so, and why."""
         self._said: list[str] = []
@@ -52,9 +53,9 @@ class Visitor:
         if message.type not in ("error", "warning"):
             return
         status = re.search(r"the server responded with a status of (\d+)", message.text)
-        refused = "net::ERR_CONNECTION_REFUSED" in message.text or "net::ERR_INCOMPLETE_CHUNKED_ENCODING" in message.text
+        cut = "net::ERR_" in message.text
         failed = message.text.startswith("a view failed:") and self.failing
-        if (status and int(status[1]) in self.expected) or (refused and self.down) or failed:
+        if (status and int(status[1]) in self.expected) or (cut and self.down) or failed:
             return
         self._said.append(message.text)
 

@@ -133,7 +133,7 @@ def test_games_are_the_same_in_another_placement(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("placement", "game"), in_pairs(["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"]))
 def test_many_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
-    check_streams(placement, game, 3000, tmp_path)
+    check_streams(placement, game, 2000, tmp_path)
 
 
 def check_streams(placement: str, game: str, number: int, folder: Path) -> None:

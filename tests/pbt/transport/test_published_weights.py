@@ -192,4 +192,4 @@ def test_no_reader_sees_a_mixture_or_waits_while_writers_publish_and_are_killed(
 
 @pytest.mark.slow
 def test_no_reader_sees_a_mixture_or_waits_while_many_writers_are_killed() -> None:
-    kill_writers(60)
+    kill_writers(20)
