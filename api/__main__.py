@@ -1,5 +1,6 @@
 """`python -P -m api SETTINGS`: one service, from the lock to the last trainer's end. SETTINGS is JSON; `arena serve` writes it."""
 
+import gc
 import json
 import os
 import signal
@@ -48,6 +49,8 @@ def serve(settings: Settings) -> None:
         # uvicorn raises a signal again once it has shut down; what is to be done about it is done by then.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: None)
+        # What is there by now stays: looking through all of it for garbage would take a tenth of a second, in the middle of somebody's answer.
+        gc.freeze()
         server.run(sockets=[listening])
 
 

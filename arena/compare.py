@@ -17,7 +17,7 @@ import numpy as np
 
 from arena.league.database import League, open_league
 from arena.league.matches import Match, find_match
-from arena.league.queries import list_members, list_populations
+from arena.league.queries import list_populations, member_names
 from arena.lock import holder
 from arena.match import play_match, resume_match
 from arena.paths import check_population_name, league_path, population_paths
@@ -284,7 +284,7 @@ def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlay
     """The last snapshot of each member of a finished run."""
     name = comparison.population(side, seed)
     with open_league(league_path(comparison.data), read_only=True) as league:
-        members = [member.name for member in list_members(league, name)]
+        members = member_names(league, name)
     return resolve_players([f"{name}/{member}" for member in members], comparison.data, allow_files=True)[1]
 
 

@@ -23,8 +23,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
@@ -106,25 +108,48 @@ def question(rng: random.Random) -> str:
 
 
 async def ask(service: Service, seconds: float, seed: int) -> Asked:
-    """All clients, for so long, each on a connection of its own. They share what is made once: on other machines it would cost this one nothing."""
-    asked = Asked()
-    connections = httpx2.Limits(max_connections=CLIENTS, max_keepalive_connections=CLIENTS)
-    async with httpx2.AsyncClient(base_url=service.state.url, headers=service.headers, timeout=60, limits=connections) as caller:
-        until = time.monotonic() + seconds
+    """All clients, for so long, each on a connection of its own."""
+    asked, until = Asked(), time.monotonic() + seconds
 
-        async def client(number: int) -> None:
-            rng = random.Random(f"{seed} {number}")
-            await asyncio.sleep(rng.random() * EVERY_S)
+    async def client(number: int) -> None:
+        rng = random.Random(f"{seed} {number}")
+        await asyncio.sleep(rng.random() * EVERY_S)
+        async with asyncio.timeout(seconds + 60.0), Caller(service) as caller:
             while (began := time.monotonic()) < until:
                 path = question(rng)
-                answer = await caller.get(f"/v1/{path}")
+                status, body = await caller.get(f"/v1/{path}")
                 asked.answers_s[path.partition("?")[0]].append(time.monotonic() - began)
-                if not answer.is_success:
-                    asked.refused.append(f"{answer.status_code} {path}: {answer.text[:200]}")
+                if status != HTTPStatus.OK:
+                    asked.refused.append(f"{status} {path}: {body[:200]!r}")
                 await asyncio.sleep(max(0.0, began + EVERY_S - time.monotonic()))
 
-        await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
     return asked
+
+
+class Caller:
+    """A connection that asks again and again. By hand: readers have machines of their own, and a library for it costs this one as much as the
+    service does.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._place = urlsplit(service.state.url)
+        headers = {"host": self._place.netloc, **service.headers}
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+    async def __aenter__(self) -> Self:
+        self._reader, self._writer = await asyncio.open_connection(self._place.hostname, self._place.port)
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        self._writer.close()
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        """(status, body)"""
+        self._writer.write(f"GET {path} HTTP/1.1\r\n{self._headers}\r\n".encode())
+        first, *headers = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+        length = next(int(value) for name, _, value in (line.partition(b":") for line in headers) if name == b"content-length")
+        return int(first.split()[1]), await self._reader.readexactly(length)
 
 
 def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> float:

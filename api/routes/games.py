@@ -1,14 +1,17 @@
 """Games, page by page."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
+from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN
 from api.context import Here
+from api.written import written
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.pages import GamePage, population_game_page
+from pbt.records import SeatRecord
 
 router = APIRouter(prefix="/v1/populations", tags=["games"])
 
@@ -65,50 +68,53 @@ def list_games(
     superseded: Annotated[bool, Query(description="also those that a resume took back")] = False,
     limit: Limit = 100,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None,
-) -> GameList:
+) -> Response:
     """Newest first."""
     wanted = GameFilter(kind, player, voided=voided, superseded=superseded)
-    return game_list(population_game_page(here.league, name, wanted, key_cursor(cursor), limit))
+    return written(game_list(population_game_page(here.league, name, wanted, key_cursor(cursor), limit)))
 
 
 def key_cursor(cursor: str | None) -> int | None:
     return None if cursor is None else min(int(cursor), MAX_KEY)
 
 
-def game_list(page: GamePage) -> GameList:
-    return GameList(items=[game_body(key, game) for key, game in page.games], next=None if page.next is None else str(page.next))
+def game_list(page: GamePage) -> dict[str, Any]:
+    """As `GameList`."""
+    return {"items": [game_body(key, game) for key, game in page.games], "next": None if page.next is None else str(page.next)}
 
 
-def game_body(key: int, stored: StoredGame) -> GameBody:
+def game_body(key: int, stored: StoredGame) -> dict[str, Any]:
+    """As `GameBody`."""
     game = stored.record
-    seats = [
-        SeatBody(
-            player_kind=seat.player.kind,
-            player=seat.player.name,
-            generation=seat.generation,
-            version_start=seat.version_start,
-            version_end=seat.version_end,
-            place=seat.place,
-            returns=seat.returns,
-            points=seat.points,
-        )
-        for seat in game.seats
-    ]
-    return GameBody(
-        id=str(key),
-        number=game.number,
-        incarnation=stored.incarnation,
-        match=None if stored.match_id is None else str(stored.match_id),
-        kind=game.kind,
-        seed=str(game.seed),
-        seats=seats,
-        steps=game.steps,
-        frames=game.frames,
-        end_reason=game.end_reason,
-        trajectory_hash=game.trajectory_hash,
-        opening_plies=game.opening_plies,
-        greedy=game.greedy,
-        pair=game.pair,
-        superseded=stored.superseded,
-        committed_at=stored.committed_at,
-    )
+    return {
+        "id": str(key),
+        "number": game.number,
+        "incarnation": stored.incarnation,
+        "match": None if stored.match_id is None else str(stored.match_id),
+        "kind": game.kind,
+        "seed": str(game.seed),
+        "seats": [seat_body(seat) for seat in game.seats],
+        "steps": game.steps,
+        "frames": game.frames,
+        "end_reason": game.end_reason,
+        "trajectory_hash": game.trajectory_hash,
+        "opening_plies": game.opening_plies,
+        "greedy": game.greedy,
+        "pair": game.pair,
+        "superseded": stored.superseded,
+        "committed_at": stored.committed_at,
+    }
+
+
+def seat_body(seat: SeatRecord) -> dict[str, Any]:
+    """As `SeatBody`."""
+    return {
+        "player_kind": seat.player.kind,
+        "player": seat.player.name,
+        "generation": seat.generation,
+        "version_start": seat.version_start,
+        "version_end": seat.version_end,
+        "place": seat.place,
+        "returns": seat.returns,
+        "points": seat.points,
+    }

@@ -10,6 +10,7 @@ from api.context import Context, Here
 from api.problems import Problem
 from api.routes.games import GameList, Limit, game_list, key_cursor
 from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
+from api.written import written
 from arena.cli.matrix import matrix_report
 from arena.cli.rating_table import league_report
 from arena.league.matches import Match, MatchError, find_match
@@ -107,10 +108,10 @@ def getthe_match(here: Here, match_id: MatchId) -> MatchBody:
 @router.get("/matches/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
 def list_match_games(
     here: Here, match_id: MatchId, limit: Limit = 100, cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None
-) -> GameList:
+) -> Response:
     """Newest first."""
     the_match(here, match_id)
-    return game_list(match_game_page(here.league, match_id, key_cursor(cursor), limit))
+    return written(game_list(match_game_page(here.league, match_id, key_cursor(cursor), limit)))
 
 
 def the_match(here: Context, match_id: int) -> Match:

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import msgspec
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -15,11 +14,12 @@ from api.problems import Problem
 from api.routes.league import SnapshotBody, snapshot_body
 from api.series import decimate
 from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
+from api.written import json_bytes, written
 from arena.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.queries import list_events, list_members, list_snapshots
+from arena.league.queries import StoredEvent, list_events, list_members, list_snapshots
 from arena.lineage import Decision, trace
 from pbt.errors import EngineError
 
@@ -101,11 +101,11 @@ class EventList(BaseModel):
 
 
 @router.get("/members", operation_id="listMembers", response_model=MemberList)
-def members(here: Here, name: Name) -> MemberList:
+def members(here: Here, name: Name) -> Response:
     """In order, with those that left."""
     found = list_members(here.league, name)
     left = config_table(here, name).get("population", {}).get("left", ())
-    return MemberList(items=[MemberBody(**{**asdict(row), "hyperparams": dict(row.hyperparams)}, left=row.name in left) for row in found])
+    return written({"items": [{**asdict(row), "left": row.name in left} for row in found]})
 
 
 @router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory, responses=KNOWN)
@@ -191,7 +191,7 @@ def curves(
         wanted = None if keys is None else set(keys.split(","))
         there, found = here.curves.read(folder, wanted, None if member is None else [member], first, last)
         told = {each: {key: to_curve(curve, points, times) for key, curve in named.items() if len(curve.frames)} for each, named in found.items()}
-        return msgspec.json.encode({"members": {each: named for each, named in told.items() if named}, "keys": there})
+        return json_bytes({"members": {each: named for each, named in told.items() if named}, "keys": there})
 
     return tagged(curves_stamp(folder), if_none_match, body)
 
@@ -204,14 +204,26 @@ def to_curve(curve: Points, points: int, times: bool) -> dict[str, list[float]]:
 
 
 @router.get("/snapshots", operation_id="listSnapshots", response_model=SnapshotList)
-def snapshots(here: Here, name: Name, member: Member = None, superseded: bool = False) -> SnapshotList:
+def snapshots(here: Here, name: Name, member: Member = None, superseded: bool = False) -> Response:
     """By frames."""
-    return SnapshotList(items=[snapshot_body(stored) for stored in list_snapshots(here.league, name, member, superseded=superseded)])
+    return written(SnapshotList(items=[snapshot_body(stored) for stored in list_snapshots(here.league, name, member, superseded=superseded)]))
 
 
 @router.get("/events", operation_id="listEvents", response_model=EventList)
-def events(here: Here, name: Name, limit: Annotated[int, Query(ge=1, le=5000)] = 500) -> EventList:
+def events(here: Here, name: Name, limit: Annotated[int, Query(ge=1, le=5000)] = 500) -> Response:
     """What its trainers noted, the newest `limit`, oldest first."""
-    found = list_events(here.league, name, limit=limit)
-    told = [EventBody(**asdict(row.event), incarnation=row.incarnation, superseded=row.superseded, created_at=row.created_at) for row in found]
-    return EventList(items=told)
+    return written({"items": [event_body(row) for row in list_events(here.league, name, limit=limit)]})
+
+
+def event_body(stored: StoredEvent) -> dict[str, Any]:
+    """As `EventBody`."""
+    event = stored.event
+    return {
+        "kind": event.kind,
+        "member": event.member,
+        "frames": event.frames,
+        "text": event.text,
+        "incarnation": stored.incarnation,
+        "superseded": stored.superseded,
+        "created_at": stored.created_at,
+    }

@@ -15,6 +15,7 @@ from api.context import Context, Here, IfMatch, KeyHeader, revision_of
 from api.edits import Decided, config_table, edit_decided
 from api.problems import Problem
 from api.supervision.trainer import LOG_NAME, tail
+from api.written import written
 from arena.league.answers import Answer, Keyed
 from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
 from arena.status import read_status
@@ -56,14 +57,14 @@ def list_populations(
     state: Annotated[State | None, Query(description="only those in this state")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-) -> PopulationList:
+) -> Response:
     """Oldest first."""
     after = decode_cursor(cursor)
     rows = [row for row in list_supervised(here.league) if state in (None, row.state)]
     rows = [row for row in rows if after is None or [row.created_at, row.name] > after]
     page = sorted(rows, key=lambda row: (row.created_at, row.name))[:limit]
     more = encode_cursor([page[-1].created_at, page[-1].name]) if len(rows) > len(page) and page else None
-    return PopulationList(items=[brief(here, row) for row in page], next=more)
+    return written(PopulationList(items=[brief(here, row) for row in page], next=more))
 
 
 @router.post("", operation_id="createPopulation", status_code=201, response_model=PopulationBody, responses={200: {"model": Checked}})
@@ -96,11 +97,10 @@ def create_population(
 
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
-def get_population(here: Here, name: Name, response: Response) -> PopulationBody:
+def get_population(here: Here, name: Name) -> Response:
     """With its config, newest checkpoint and the end of its log. ETag: its revision, for If-Match."""
     row = get_supervised(here.league, name)
-    response.headers["etag"] = f'"{row.revision}"'
-    return full(here, row)
+    return written(full(here, row), {"etag": f'"{row.revision}"'})
 
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)

@@ -5,11 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
+from starlette.responses import Response
 
 from api.context import Here
 from api.problems import Problem
 from api.routes.games import MAX_KEY, GameBody, game_body
 from api.routes.plays import FULL, SeatedBody, Square
+from api.written import written
 from arena.league.game_names import NamedGame, game_of_key, no_actions
 from arena.league.game_rows import StoredGame
 
@@ -79,16 +81,18 @@ class ReplayBody(BaseModel):
 
 
 @router.get("/{game_id}", operation_id="getGame", response_model=WholeGameBody)
-def get_game(here: Here, game_id: GameKey) -> WholeGameBody:
+def get_game(here: Here, game_id: GameKey) -> Response:
     named, stored = _game(here, game_id)
-    return WholeGameBody(
-        **game_body(int(game_id), stored).model_dump(),
-        name=named.name,
-        env=named.env_name,
-        env_options=dict(named.env_options),
-        population=None if stored.match_id is not None else named.name.rpartition(":")[0],
-        labels=[named.labels[seat.player] for seat in named.record.seats],
-        no_replay=no_actions(named),
+    return written(
+        {
+            **game_body(int(game_id), stored),
+            "name": named.name,
+            "env": named.env_name,
+            "env_options": dict(named.env_options),
+            "population": None if stored.match_id is not None else named.name.rpartition(":")[0],
+            "labels": [named.labels[seat.player] for seat in named.record.seats],
+            "no_replay": no_actions(named),
+        }
     )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from arena.league.database import League
 from arena.league.populations import stored_config
-from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_members, list_snapshots
+from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_snapshots, member_names
 from arena.league.snapshot_names import find_snapshot
 from arena.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from arena.paths import IMPORTED, POPULATION_NAME
@@ -34,7 +34,7 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
         and "@" not in member
         and population != IMPORTED
         and POPULATION_NAME.fullmatch(population)
-        and member in {row.name for row in list_members(league, population)}
+        and member in member_names(league, population)
     ):
         return population, _newest(league, population, member)
     found = find_snapshot(league, text, playable=False)
@@ -65,7 +65,7 @@ def read_histories(league: League, population: str) -> Histories:
     events = list_events(league, population)
     edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
     told = _told([row.event.text for row in events])
-    members = [row.name for row in list_members(league, population)]
+    members = member_names(league, population)
     terms = {member: _reward_terms(config, member, rounds, told) for member in members}
     origins = _origins(events, made, snapshots)
     initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}

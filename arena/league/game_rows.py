@@ -1,11 +1,12 @@
 """Reading games, page by page, so that no reader holds a view for long."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select, text
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, text
 
 from arena.league.database import League
 from arena.league.populations import find_population
@@ -23,7 +24,7 @@ from arena.league.schema import (
     players,
 )
 from pbt.population.scores import Detail, Objective, score_games
-from pbt.records import GameKind, GameRecord, MemberScore
+from pbt.records import GameKind, GameRecord, MemberScore, SeatRecord
 
 PAGE_GAMES = 2_000
 # The very words of the index on evaluation games, which SQLite would not use for a parameter.
@@ -150,10 +151,14 @@ def _pages(league: League, first: int, last: int, where: Sequence[ColumnElement[
 
 
 def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
-    """Seats in order, with their players' kind and name, of games given in the order of their keys."""
-    if not game_ids:
-        return {}
-    query = select(game_seats, players.c.kind.label("player_kind"), players.c.name.label("player_name"))
-    query = query.join(players, players.c.id == game_seats.c.player_id).order_by(game_seats.c.game_id, game_seats.c.seat)
-    query = query.where(game_seats.c.game_id.in_(game_ids))
-    return {game_id: list(found) for game_id, found in groupby(connection.execute(query), key=lambda row: int(row.game_id))}
+    """Seats in order, of games given in the order of their keys: (game, kind and name of the player, what a SeatRecord says beside the player)."""
+    rows = connection.execute(_SEATS, {"game_ids": game_ids}) if game_ids else ()
+    return {game_id: list(found) for game_id, found in groupby(rows, key=itemgetter(0))}
+
+
+_SEATS = (
+    select(game_seats.c.game_id, players.c.kind, players.c.name, *(game_seats.c[field.name] for field in fields(SeatRecord)[1:]))
+    .join(players, players.c.id == game_seats.c.player_id)
+    .where(game_seats.c.game_id.in_(bindparam("game_ids", expanding=True)))
+    .order_by(game_seats.c.game_id, game_seats.c.seat)
+)

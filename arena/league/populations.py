@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from arena.league.database import League
 from arena.league.rows import to_json
@@ -178,9 +178,12 @@ def set_state(league: League, population_id: int, state: str) -> None:
         connection.execute(update(populations).where(populations.c.id == population_id).values(state=state))
 
 
+_NAMED = select(populations).where(populations.c.name == bindparam("name"))
+
+
 def find_population(connection: Connection, name: str) -> Any:
     """The row of a population. Raises: PlayerError naming the nearest name, or all there are."""
-    row = connection.execute(select(populations).where(populations.c.name == name)).first()
+    row = connection.execute(_NAMED, {"name": name}).first()
     if row is not None:
         return row
     names = list(connection.execute(select(populations.c.name).order_by(populations.c.name)).scalars())

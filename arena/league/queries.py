@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import BindParameter, Connection, Select, Table, bindparam, func, select
 
 from arena.frames import frames_text
 from arena.league.database import League
@@ -128,26 +129,49 @@ def _last_number(connection: Connection, start: Any) -> int:
 def list_members(league: League, population: str) -> list[MemberSummary]:
     """In order. Raises: PlayerError."""
     with league.read() as connection:
-        found = find_population(connection, population)
-        rows = connection.execute(select(members).where(members.c.population_id == found.id).order_by(members.c.position)).all()
-        ids = [start.id for start in _starts(connection, found.id)]
-        made = snapshots.c
-        kept, of_population = func.sum(1 - made.weights_removed), made.population_id == found.id
-        newest = _last_of_each_member(
-            connection, made, of_population, (made.frames, made.id), made.frames, made.snapshot_id, made.generation, made.version, total=kept
-        )
-        of_starts = rounds.c.incarnation_id.in_(ids)
-        last = _last_of_each_member(connection, rounds.c, of_starts, (rounds.c.round,), rounds.c.directive, total=func.count())
+        of = {"population_id": find_population(connection, population).id}
+        rows = connection.execute(_MEMBERS, of).all()
+        newest = {row.member: row for row in connection.execute(_NEWEST_SNAPSHOTS, of)}
+        last = {row.member: row for row in connection.execute(_LAST_ROUNDS, of)}
     return [_summary_of_member(row, newest.get(row.name), last.get(row.name)) for row in rows]
 
 
-def _last_of_each_member(connection: Connection, table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any) -> dict[str, Any]:
-    """Of the rows that stand: member -> the columns of its last one, by the order, and `total` over all of its rows. Only of that are they read."""
+def member_names(league: League, population: str) -> list[str]:
+    """In order. Raises: PlayerError."""
+    with league.read() as connection:
+        of = {"population_id": find_population(connection, population).id}
+        return [row.name for row in connection.execute(_MEMBERS, of)]
+
+
+def _last_of_each_member(table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any) -> Select[Any]:
+    """Of the rows that stand: the columns of each member's last one, by the order, and `total` over all of its rows. Only of that are they read."""
     place = func.row_number().over(partition_by=table.member, order_by=[column.desc() for column in order]).label("place")
     all_of = total.over(partition_by=table.member).label("total")
     ranked = select(table.id, place, all_of).where(mine, table.superseded == 0).subquery()
-    last = select(table.member, *columns, ranked.c.total).join(ranked, ranked.c.id == table.id).where(ranked.c.place == 1)
-    return {row.member: row for row in connection.execute(last)}
+    return select(table.member, *columns, ranked.c.total).join(ranked, ranked.c.id == table.id).where(ranked.c.place == 1)
+
+
+# Statements are built once, for `population_id`: building one, and the key it is remembered by, takes several times as long as SQLite does.
+_ID: BindParameter[int] = bindparam("population_id")
+_MEMBERS = select(members).where(members.c.population_id == _ID).order_by(members.c.position)
+_made, _decided = snapshots.c, rounds.c
+_NEWEST_SNAPSHOTS = _last_of_each_member(
+    _made,
+    _made.population_id == _ID,
+    (_made.frames, _made.id),
+    _made.frames,
+    _made.snapshot_id,
+    _made.generation,
+    _made.version,
+    total=func.sum(1 - _made.weights_removed),
+)
+_LAST_ROUNDS = _last_of_each_member(
+    _decided,
+    _decided.incarnation_id.in_(select(incarnations.c.id).where(incarnations.c.population_id == _ID)),
+    (_decided.round,),
+    _decided.directive,
+    total=func.count(),
+)
 
 
 def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> MemberSummary:
@@ -167,36 +191,35 @@ def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> Member
 
 def list_rounds(league: League, population: str, *, superseded: bool = False) -> list[StoredRound]:
     """With all their inputs, in the order they were decided. superseded: those, too, that a resume took back. Raises: PlayerError."""
-    with league.read() as connection:
-        rows = _of_population(connection, population, rounds, superseded)
-        return [StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
+    rows = _of_population(league, population, rounds, superseded=superseded)
+    return [StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
 
 
 def list_decisions(league: League, population: str, member: str | None = None) -> list[Decision]:
     """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises: PlayerError."""
     wanted = (rounds.c.directive, rounds.c.frames, rounds.c.verdict, rounds.c.created_at)
-    with league.read() as connection:
-        rows = _of_population(connection, population, rounds, False, columns=wanted, where=() if member is None else (rounds.c.member == member,))
+    rows = _of_population(league, population, rounds, wanted, superseded=False, member=member)
     return [Decision(to_directive(row.directive), row.frames, row.verdict, row.created_at) for row in rows]
 
 
 def list_events(league: League, population: str, *, superseded: bool = True, limit: int | None = None) -> list[StoredEvent]:
     """Oldest first; limit: only so many of the newest. Raises: PlayerError."""
-    with league.read() as connection:
-        rows = _of_population(connection, population, events, superseded, limit)
+    rows = _of_population(league, population, events, superseded=superseded, newest=limit)
     return [StoredEvent(Event(row.kind, row.member, row.frames, row.text), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
 
 
 def list_snapshots(league: League, population: str, member: str | None = None, *, superseded: bool = False) -> list[StoredSnapshot]:
     """By frames, then as made. Raises: PlayerError."""
     with league.read() as connection:
-        population_id = find_population(connection, population).id
-        query = _snapshot_query().where(snapshots.c.population_id == population_id).order_by(snapshots.c.frames, snapshots.c.id)
-        if member is not None:
-            query = query.where(snapshots.c.member == member)
-        if not superseded:
-            query = query.where(snapshots.c.superseded == 0)
-        return [to_stored_snapshot(row) for row in connection.execute(query)]
+        of = {"population_id": find_population(connection, population).id} | ({} if member is None else {"member": member})
+        return [to_stored_snapshot(row) for row in connection.execute(_snapshots_of_population(member is not None, superseded), of)]
+
+
+@cache
+def _snapshots_of_population(of_member: bool, superseded: bool) -> Select[Any]:
+    query = _snapshot_query().where(snapshots.c.population_id == _ID).order_by(snapshots.c.frames, snapshots.c.id)
+    query = query.where(snapshots.c.member == bindparam("member")) if of_member else query
+    return query if superseded else query.where(snapshots.c.superseded == 0)
 
 
 def _snapshot_query() -> Select[Any]:
@@ -242,20 +265,29 @@ def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = No
 
 
 def _of_population(
-    connection: Connection,
+    league: League,
     population: str,
-    table: Any,
-    superseded: bool,
-    newest: int | None = None,
+    table: Table,
+    columns: tuple[Any, ...] = (),
     *,
-    columns: Sequence[Any] = (),
-    where: Sequence[Any] = (),
+    superseded: bool,
+    member: str | None = None,
+    newest: int | None = None,
 ) -> list[Any]:
     """Rows of a table of incarnations with the incarnation's number beside them, as they were written.
 
-    newest: only so many;  columns: only these;  where: and only those
+    columns: only these;  member: only of that one;  newest: only so many. Raises: PlayerError.
     """
-    population_id = find_population(connection, population).id
+    with league.read() as connection:
+        of = {"population_id": find_population(connection, population).id, "newest": -1 if newest is None else newest}
+        of |= {} if member is None else {"member": member}
+        return list(connection.execute(_rows_of_population(table, columns, superseded, member is not None), of))[::-1]
+
+
+@cache
+def _rows_of_population(table: Table, columns: tuple[Any, ...], superseded: bool, of_member: bool) -> Select[Any]:
+    """Newest first. `newest` is how many, -1 for all of them."""
     query = select(*(columns or (table,)), incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
-    query = query.where(incarnations.c.population_id == population_id, *where).order_by(table.c.id.desc()).limit(newest)
-    return list(connection.execute(query if superseded else query.where(table.c.superseded == 0)))[::-1]
+    query = query.where(incarnations.c.population_id == _ID).order_by(table.c.id.desc()).limit(bindparam("newest"))
+    query = query.where(table.c.member == bindparam("member")) if of_member else query
+    return query if superseded else query.where(table.c.superseded == 0)

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import insert
@@ -101,7 +102,7 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
 
 
 def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
-    """From a row of games and its rows of game_seats joined with players (kind, name), seats in order."""
+    """From a row of games and its rows of seats, as `read_seats` gives them."""
     return GameRecord(
         number=row.number,
         environment=row.environment,
@@ -121,10 +122,11 @@ def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
 
 
 def _to_seat(row: Any) -> SeatRecord:
-    player = to_player(row.player_kind, row.player_name)
-    return SeatRecord(player, row.generation, row.version_start, row.version_end, row.place, row.returns, row.points)
+    _, kind, name, *values = row
+    return SeatRecord(to_player(kind, name), *values)
 
 
+@lru_cache(maxsize=1024)
 def to_player(kind: int, name: str) -> PlayerRef:
     return PlayerRef(PLAYER_KINDS[kind], name)
 
@@ -166,9 +168,11 @@ def to_round(row: Any) -> RoundRecord:
     )
 
 
+_DIRECTIVE = msgspec.json.Decoder(Directive)
+
+
 def to_directive(stored: str) -> Directive:
-    found = json.loads(stored)
-    return Directive(**{**found, "mutated": tuple(found["mutated"])})
+    return _DIRECTIVE.decode(stored)
 
 
 def _to_score(stored: dict[str, Any]) -> MemberScore:

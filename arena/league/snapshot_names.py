@@ -9,7 +9,7 @@ from sqlalchemy import select
 from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, snapshots_of
+from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, member_names, snapshots_of
 from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
 from arena.league.standings import best_standing, standings
@@ -70,7 +70,7 @@ def parse_frames(text: str, name: str) -> int:
 
 
 def _of_member(league: League, text: str, population: str, member: str, frames: str | None, *, playable: bool) -> StoredSnapshot:
-    names = [row.name for row in list_members(league, population)]
+    names = member_names(league, population)
     made = list_snapshots(league, population, member)
     if not made and member not in names:
         near = difflib.get_close_matches(member, names, n=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from arena.league.answers import Answer, Keyed, answer_once
@@ -259,7 +259,7 @@ def finish_operations(league: League, name: str, state: OperationState, problem:
 def list_supervised(league: League) -> list[Supervised]:
     """Every population of the league, oldest first."""
     with league.read() as connection:
-        rows = connection.execute(_query().order_by(populations.c.created_at, populations.c.id))
+        rows = connection.execute(_EVERY)
         return [_to_supervised(row) for row in rows]
 
 
@@ -282,15 +282,19 @@ def open_operations(league: League) -> list[Operation]:
         return [Operation(**row._mapping) for row in rows]
 
 
-def _query() -> Any:
+def _build() -> Any:
     wanted = [column for column in supervised.c if column.name not in ("population_id", "state")]
     joined = populations.outerjoin(supervised, supervised.c.population_id == populations.c.id)
     named = populations.c.id, populations.c.name, populations.c.created_at, populations.c.state.label("league_state")
     return select(*named, supervised.c.state.label("seen_state"), *wanted).select_from(joined)
 
 
+_EVERY = _build().order_by(populations.c.created_at, populations.c.id)
+_NAMED = _build().where(populations.c.name == bindparam("name"))
+
+
 def _supervised(connection: Connection, name: str) -> Supervised:
-    found = connection.execute(_query().where(populations.c.name == name)).first()
+    found = connection.execute(_NAMED, {"name": name}).first()
     if found is None:
         find_population(connection, name)  # raises, naming what there is
     return _to_supervised(found)
