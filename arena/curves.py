@@ -62,14 +62,17 @@ class _Member:
         for column in (self.seconds, *self.values.values()):
             del column[behind:]
 
-    def points(self, key: str, first: int, last: int | None) -> Points:
-        """Copies: a view of an array that grows would forbid it to."""
+    def points(self, keys: Collection[str] | None, first: int, last: int | None) -> dict[str, Points]:
+        """Copies: a view of an array that grows would forbid it to. keys: only these."""
         part = slice(bisect_left(self.frames, first), None if last is None else bisect_right(self.frames, last))
-        frames, seconds, values = (np.array(column[part]) for column in (self.frames, self.seconds, self.values[key]))
-        there = values != _ABSENT
-        if there.all():
-            return Points(frames, seconds, values)
-        return Points(frames[there], seconds[there], values[there])
+        frames, seconds = np.array(self.frames[part]), np.array(self.seconds[part])
+        found = {}
+        for key, column in self.values.items():
+            if keys is None or key in keys:
+                values = np.array(column[part])
+                there = values != _ABSENT
+                found[key] = Points(frames, seconds, values) if there.all() else Points(frames[there], seconds[there], values[there])
+        return found
 
 
 class _File:
@@ -149,11 +152,7 @@ class CurveStore:
         with file.lock:
             file.refresh()
             names = sorted({key for member in file.members.values() for key in member.values})
-            found = {
-                name: {key: member.points(key, first, last) for key in member.values if keys is None or key in keys}
-                for name, member in file.members.items()
-                if members is None or name in members
-            }
+            found = {name: member.points(keys, first, last) for name, member in file.members.items() if members is None or name in members}
         self._make_room()
         return names, found
 

@@ -30,8 +30,8 @@ from typing import Any
 from arena.status import RunStatus
 from bench.throughput import hardware
 from tests.e2e.faults import processes
-from tests.e2e.faults.recovery import start_growing
-from tests.e2e.faults.running import Run
+from tests.e2e.faults.recovery import growing
+from tests.e2e.faults.running import START_LIMIT_S, Run
 from tests.e2e.faults.strikes import current
 
 MB = 1e6
@@ -55,7 +55,7 @@ def one_run(folder: Path, placement: str, members: int, options: argparse.Namesp
     settings = [f"population.members={members}", f"sampling.seat_block={options.seat_block}", *options.settings]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
-        start_growing(run)
+        growing(run, time.monotonic(), options.start)
         first = status_after(run, time.time() + options.warmup)
         last = status_after(run, first.written_at + options.seconds)
         pss_mb = sum(processes.pss_bytes(pid) for pid in processes.of_run(run.mark, run.pid)) / MB
@@ -129,6 +129,7 @@ def main() -> None:
     parser.add_argument("--placements", nargs="+", default=["serial", "inline", "central"])
     parser.add_argument("--config", default="demo")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--start", type=float, default=START_LIMIT_S, help="seconds until every member must have learned twice")
     parser.add_argument("--seconds", type=float, default=30.0, help="measured, per round and placement")
     parser.add_argument("--warmup", type=float, default=10.0, help="seconds from the first updates on that are not counted")
     parser.add_argument("--members", nargs="+", type=int, default=[4])

@@ -56,16 +56,18 @@ def _config_of(stored: str, population: str) -> RunConfig:
 
 def read_histories(league: League, population: str) -> Histories:
     """Raises: PlayerError, ConfigError."""
-    config = population_config(league, population)
+    with league.read():
+        config = population_config(league, population)
+        decisions = list_decisions(league, population)
+        made = list_snapshots(league, population, superseded=True)
+        events = list_events(league, population)
+        members = member_names(league, population)
     rounds: dict[str, list[Decision]] = defaultdict(list)
-    for decision in list_decisions(league, population):
+    for decision in decisions:
         rounds[decision.directive.member].append(decision)
-    made = list_snapshots(league, population, superseded=True)
     snapshots = {stored.record.snapshot_id: _weights(stored) for stored in made}
-    events = list_events(league, population)
     edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
     told = _told([row.event.text for row in events])
-    members = member_names(league, population)
     terms = {member: _reward_terms(config, member, rounds, told) for member in members}
     origins = _origins(events, made, snapshots)
     initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}

@@ -5,6 +5,7 @@ Writers take the write lock when they begin (BEGIN IMMEDIATE), so two of them wa
 """
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,15 +35,24 @@ class League:
     def __init__(self, path: Path, engine: Engine, *, read_only: bool) -> None:
         self.path, self.read_only, self._engine = path, read_only, engine
         self._kept: Connection | None = None
+        self._reading = _Reading()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view of everything committed. Keep it short: a long reader makes the write-ahead log grow."""
+        """One consistent view of everything committed. Keep it short: a long reader makes the write-ahead log grow.
+
+        A read within a read, of the same thread, sees what the outer one sees.
+        """
+        if self._reading.now is not None:
+            yield self._reading.now
+            return
         with self._named_errors(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
+            self._reading.now = connection
             try:
                 yield connection
             finally:
+                self._reading.now = None
                 connection.exec_driver_sql("ROLLBACK")
 
     @contextmanager
@@ -82,6 +92,12 @@ class League:
         except DBAPIError as error:
             hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * ("readonly" in str(error.orig))
             raise PbtError(f"league {self.path}: {error.orig}{hint}") from error
+
+
+class _Reading(threading.local):
+    """now: the connection this thread reads from"""
+
+    now: Connection | None = None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -30,6 +31,8 @@ PAGE_GAMES = 2_000
 # The very words of the index on evaluation games, which SQLite would not use for a parameter.
 _EVALUATIONS = text("kind = 1")
 _COUNTED = (games.c.voided == 0, games.c.superseded == 0)
+
+Conditions = tuple[ColumnElement[bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +121,20 @@ def folded_through(league: League, population: str) -> int:
     return number if restart is None else min(number, int(restart) - 1)
 
 
-def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> list[ColumnElement[bool]] | None:
-    """None: no game can match."""
-    where: list[ColumnElement[bool]] = []
-    if wanted.kind is not None:
-        where.append(games.c.kind == (TRAINING if wanted.kind == "training" else EVALUATION))
-    if not wanted.voided:
-        where.append(games.c.voided == 0)
-    if not wanted.superseded:
-        where.append(games.c.superseded == 0)
-    if wanted.player is not None:
-        named = select(players.c.id).where(players.c.name == wanted.player, players.c.population_id.in_((0, population_id)))
-        ids = list(connection.execute(named).scalars())
-        if not ids:
-            return None
-        where.append(exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids)))
-    return where
+def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> Conditions | None:
+    """None: no game can match. Equal where no player is asked for, so that a statement made of them can be kept."""
+    where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
+    if wanted.player is None:
+        return where
+    named = select(players.c.id).where(players.c.name == wanted.player, players.c.population_id.in_((0, population_id)))
+    ids = list(connection.execute(named).scalars())
+    return (*where, exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids))) if ids else None
+
+
+@cache
+def _plain_conditions(kind: GameKind | None, voided: bool, superseded: bool) -> Conditions:
+    of_kind = () if kind is None else (games.c.kind == (TRAINING if kind == "training" else EVALUATION),)
+    return (*of_kind, *(() if voided else (games.c.voided == 0,)), *(() if superseded else (games.c.superseded == 0,)))
 
 
 def _pages(league: League, first: int, last: int, where: Sequence[ColumnElement[bool]], incarnation: int | None) -> Iterator[StoredGame]:

@@ -3,11 +3,13 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import select, text
+from sqlalchemy import Select, bindparam, select, text
 
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, StoredGame, conditions, read_seats
+from arena.league.game_rows import Conditions, GameFilter, StoredGame, conditions, read_seats
 from arena.league.matches import Match, to_match
 from arena.league.populations import find_population
 from arena.league.rows import to_game
@@ -43,19 +45,31 @@ def population_game_page(league: League, population: str, wanted: GameFilter, be
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         where = conditions(connection, population_id, wanted)
-        starts = select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id)
-        newest_first = connection.execute(starts.order_by(incarnations.c.number.desc())).all()
+        newest_first = connection.execute(_STARTS, {"population_id": population_id}).all()
         for start in newest_first if where is not None else ():
             first, behind = game_key(start.id, 0), game_key(start.id + 1, 0)
             if before is not None:
                 behind = min(behind, before)
-            mine = select(games).where(games.c.id >= first, games.c.id < behind, *(where or ())).order_by(games.c.id.desc())
-            rows = connection.execute(mine.limit(limit + 1 - len(found))).all()
+            rows = connection.execute(_newest(where or ()), {"first": first, "behind": behind, "most": limit + 1 - len(found)}).all()
             seats = read_seats(connection, sorted(row.id for row in rows))
             found += [(row.id, StoredGame(to_game(row, seats[row.id]), start.number, None, bool(row.superseded), row.committed_at)) for row in rows]
             if len(found) > limit:
                 break
     return _page(found, limit)
+
+
+_STARTS = (
+    select(incarnations.c.id, incarnations.c.number)
+    .where(incarnations.c.population_id == bindparam("population_id"))
+    .order_by(incarnations.c.number.desc())
+)
+
+
+@lru_cache(maxsize=32)
+def _newest(where: Conditions) -> Select[Any]:
+    """Games with keys from `first` to before `behind`, `most` of them."""
+    mine = games.c.id >= bindparam("first"), games.c.id < bindparam("behind")
+    return select(games).where(*mine, *where).order_by(games.c.id.desc()).limit(bindparam("most"))
 
 
 def match_game_page(league: League, match_id: int, before: int | None, limit: int) -> GamePage:

@@ -250,3 +250,23 @@ def test_populations_are_listed_and_deleted(started: Started) -> None:
         assert len(connection.execute(game_seats.select()).all()) == 60
     again = open_incarnation(league, create_population(league, "demo", "connect_four", CONFIG, {}), 1)
     assert again.id > other.id, "ids are never used again: games are named by them"
+
+
+def test_a_read_within_a_read_sees_what_the_outer_one_sees(started: Started) -> None:
+    league, incarnation = started
+
+    def told() -> list[str]:
+        return [stored.event.text for stored in list_events(league, "demo")]
+
+    with LeagueWriter(league, incarnation) as writer:
+        writer.event(event("before"))
+        writer.drain(30)
+        with league.read():
+            assert told() == ["before"]
+            writer.event(event("meanwhile"))
+            writer.drain(30)
+            assert told() == ["before"]
+            with pytest.raises(PlayerError):
+                list_events(league, "nobody")
+            assert told() == ["before"]
+        assert told() == ["before", "meanwhile"]
