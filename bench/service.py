@@ -128,8 +128,8 @@ async def ask(service: Service, seconds: float, seed: int) -> Asked:
 
 
 class Caller:
-    """A connection that asks again and again. By hand: readers have machines of their own, and a library for it costs this one as much as the
-    service does.
+    """A connection that asks again and again. By hand: readers have machines of their own, and a library for it costs this one a quarter of
+    what the service does.
     """
 
     def __init__(self, service: Service) -> None:
