@@ -82,14 +82,14 @@ class SlotFiller:
     def rewind(self, seat: Seat) -> None:
         """A seat's game is voided: its rows that still stand here are dropped."""
         if seat.learning and seat.slot != NO_SLOT:
-            self.dropped["voided"] += self.rows.count_valid(seat.slot, seat.first_row, seat.row)
+            self.dropped["voided"] += self.rows.drop(seat.slot, seat.first_row, seat.row)
             seat.row = seat.first_row
         self.leave(seat)
 
     def discard_parked(self, policy: int) -> None:
         """The policy's generation ended: PARKED -> FREE."""
         for slot, row in self.pool.discard_parked(policy):
-            self.dropped["generation"] += self.rows.count_valid(slot, 0, row)
+            self.dropped["generation"] += self.rows.drop(slot, 0, row)
 
     def standing(self, seats: Iterable[Seat]) -> int:
         """Valid rows in PARKED slots and in those of `seats`, which are of this role."""
@@ -100,7 +100,7 @@ class SlotFiller:
         """The policy's generation ended while the seat plays: its slot starts again at row 0; a row that waits for its reward is forgotten."""
         if seat.slot == NO_SLOT:
             return
-        self.dropped["generation"] += self.rows.count_valid(seat.slot, 0, seat.row)
+        self.dropped["generation"] += self.rows.drop(seat.slot, 0, seat.row)
         if not seat.over:
             self.rows.restart(seat.slot, seat.row)
         seat.row, seat.first_row, seat.pending, seat.generation = 0, 0, False, generation

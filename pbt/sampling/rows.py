@@ -104,10 +104,16 @@ class RowWriter:
                 column[slot, row] = 0
 
     def restart(self, slot: int, row: int) -> None:
-        """Void what stands before `row`: what the seat sees there becomes row 0, and its live memory the initial one."""
+        """Forget what stood before `row`, which was dropped: what the seat sees there becomes row 0, and its live memory the initial one."""
         for column in (*self._observations, self._mask, self._episode_start):
             column[slot, 0] = column[slot, row]
         self._initial_state[slot] = self.live_state[slot]
+
+    def drop(self, slot: int, start: int, stop: int) -> int:
+        """Take rows back, whether or not others are written over them; returns how many were valid."""
+        dropped = self.count_valid(slot, start, stop)
+        self.valid[slot, start:stop] = False
+        return dropped
 
     def count_valid(self, slot: int, start: int, stop: int) -> int:
         return int(self.valid[slot, start:stop].sum())

@@ -29,7 +29,7 @@ def row_problems(run: Run) -> list[str]:
     if not rows.trained:
         problems.append("no row was trained")
     told = (rows.produced, rows.trained, sum(rows.dropped.values()), rows.standing)
-    if status.ended in ("finished", "stopped") and told != (produced, trained, sum(dropped.values()), standing):
+    if status.ended in ("finished", "stopped and saved") and told != (produced, trained, sum(dropped.values()), standing):
         problems.append(f"the last status says {rows}, its checkpoint {account}")
     return problems
 

@@ -101,6 +101,24 @@ def test_weights_are_not_replaced_while_an_answer_is_on_its_way() -> None:
     assert len(request.slots) == 2
 
 
+@pytest.mark.parametrize("drop", ["void", "regenerate"])
+def test_rows_that_are_dropped_are_marked_valid_no_more(drop: str) -> None:
+    """Whoever looks into the slots, a checkpoint for one, counts the rows that stand and no others."""
+    tables = Tables()
+    worker = tables.worker
+    for request in worker.requests():
+        worker.receive(tables.server.serve(request))
+    assert all(not isinstance(message, SlotFull) for message in worker.advance()), "every row still stands here"
+    assert int(tables.slab.column["valid"].sum()) == worker.rows_standing() > 0
+    if drop == "void":
+        worker.void(worker.tables[0], "voided: as told")
+    else:
+        worker.regenerate(0, 1)
+    (filler,) = worker.fillers
+    assert filler.dropped.total() > 0 and filler.produced == filler.dropped.total() + worker.rows_standing()
+    assert int(tables.slab.column["valid"].sum()) == worker.rows_standing()
+
+
 @pytest.mark.parametrize("slots", [12, 14, 21, 33])
 def test_a_worker_whose_slots_are_all_away_stands_still_until_some_come_back(slots: int) -> None:
     """Every turn that `can_turn` allows finds the slots it needs, whatever the seats do in it."""
