@@ -76,7 +76,10 @@ class Engine(Protocol):
         """
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Inside, nothing moves and everything that happened has been recorded. Raises: EngineError when that cannot be reached; training goes on."""
+        """Inside, nothing moves and everything that happened has been recorded; a rest within a rest ends with the outer one.
+
+        Raises: EngineError when that cannot be reached; training goes on.
+        """
 
     def take_cut(self, number: int) -> Checkpoint:
         """The state of the whole population. Only at rest; to be written before rest ends."""

@@ -239,6 +239,9 @@ class ParallelEngine:
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """See `Engine.at_rest`: workers stand between two turns, learners have trained what they gathered."""
+        if self._flow.resting:
+            yield
+            return
         self._flow.resting = True
         self._rests += 1
         try:

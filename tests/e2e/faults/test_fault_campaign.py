@@ -19,7 +19,7 @@ from tests.e2e.faults.strikes import arm, choose, current, signal_to
 
 pytestmark = pytest.mark.slow
 
-KILLS, OTHERS, SECONDS, FREEZE_S = 6, 1, 180.0, 20.0
+KILLS, OTHERS, SECONDS, FREEZE_S = 2, 1, 60.0, 10.0
 
 
 @pytest.fixture

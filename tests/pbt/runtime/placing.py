@@ -120,7 +120,7 @@ class Running:
     def cut(self, number: int = 1) -> Checkpoint:
         """The whole population, at rest, its rows accounted for. Everybody in it knows the same."""
         with self.engine.at_rest():
-            self.check_account()
+            self.account()  # a rest within the rest
             cut = self.engine.take_cut(number)
         members = {member["name"]: member for member in cut.state["controller"]["members"]}
         entrants = {name: [member["generation"], not (member["finished"] or member["failed"])] for name, member in members.items()}
