@@ -106,7 +106,7 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def refuse_unknown_parameters(request: Request) -> None:
+async def refuse_unknown_parameters(request: Request) -> None:
     """A parameter that a route does not have is a mistake of the caller's, never ignored."""
     if not request.url.query:
         return
