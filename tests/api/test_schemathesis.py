@@ -1,6 +1,6 @@
 """Schemathesis against the OpenAPI document, at each level: no server error, no status, header or body that is not documented.
 
-ARENA_EXAMPLES: for each operation in each phase (default 8). What consumes its subject (a deletion, a code that is good once) is called with fresh
+ARENA_EXAMPLES: for each operation in each phase (default 4). What consumes its subject (a deletion, a code that is good once) is called with fresh
 ones besides, so that each operation succeeds often: SUCCESSES times for 30 examples or more.
 """
 
