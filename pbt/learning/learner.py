@@ -210,10 +210,8 @@ class Learner:
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
         """Let the observation statistics see the batch. After the last step, since they are part of the policy that the ratios compare."""
         for name, part, statistics in self.model.encoder.normalizers():
-            places = batch.valid.nonzero()
-            if part.observed_rows is not None:
-                places = places[:: max(1, len(places) // part.observed_rows)]
-            seen = batch.observations[name][places[:, 0], places[:, 1]]
+            steps, slots = observed_places(batch.valid, part.observed_rows, self.version)
+            seen = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(seen))))
 
     def state(self) -> dict[str, Tensor]:
@@ -237,6 +235,17 @@ class Learner:
         self.model.load_state_dict({name.removeprefix(_MODEL): tensor for name, tensor in state.items() if name.startswith(_MODEL)})
         self._adam.load_state({name.removeprefix(_ADAM): tensor for name, tensor in state.items() if name.startswith(_ADAM)})
         self._skips_in_a_row = 0
+
+
+def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor, Tensor]:
+    """(steps, slots) of the valid rows that the observation statistics see: about `rows` of them, None for all.
+
+    valid: [T, B] bool;  turn: of the update, by which other steps come up each time
+    They are spread over the slots: the rows of one slot follow each other and are alike.
+    """
+    slots, steps = valid.t().nonzero(as_tuple=True)
+    stride = 1 if rows is None else max(1, len(slots) // rows)
+    return steps[turn % stride :: stride], slots[turn % stride :: stride]
 
 
 def zero_absent_rows(batch: Batch) -> dict[str, Tensor]:

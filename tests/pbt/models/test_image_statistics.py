@@ -8,6 +8,7 @@ from torch import Tensor
 
 from pbt.config.schema import ConvLayer, LearningConfig, ModelConfig
 from pbt.envs.contract import Role
+from pbt.learning.learner import observed_places
 from pbt.models.encoders import ConvEncoder
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.transport.slab import role_layout
@@ -110,3 +111,24 @@ def test_a_learner_observes_a_few_rows_of_every_batch() -> None:
         assert int(batch.valid.sum()) > 64
     assert all(32 <= later - earlier < 64 for earlier, later in zip([0.0, *counts], counts, strict=False))
     assert statistics.mean.shape == (HEIGHT * WIDTH * CHANNELS,) and bool((statistics.variance > 0).any())
+
+
+@pytest.mark.parametrize(("steps", "slots"), [(32, 64), (32, 32), (32, 16), (20, 50), (8, 128)])
+@pytest.mark.parametrize("absent", [0, 1, 40])
+def test_the_few_rows_come_from_many_slots_and_from_every_step_in_turn(steps: int, slots: int, absent: int) -> None:
+    """Successive frames are alike: 32 of one environment would say little."""
+    valid = torch.ones(steps, slots, dtype=torch.bool)
+    valid.view(-1)[torch.randperm(steps * slots, generator=torch.Generator().manual_seed(1))[:absent]] = False
+    met = set[int]()
+    for turn in range(steps * slots // 32):
+        where, whose = observed_places(valid, 32, turn)
+        assert 32 <= len(where) < 64 and bool(valid[where, whose].all()) and len(set(zip(where.tolist(), whose.tolist(), strict=True))) == len(where)
+        assert len(set(whose.tolist())) >= min(slots, 32) // 2
+        met |= set(where.tolist())
+    assert met == set(range(steps))
+
+
+def test_all_rows_are_those_that_are_valid() -> None:
+    valid = torch.rand(7, 5, generator=torch.Generator().manual_seed(2)) < 0.6
+    where, whose = observed_places(valid, None, 3)
+    assert set(zip(where.tolist(), whose.tolist(), strict=True)) == {(step, slot) for step, slot in valid.nonzero().tolist()}
