@@ -39,6 +39,7 @@ from typing import Any, Self
 
 from bench.recovered_speed import NEVER, RowsMade, back_after
 from bench.throughput import hardware
+from pbt.config.load import find_config
 from tests.e2e.faults.campaign import ended_well
 from tests.e2e.faults.match_strikes import FAULTS, MatchStrike, strike_match, voided_since
 from tests.e2e.faults.recovery import start_growing
@@ -221,7 +222,7 @@ def say(text: str) -> None:
 
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """The whole campaign; what went wrong is part of the result."""
-    run = Run(folder, Path("configs/doom_duel.toml").read_text(encoding="utf-8"))
+    run = Run(folder, find_config("doom_duel").read_text(encoding="utf-8"))
     strikes: list[MatchStrike] = []
     failure, checks, began_s = None, dict[str, list[str]](), time.monotonic()
     speed = Speed(run)

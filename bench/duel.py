@@ -38,12 +38,13 @@ from arena.statistics import mean_interval
 from bench.placements import lag_figures, updates
 from bench.soak import ALL, GROWTH_LIMIT_MB, sample, summary
 from bench.throughput import hardware
+from pbt.config.load import find_config
 from pbt.records import PlayerRef
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, START_LIMIT_S, Run
 from tests.e2e.faults.strikes import current
 
-CONFIG = Path("configs/doom_duel.toml")
+CONFIG = "doom_duel"
 RANDOM = "random"
 SAMPLE_S = 10.0
 CLOSING_LIMIT_S = 3600.0
@@ -60,7 +61,7 @@ def say(text: str) -> None:
 
 
 def trained(options: argparse.Namespace) -> dict[str, Any]:
-    run = Run(options.folder.absolute(), CONFIG.read_text(encoding="utf-8"))
+    run = Run(options.folder.absolute(), find_config(CONFIG).read_text(encoding="utf-8"))
     try:
         return train(run, options)
     finally:

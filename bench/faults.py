@@ -23,7 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.placements import PLACEMENTS
 from bench.throughput import hardware
+from pbt.config.load import find_config
 from tests.e2e.faults.campaign import campaign, ended_well, on_faulty_game, schedule, small_run, voided
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import Run
@@ -50,7 +52,7 @@ def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -
         run = small_run(folder, placement, members=4)
         run.start(*more)
         return run
-    run = on_faulty_game(Run(folder, Path(f"configs/{config}.toml").read_text(encoding="utf-8")))
+    run = on_faulty_game(Run(folder, find_config(config).read_text(encoding="utf-8")))
     game = "make_doom" if has_engines(config) else "make"
     periods = ENGINE_PERIODS if has_engines(config) else SHORT_PERIODS
     run.start(*ENDLESS, *periods, f"runtime.placement={placement}", f"env.name=./faulty_game.py:{game}", *more)
@@ -59,7 +61,7 @@ def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -
 
 def has_engines(config: str) -> bool:
     """Its games are scenarios of Doom, each with a process of its own."""
-    return config != "small" and tomllib.loads(Path(f"configs/{config}.toml").read_text(encoding="utf-8"))["env"]["name"] == "doom"
+    return config != "small" and tomllib.loads(find_config(config).read_text(encoding="utf-8"))["env"]["name"] == "doom"
 
 
 def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -117,19 +119,26 @@ def lines(report: dict[str, Any]) -> list[str]:
     return found
 
 
-def main() -> None:
+def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """words: of the command line when None"""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--placements", nargs="+", default=["inline", "central"])
+    parser.add_argument("--placements", nargs="+", choices=PLACEMENTS, default=["inline", "central"])
     parser.add_argument("--config", default="demo", help="a shipped config; or small: connect four with small networks, many updates")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="--limit holds for a new start of everything and two updates")
+    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="of the configuration; may be said again")
     parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")
     parser.add_argument("--freeze", type=float, default=60.0, help="seconds for which a process is stopped")
-    parser.add_argument("--limit", type=float, default=15.0, help="seconds until every member must learn again")
+    parser.add_argument(
+        "--limit", type=float, default=15.0, help="seconds until every member must learn again: a new start of everything and two updates"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=None)
-    options = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    options = options_of()
     with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder:
         results = {placement: one_placement(Path(folder), placement, options) for placement in options.placements}
     settings = {name: value for name, value in vars(options).items() if name != "json"}

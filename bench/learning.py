@@ -57,6 +57,7 @@ from bench.peers import (
     scenario_settings,
     words_of,
 )
+from bench.placements import PLACEMENTS
 from bench.sample_factory import (
     ALONE,
     LOG,
@@ -65,6 +66,7 @@ from bench.sample_factory import (
     last_words,
     peer_command,
     peer_versions,
+    setting_word,
     start_peer,
 )
 from bench.throughput import hardware
@@ -194,8 +196,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_shared_options(parser, ALONE)
     parser.add_argument("--systems", nargs="+", choices=["bfloat16", "float32", PEER], default=["bfloat16", "float32", PEER])
-    parser.add_argument("--placement", default="inline")
-    parser.add_argument("--peer-setting", default="2x16")
+    parser.add_argument("--placement", choices=PLACEMENTS, default="inline")
+    parser.add_argument("--peer-setting", type=setting_word, default="2x16")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--frames", type=int, default=2_000_000)
     options = parsed(parser)

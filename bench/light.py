@@ -5,11 +5,11 @@
 
 Every round runs each system, forwards and backwards in turn, so a slow moment of the machine hits all alike. A frame is one move of one agent. Ours
 is `arena train`, placement inline, with everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners consumed
-between `warmup` seconds after the first updates and `seconds` later, all members together.
+in `seconds` seconds, from `warmup` seconds after the first updates on: of each member from one update to a later one, as in bench/peers.py, added up.
 
 Connect four: without anybody who learns or acts by a network, then in training.
   simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run.
-               Choosing the actions, by numpy's `choice`, is part of its time, as choosing by a network is part of the training's
+               Choosing the actions is part of its time, as choosing by a network is part of the training's
   one_policy   a single member with the network (64, 64), one pass over batches of 4 096, and nothing but games against itself, from the first move
                on: every move is a frame, as in the simulation
   self_play    the same with the demo's four members, who play each other
@@ -37,8 +37,10 @@ connect four, to Sample Factory for simple_push. Without --sample-factory connec
 import argparse
 import json
 import os
+import queue
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -46,13 +48,13 @@ from typing import Any
 
 from arena.machine import usable_cores
 from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained, words_of
-from bench.sample_factory import Figures, peer_versions, setting_options
+from bench.sample_factory import Figures, peer_versions, setting_options, setting_word
 from bench.throughput import adapter_speed, hardware
-from pbt.config.load import load_config
+from pbt.config.load import find_config, load_config
 from pbt.config.schema import RunConfig
 
 SIMULATION = "simulation"
-DEMO = Path("configs/demo.toml")
+DEMO = find_config("demo")
 SELF_PLAY = (
     "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
     "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
@@ -60,7 +62,7 @@ SELF_PLAY = (
 BOARDS: dict[str, tuple[str, ...]] = {"one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"), "self_play": SELF_PLAY, "demo": ()}
 CONNECT_FOUR = (SIMULATION, *BOARDS)
 
-PUSH = Path("configs/mpe_simple_push.toml")
+PUSH = find_config("mpe_simple_push")
 ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
 ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
 CHECKED = f"{PEER}_parallel_env"
@@ -90,11 +92,28 @@ def simulation_speed(seconds: float, name: str, **game_options: object) -> float
     try:
         for process in stepping:
             process.start()
-        return float(sum(found.get(timeout=_IMPORTS_S + seconds) for _ in cores))
+        return sum(answers(found, stepping, 2 * _IMPORTS_S + seconds))
     finally:
         for process in stepping:
             process.kill()
             process.join()
+
+
+def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
+    """One of each process. Raises: SystemExit when one of them ends without it, or it takes too long."""
+    told: list[float] = []
+    deadline = time.monotonic() + limit_s
+    while len(told) < len(stepping):
+        # First the codes: an answer that was given before its process ended is then found.
+        codes = [process.exitcode for process in stepping]
+        try:
+            told.append(float(found.get(timeout=0.5)))
+        except queue.Empty:
+            if failed := [f"{process.name} with {code}" for process, code in zip(stepping, codes, strict=True) if code]:
+                raise SystemExit(f"simulation: ended without a figure: {', '.join(failed)}; what went wrong stands above") from None
+            if time.monotonic() > deadline:
+                raise SystemExit(f"simulation: {len(told)} figures of {len(stepping)} processes within {limit_s:g} s; is the machine busy?") from None
+    return told
 
 
 def _step(core: int, ready: Any, seconds: float, found: Any, name: str, game_options: dict[str, object]) -> None:
@@ -166,7 +185,7 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample-factory", type=Path, default=None, metavar="PYTHON", help="of the environment that has it and mpe2")
-    parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser.add_argument("--peer-settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--warmup", type=float, default=10.0)

@@ -4,10 +4,12 @@
     python -m bench.peers --sample-factory sf/bin/python --rounds 5 --seconds 60 --json peers.json
 
 Every round runs each system, as its own command line starts it, forwards and backwards in turn, so a slow moment of the machine hits all alike.
-Counted are the frames that learners consumed between `warmup` seconds after the first update and `seconds` later. Sample Factory plays its
-asynchronous mode with the best of its settings: each of `--peer-settings` is run once before the rounds, the fastest is kept. A setting is
-WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns (--normalize_input=False --normalize_returns=False). Ours
-normalises what it sees where its configuration says so, returns never.
+Counted are the frames that learners consumed in `seconds` seconds, from `warmup` seconds after the first update on. Both count whole batches, so the
+frames of a policy are taken from one update to a later one, by the moments at which these were written down: ours writes every update, Sample Factory
+one each two seconds (train/loss of its summaries). Sample Factory plays its asynchronous mode with the best of its settings: each of
+`--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises
+neither input nor returns (--normalize_input=False --normalize_returns=False). Ours normalises what it sees where its configuration says so, returns
+never.
 
 Alone (ALONE in bench/sample_factory.py) both play the same actions from the screen. What still differs: in health_gathering_supreme a step
 in which health rises gives Sample Factory 1 on top, however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
@@ -20,8 +22,9 @@ four minutes, nobody of the past. What differs there: which numbers stand beside
 
 Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
 versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
-share counted once), and the ratio to Sample Factory within the same round. With --roofline every round also measures the bare torch reference of
-bench/roofline.py, between the systems, and reports the share of it.
+share counted once), how finely frames were counted (step_frames: least frames from one counted update of a policy to the next; step_s: longest time
+between two; measured_s: from the first to the last), and the ratio to Sample Factory within the same round. With --roofline every round also measures
+the bare torch reference of bench/roofline.py, between the systems, and reports the share of it.
 """
 
 import argparse
@@ -37,7 +40,8 @@ from typing import Any
 
 import psutil
 
-from bench.placements import frames, lag_figures, spread, status_after, updates
+from bench.placements import PLACEMENTS, lag_figures, resolution, spread, status_after, updates
+from bench.placements import speed as speed_of
 from bench.sample_factory import (
     ALONE,
     LOG,
@@ -46,16 +50,17 @@ from bench.sample_factory import (
     Figures,
     end_all,
     lags,
-    next_report,
     peer_command,
     peer_folder,
     peer_versions,
     reports,
+    setting_word,
     start_peer,
+    updates_until,
     wait_for,
 )
-from bench.throughput import hardware
-from pbt.config.load import load_config
+from bench.throughput import ROOT, hardware
+from pbt.config.load import find_config, load_config
 from pbt.envs import registry
 from pbt.runtime.summary import precisions
 from tests.e2e.faults import processes
@@ -86,14 +91,15 @@ class Usage:
 
     def __init__(self, mark: str, main: int) -> None:
         self._mark, self._main = mark, main
-        self._before = self._seconds()
+        self._before, self._began_s = self._seconds(), time.monotonic()
 
     def _seconds(self) -> dict[int, float]:
         return {pid: taken for pid in processes.of_run(self._mark, self._main) if (taken := cpu_seconds(pid)) is not None}
 
-    def since(self) -> float:
-        """CPU seconds since this was made, of processes that still live."""
-        return sum(taken - self._before.get(pid, 0.0) for pid, taken in self._seconds().items())
+    def rate(self) -> float:
+        """CPU seconds per second since this was made, of processes that still live."""
+        now_s = time.monotonic()
+        return sum(taken - self._before.get(pid, 0.0) for pid, taken in self._seconds().items()) / (now_s - self._began_s)
 
     def pss_mb(self) -> float:
         return sum(processes.pss_bytes(pid) for pid in processes.of_run(self._mark, self._main)) / MB
@@ -108,9 +114,17 @@ def cpu_seconds(pid: int) -> float | None:
     return times.user + times.system
 
 
-def measured(frames_done: int, seconds: float, cpu_s: float, skip: int, **more: float | None) -> Figures:
-    steps = frames_done / skip
-    return {"frames_per_s": frames_done / seconds, "steps_per_s": steps / seconds, "cpu_s_per_1000_steps": 1000 * cpu_s / max(steps, 1.0), **more}
+def measured(points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **more: float | None) -> Figures:
+    """points: updates of the time measured;  cpu_rate: CPU seconds per second of it.  Raises: SystemExit when there are too few of them."""
+    frames_per_s = speed_of(points)
+    steps_per_s = frames_per_s / skip
+    return {
+        "frames_per_s": frames_per_s,
+        "steps_per_s": steps_per_s,
+        "cpu_s_per_1000_steps": 1000 * cpu_rate / steps_per_s,
+        **resolution(points),
+        **more,
+    }
 
 
 # --- the systems -----------------------------------------------------------------------------------------------------------------------------
@@ -130,17 +144,16 @@ def trained(folder: Path, config: Path, placement: str, settings: Sequence[str],
         first = status_after(run, time.time() + options.warmup)
         usage = Usage(run.mark, run.pid)
         last = status_after(run, first.written_at + options.seconds)
-        seconds, done = last.written_at - first.written_at, frames(last) - frames(first)
-        lags = lag_figures(updates(run, first.written_at, last.written_at))
+        cpu_rate, points = usage.rate(), updates(run, first.written_at, last.written_at)
         dropped = sum(last.rows.dropped.values()) - sum(first.rows.dropped.values())
-        return measured(done, seconds, usage.since(), skip, pss_mb=usage.pss_mb(), dropped_rows=dropped, **lags)
+        return measured(points, cpu_rate, skip, pss_mb=usage.pss_mb(), dropped_rows=dropped, **lag_figures(points))
     finally:
         run.close()
         run.remove()
 
 
 def our_config(options: argparse.Namespace) -> Path:
-    return Path(f"configs/doom_{options.scenario}.toml")
+    return find_config(f"doom_{options.scenario}")
 
 
 def scenario_settings(options: argparse.Namespace) -> list[str]:
@@ -167,17 +180,16 @@ def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
 def peer_trained(folder: Path, command: Sequence[str], skip: int, options: argparse.Namespace) -> Figures:
     """Sample Factory, as the command starts it. skip, options: as in `trained`"""
     folder.mkdir(parents=True)
-    process, mark = start_peer(folder, [*command, "--train_for_seconds=100000"])
+    process, mark = start_peer(folder, [*command, "--train_for_seconds=100000", "--flush_summaries_interval=1"])
     log = folder / LOG
     try:
         wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), START_S, process, log)
         time.sleep(options.warmup)
-        begin, began_s = next_report(process, log), time.monotonic()
-        usage, seen = Usage(mark, process.pid), len(reports(log))
+        began_at, usage, seen = time.time(), Usage(mark, process.pid), len(reports(log))
         time.sleep(options.seconds)
-        end = next_report(process, log)
-        seconds, cpu_s, done = time.monotonic() - began_s, usage.since(), int(end["frames"]) - int(begin["frames"])
-        return measured(done, seconds, cpu_s, skip, pss_mb=usage.pss_mb(), dropped_rows=None, **lags(reports(log)[seen:]))
+        cpu_rate, pss_mb = usage.rate(), usage.pss_mb()
+        points = updates_until(folder, began_at, began_at + options.seconds, process)
+        return measured(points, cpu_rate, skip, pss_mb=pss_mb, dropped_rows=None, **lags(reports(log)[seen:]))
     finally:
         end_all(mark, process)
 
@@ -187,7 +199,7 @@ def reference(folder: Path, options: argparse.Namespace) -> Figures:
     folder.mkdir(parents=True)
     found = folder / "roofline.json"
     words = [f"--scenario={scenario_file(options)}", f"--frame-skip={options.frame_skip}", f"--seconds={ROOFLINE_S}", "--rounds=1", f"--json={found}"]
-    subprocess.run([sys.executable, "-m", "bench.roofline", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "bench.roofline", *words], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
     report = json.loads(found.read_text(encoding="utf-8"))
     return {"frames_per_s": float(report["reference_frames_per_s"]), HOT: float(report["hot_reference_frames_per_s"])}
 
@@ -259,8 +271,8 @@ def words_of(options: argparse.Namespace) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_shared_options(parser, SCENARIOS)
-    parser.add_argument("--placements", nargs="*", default=["inline", "central"])
-    parser.add_argument("--peer-settings", nargs="+", default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=["inline", "central"])
+    parser.add_argument("--peer-settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
     parser.add_argument("--roofline", action="store_true", help="measure the bare torch reference in every round, too")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -10,6 +10,7 @@ Reported, as medians over the rounds with least and greatest:
                  so that it does not count where between two updates the time began or ended
   ratio          of frames_per_s to that of the first of the same round
   lag_mean, lag_max   policy lag of the updates, in versions of the weights
+  step_frames, step_s, measured_s   least frames and longest seconds from one counted update of a member to the next; seconds from first to last
   shares         by stage, of the time of each process that reports stages, averaged over those of a kind
   pss_mb         memory of all processes at the end, what they share counted once
 Run it from the repository's root on a machine with nothing else to do.
@@ -23,18 +24,21 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 from arena.status import RunStatus
 from bench.throughput import hardware
+from pbt.config.load import find_config
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import growing
 from tests.e2e.faults.running import START_LIMIT_S, Run
 from tests.e2e.faults.strikes import current
 
 MB = 1e6
+PLACEMENTS = ("serial", "inline", "central")
+FIGURES = ("frames_per_s", "step_frames", "step_s", "measured_s", "lag_mean", "lag_max", "updates", "pss_mb")
 # A status is written every second; a busy machine may be late with it.
 PATIENCE_S = 60.0
 
@@ -51,7 +55,7 @@ def status_after(run: Run, written_at: float) -> RunStatus:
 
 def one_run(folder: Path, placement: str, members: int, options: argparse.Namespace) -> dict[str, Any]:
     """Train, warm up, measure, stop."""
-    run = Run(folder, Path(f"configs/{options.config}.toml").read_text(encoding="utf-8"))
+    run = Run(folder, find_config(options.config).read_text(encoding="utf-8"))
     settings = [f"population.members={members}", f"sampling.seat_block={options.seat_block}", *options.settings]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
@@ -60,15 +64,11 @@ def one_run(folder: Path, placement: str, members: int, options: argparse.Namesp
         last = status_after(run, first.written_at + options.seconds)
         pss_mb = sum(processes.pss_bytes(pid) for pid in processes.of_run(run.mark, run.pid)) / MB
         points = updates(run, first.written_at, last.written_at)
-        found = {"frames_per_s": speed(points), "pss_mb": pss_mb, "processes": len(current(run).processes)}
+        found = {"frames_per_s": speed(points), **resolution(points), "pss_mb": pss_mb, "processes": len(current(run).processes)}
         return {**found, **lag_figures(points), "shares": shares(first, last)}
     finally:
         run.close()
         run.remove()
-
-
-def frames(status: RunStatus) -> int:
-    return sum(member.frames for member in status.members)
 
 
 def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
@@ -77,14 +77,31 @@ def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
     return [point for point in map(json.loads, lines) if "lag_mean" in point and since <= point["t"] <= until]
 
 
-def speed(points: Sequence[dict[str, Any]]) -> float:
-    """Frames per second. Raises: SystemExit when a member was updated less than twice."""
+def by_member(points: Sequence[dict[str, Any]]) -> list[list[tuple[float, int]]]:
+    """(moment, frames by then) of each member's updates. Raises: SystemExit when a member was updated less than twice."""
     members: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for point in points:
         members[point["member"]].append((point["t"], point["frames"]))
     if not members or min(map(len, members.values())) < 2:
-        raise SystemExit("a member was updated less than twice in the time measured; measure longer with --seconds")
-    return sum((of[-1][1] - of[0][1]) / (of[-1][0] - of[0][0]) for of in members.values())
+        found = {name: len(of) for name, of in members.items()} or "none"
+        raise SystemExit(f"updates seen in the time measured, by member: {found}; expected two or more of each; measure longer with --seconds")
+    return list(members.values())
+
+
+def speed(points: Sequence[dict[str, Any]]) -> float:
+    """Frames per second. Raises: SystemExit when a member was updated less than twice."""
+    return sum((of[-1][1] - of[0][1]) / (of[-1][0] - of[0][0]) for of in by_member(points))
+
+
+def resolution(points: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """How finely frames were counted. A speed is taken from one step of a counter to a later one: what is left is the delay of writing a step down.
+
+    step_frames: the least step of a member's counter;  step_s: the longest time between two;  measured_s: mean time from first to last
+    """
+    members = by_member(points)
+    pairs = [pair for of in members for pair in pairwise(of)]
+    measured_s = statistics.fmean(of[-1][0] - of[0][0] for of in members)
+    return {"step_frames": min(f1 - f0 for (_, f0), (_, f1) in pairs), "step_s": max(t1 - t0 for (t0, _), (t1, _) in pairs), "measured_s": measured_s}
 
 
 def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -114,7 +131,7 @@ def summary(rounds: Sequence[dict[str, dict[str, Any]]]) -> dict[str, Any]:
     first = next(iter(rounds[0]))
     for label in rounds[0]:
         mine = [measured[label] for measured in rounds]
-        numbers = {name: spread([each[name] for each in mine]) for name in ("frames_per_s", "lag_mean", "lag_max", "updates", "pss_mb")}
+        numbers = {name: spread([each[name] for each in mine]) for name in FIGURES}
         ratios = [measured[label]["frames_per_s"] / measured[first]["frames_per_s"] for measured in rounds]
         kinds = {
             kind: {stage: statistics.median(each["shares"].get(kind, {}).get(stage, 0.0) for each in mine) for stage in stages}
@@ -126,7 +143,7 @@ def summary(rounds: Sequence[dict[str, dict[str, Any]]]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--placements", nargs="+", default=["serial", "inline", "central"])
+    parser.add_argument("--placements", nargs="+", choices=PLACEMENTS, default=list(PLACEMENTS))
     parser.add_argument("--config", default="demo")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--start", type=float, default=START_LIMIT_S, help="seconds until every member must have learned twice")

@@ -14,11 +14,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from pbt.envs.doom.strays import remove_strays
 from tests.e2e.faults import processes
 
 LOG = "log.txt"
+# It writes what it learned from a batch right after it, with the frames up to then, at most every two seconds.
+UPDATE_TAG = "train/loss"
+# Without an update for so long something is wrong.
+PATIENCE_S = 120.0
 SETTINGS = ("2x16", "2x32", "4x16", "2x16-plain")
 _SETTING = re.compile(r"(?P<workers>[1-9]\d*)x(?P<environments>[1-9]\d*)(?P<modes>(-[a-z]+)*)")
 _MODES = {
@@ -30,6 +37,9 @@ _MODES = {
 _REPORT = re.compile(
     r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
 )
+
+# What torch shares between processes: torch_PID_RANDOM_NUMBER
+_SHARED = re.compile(r"torch_(?P<pid>\d+)_.*")
 
 Figures = dict[str, float | None]
 """By name; None where a system does not say it."""
@@ -117,13 +127,20 @@ def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> lis
 
 def setting_options(setting: str) -> list[str]:
     """setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising; other modes as in _MODES, as many as wanted."""
-    parts = _SETTING.fullmatch(setting)
-    modes = parts["modes"].split("-")[1:] if parts is not None else []
-    if parts is None or not set(modes) <= _MODES.keys():
-        known = ", ".join(f"-{mode}" for mode in _MODES)
-        raise SystemExit(f"setting {setting!r} of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16 or 2x16-plain")
+    parts = _SETTING.fullmatch(setting_word(setting))
+    assert parts is not None
+    modes = parts["modes"].split("-")[1:]
     sizes = [f"--num_workers={parts['workers']}", f"--num_envs_per_worker={parts['environments']}"]
     return [*sizes, *(option for mode in modes for option in _MODES[mode])]
+
+
+def setting_word(word: str) -> str:
+    """The word itself. Raises: argparse.ArgumentTypeError when it is no setting: some of them are played minutes later."""
+    parts = _SETTING.fullmatch(word)
+    if parts is None or not set(parts["modes"].split("-")[1:]) <= _MODES.keys():
+        known = ", ".join(f"-{mode}" for mode in _MODES)
+        raise argparse.ArgumentTypeError(f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16-plain")
+    return word
 
 
 def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
@@ -147,22 +164,37 @@ def reports(log: Path) -> list[re.Match[str]]:
     return list(_REPORT.finditer(log.read_text(encoding="utf-8", errors="replace")))
 
 
-def next_report(process: subprocess.Popen[bytes], log: Path) -> re.Match[str]:
-    """The first that is written from now on: they come every five seconds."""
-    before = len(reports(log))
-    wait_for(lambda: len(reports(log)) > before, 60.0, process, log)
-    return reports(log)[before]
+def updates_of(folder: Path) -> list[dict[str, Any]]:
+    """Those that its summaries tell of, as in our curves: member (its policy), t (the moment it was written, Unix time), frames (up to then)."""
+    found = []
+    for path in sorted((folder / "run" / ".summary").glob("*")):
+        events = EventAccumulator(str(path), size_guidance={"scalars": 0})
+        events.Reload()
+        if UPDATE_TAG in events.Tags()["scalars"]:
+            found += [{"member": path.name, "t": event.wall_time, "frames": event.step} for event in events.Scalars(UPDATE_TAG)]
+    return found
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until Sample Factory reports what is asked. Raises: SystemExit with its last words when it ends or takes too long."""
+def updates_until(folder: Path, since: float, until: float, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
+    """Those of that time, as soon as every policy has told of a later one: then none of that time is still to be written."""
+
+    def whole() -> bool:
+        told = {point["member"] for point in updates_of(folder) if point["t"] > until}
+        return bool(told) and told == {path.name for path in (folder / "run" / ".summary").glob("*")}
+
+    wait_for(whole, PATIENCE_S, process, folder / LOG, every_s=0.5)
+    return [point for point in updates_of(folder) if since <= point["t"] <= until]
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float, process: subprocess.Popen[bytes], log: Path, every_s: float = 0.05) -> None:
+    """Until Sample Factory reports what is asked, looked for so often. Raises: SystemExit with its last words when it ends or takes too long."""
     deadline = time.monotonic() + limit_s
     while not condition():
         if process.poll() is not None:
             raise SystemExit(f"Sample Factory ended with {process.returncode}:\n{last_words(log)}")
         if time.monotonic() > deadline:
             raise SystemExit(f"no report of Sample Factory for {limit_s:g} s:\n{last_words(log)}")
-        time.sleep(0.05)
+        time.sleep(every_s)
 
 
 def last_words(log: Path) -> str:
@@ -183,5 +215,7 @@ def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
     remove_strays(young_s=0.0)
     for path in processes.SHARED_MEMORY.glob("torch_*"):
-        if int(path.name.split("_")[1]) in killed:
-            path.unlink(missing_ok=True)
+        # Of others' names some are made otherwise, or belong to another user.
+        if (name := _SHARED.fullmatch(path.name)) is not None and int(name["pid"]) in killed:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)

@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.placements import PLACEMENTS
 from bench.throughput import hardware
+from pbt.config.load import find_config
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import Run
@@ -73,7 +75,7 @@ def summary(taken: Sequence[tuple[float, dict[str, tuple[float, int]]]]) -> dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--placement", default="inline")
+    parser.add_argument("--placement", choices=PLACEMENTS, default="inline")
     parser.add_argument("--config", default="demo")
     parser.add_argument("--minutes", type=float, default=60.0, help="of measuring, after the warm-up")
     parser.add_argument("--warmup-minutes", type=float, default=5.0)
@@ -82,7 +84,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
-        run = Run(Path(folder) / options.placement, Path(f"configs/{options.config}.toml").read_text(encoding="utf-8"))
+        run = Run(Path(folder) / options.placement, find_config(options.config).read_text(encoding="utf-8"))
         try:
             run.start("stop_at_frames=1_000_000_000", f"runtime.placement={options.placement}", *options.settings)
             start_growing(run)
