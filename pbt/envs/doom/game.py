@@ -13,11 +13,11 @@ from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.envs.doom.buttons import heads_of, one_head_of
 from pbt.envs.doom.engine import load_vizdoom, start_engine
 from pbt.envs.doom.options import TICS_PER_S, DoomOptions, named_paths, read_options
-from pbt.envs.doom.scene import configure_scene, known
+from pbt.envs.doom.scene import configure_scene, known, scene_starts
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.doom.strays import remove_strays
 from pbt.envs.doom.variables import LARGEST, scaled, scales
-from pbt.errors import EnvCrash, EnvError
+from pbt.errors import EnvCrash, EnvError, EnvOptionsError
 
 T = TypeVar("T")
 
@@ -107,9 +107,13 @@ class DoomGame:
             engine.close()
 
     def _configure(self, game: Any) -> None:
-        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario."""
+        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario, EnvOptionsError where nobody can play it alone."""
         options = self._options
         configure_scene(game, options)
+        if (starts := scene_starts(game)) is not None and not starts.players:
+            # The engine ends within its start, and this process with it.
+            place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
+            raise EnvOptionsError([f"scenario: {place} has no place for a single player to appear; say another map, or env.name = 'doom_match'"])
         if options.max_tics is not None or not game.get_episode_timeout():
             game.set_episode_timeout(options.max_tics or _LONGEST_TICS)
         if options.variables is not None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pbt.envs.doom.engine import load_vizdoom
 from pbt.envs.doom.match_options import MatchOptions
-from pbt.envs.doom.scene import configure_scene
-from pbt.envs.doom.wad import map_starts
+from pbt.envs.doom.scene import configure_scene, scene_starts
 
 
 def room_problems(options: MatchOptions) -> list[str]:
@@ -14,8 +13,7 @@ def room_problems(options: MatchOptions) -> list[str]:
     """
     game = load_vizdoom().DoomGame()
     configure_scene(game, options)
-    wads = [Path(wad) for wad in (game.get_doom_scenario_path(), game.get_doom_game_path()) if wad]
-    starts = next((found for wad in wads if (found := map_starts(wad, game.get_doom_map())) is not None), None)
+    starts = scene_starts(game)
     everybody = options.players + options.bots
     if starts is None or (starts.deathmatch and (everybody <= starts.deathmatch or starts.players)):
         return []

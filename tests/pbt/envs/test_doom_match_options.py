@@ -1,5 +1,6 @@
 """Options of a match of Doom: what is wrong with them is said before anything starts."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,14 @@ def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], pr
         # Where there are places for single players, the engine uses those, too.
         {"players": 1, "bots": 15, "scenario": "cig", "map": "map02"},
         {"players": 16, "scenario": "freedoom2", "map": "map03"},
-        # Which map that is, only the engine knows.
-        {"players": 16, "map": "map77"},
+        # What is on the map of a .pk3, only the engine knows.
+        {"players": 16, "wad": "{folder}/mine.pk3", "map": "arena"},
     ],
 )
-def test_a_map_with_room_is_not_refused(options: dict[str, Any]) -> None:
-    make(**options)
+def test_a_map_with_room_is_not_refused(options: dict[str, Any], tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "mine.pk3", "w") as pk3:
+        pk3.write(known().scenarios / "multi_duel.wad", "maps/arena.wad")
+    make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
