@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from pbt.envs.doom import strays
 from pbt.envs.doom.engine import start_engine
 from pbt.envs.doom.game import DoomGame
-from pbt.envs.doom.strays import remove_strays
 from pbt.errors import EnvCrash, EnvError
+from tests.e2e.faults.processes import left_in_shared_memory, shared_memory_files
 from tests.pbt.envs.doom_scene import engines, play, until
 
 SHARED = Path("/dev/shm")
@@ -79,17 +80,15 @@ def test_engines_die_with_a_process_that_is_killed() -> None:
     assert not [path for path in SHARED.iterdir() if any(name in path.name for name in names)]
 
 
-def test_names_that_nobody_uses_are_removed_when_they_are_not_new() -> None:
-    stray, young = SHARED / "ViZDoomSMpbtTestOld1", SHARED / "ViZDoomMQCtrpbtTestNew1"
-    try:
-        stray.touch()
-        young.touch()
-        os.utime(stray, (time.time() - 120, time.time() - 120))
-        assert stray in remove_strays()
-        assert young.exists() and not stray.exists()
-    finally:
-        stray.unlink(missing_ok=True)
-        young.unlink(missing_ok=True)
+def test_names_that_nobody_uses_are_removed_when_they_are_not_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In /dev/shm the watcher of some other test's process may be quicker.
+    monkeypatch.setattr(strays, "SHARED", tmp_path)
+    stray, young = tmp_path / "ViZDoomSMpbtTestOld1", tmp_path / "ViZDoomMQCtrpbtTestNew1"
+    stray.touch()
+    young.touch()
+    os.utime(stray, (time.time() - 120, time.time() - 120))
+    assert stray in strays.remove_strays()
+    assert young.exists() and not stray.exists()
 
 
 KILLED_IN_A_START = """
@@ -110,12 +109,12 @@ make(scenario="basic").reset(1)
 
 
 def test_nothing_stays_of_a_process_killed_while_an_engine_starts(tmp_path: Path) -> None:
-    before = {path.name for path in SHARED.glob("ViZDoom*")}
+    before = shared_memory_files()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", KILLED_IN_A_START], stdout=subprocess.PIPE, env=environment, start_new_session=True)
     out, _ = process.communicate(timeout=60)
     assert (out, process.returncode) == (b"killed\n", -signal.SIGKILL)
-    until(lambda: not list(tmp_path.iterdir()) and {path.name for path in SHARED.glob("ViZDoom*")} <= before, 5.0)
+    until(lambda: not list(tmp_path.iterdir()) and not left_in_shared_memory(before), 5.0)
 
 
 class _NeverStarts:

@@ -20,6 +20,7 @@ from pbt.envs.doom.match import DoomMatch, make
 from pbt.envs.doom.ports import PORTS, take_port
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
+from tests.e2e.faults.processes import left_in_shared_memory, shared_memory_files
 from tests.pbt.envs.doom_scene import engines, until
 
 SHARED = Path("/dev/shm")
@@ -125,7 +126,7 @@ def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkey
     started = time.monotonic()
     with pytest.raises(EnvCrash, match=r"no answer to a start within 1\.5 s: .*did not connect"):
         match.reset(1)
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 5.0
     until(lambda: not engines(os.getpid()), 2.0)
 
 
@@ -167,7 +168,7 @@ def test_an_engine_that_stands_still_from_its_first_moment_ends_with_its_match(m
 
 @SLOW
 def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch) -> None:
-    before = {path.name for path in SHARED.glob("ViZDoom*")}
+    before = shared_memory_files()
     elder = {child.pid for child in psutil.Process().children()}
 
     def kill() -> None:
@@ -184,7 +185,7 @@ def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch)
         os.utime(path, (0, 0))
     match.reset(1)
     match.close()
-    assert {path.name for path in SHARED.glob("ViZDoom*")} <= before
+    assert not left_in_shared_memory(before)
 
 
 PROGRAM = """
@@ -202,7 +203,7 @@ time.sleep(60)
 @pytest.mark.parametrize("started", [pytest.param(1, marks=SLOW), 2])
 def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_path: Path) -> None:
     """Of one that plays, and of one that plays while another one starts."""
-    before = {path.name for path in SHARED.glob("ViZDoom*")}
+    before = shared_memory_files()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(started)], stdout=subprocess.PIPE, env=environment)
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
@@ -213,7 +214,7 @@ def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_pat
     process.wait()
     process.stdout.close()
     until(lambda: all(stopped(child) for child in family))
-    until(lambda: not list(tmp_path.iterdir()) and {path.name for path in SHARED.glob("ViZDoom*")} <= before, 5.0)
+    until(lambda: not list(tmp_path.iterdir()) and not left_in_shared_memory(before), 5.0)
 
 
 def heard_from(match: DoomMatch) -> set[str]:
