@@ -1,5 +1,6 @@
 """What goes wrong with engines of a match ends the match within its deadline, all of it, and nothing stays behind."""
 
+import gc
 import os
 import signal
 import socket
@@ -80,11 +81,15 @@ def test_the_last_words_of_an_engine_that_ends_in_a_step_are_told(match: DoomMat
             log.write("Hunk is too small\n")
         engine.kill()
 
+    # The first start of a process leaves the watcher's descriptor, and what was raised holds some until it is collected.
+    crash(match, hurt, 1)
+    gc.collect()
     before = len(os.listdir("/proc/self/fd"))
-    error, _ = crash(match, hurt, 1)
+    said = str(crash(match, hurt, 1)[0])
     # What all of them said while they started is no news.
-    assert str(error).endswith("; the engine of player2 said: Hunk is too small; the table starts another one")
-    assert len(os.listdir("/proc/self/fd")) <= before + 1, "the watcher's descriptor is the only one that stays"
+    assert said.endswith("; the engine of player2 said: Hunk is too small; the table starts another one")
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 @pytest.mark.parametrize("seat", [0, pytest.param(1, marks=SLOW)])
