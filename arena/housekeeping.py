@@ -3,6 +3,8 @@
 import logging
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from arena.league.database import League
@@ -80,6 +82,13 @@ class Housekeeper:
         self._needed.append(needed)
         self._remove_old_snapshots()
         self._saved_s = time.monotonic()
+
+    @contextmanager
+    def last_checkpoint(self) -> Iterator[None]:
+        """Save as `checkpoint` does. Inside, nothing moves any more, so what is told then is what was saved."""
+        with self._engine.at_rest():
+            self.checkpoint()
+            yield
 
     def _remove_old_snapshots(self) -> None:
         """Apply the retention plan, once every kept checkpoint's needs are known."""

@@ -157,9 +157,7 @@ def _run(
                 keeper.checkpoint()
             write_config(paths, config)
             finished = _loop(engine, sink, keeper, edits, meter, watch, observe)
-            # Nothing moves any more: what is told in the end is what was saved.
-            stack.enter_context(engine.at_rest())
-            keeper.checkpoint()
+            stack.enter_context(keeper.last_checkpoint())
         except BaseException as error:
             _give_up(league, incarnation, watch, error)
             raise
