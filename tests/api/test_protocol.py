@@ -1,0 +1,129 @@
+"""What the service says to those who do not quite speak HTTP, byte by byte over a real socket."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from api.protocol import MAX_HEAD_BYTES
+from tests.api.live import live
+
+GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+LIMIT_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    with live(tmp_path_factory.mktemp("service") / "data") as (url, _):
+        yield "127.0.0.1", int(urlsplit(url).port or 0)
+
+
+@contextmanager
+def connected(address: tuple[str, int]) -> Iterator[socket.socket]:
+    with socket.create_connection(address, timeout=LIMIT_S) as connection:
+        yield connection
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What comes until the service closes."""
+    found = b""
+    try:
+        while part := connection.recv(1 << 16):
+            found += part
+    except ConnectionResetError:
+        pass  # it closed with something of ours unread
+    return found
+
+
+def statuses(answers: bytes) -> list[int]:
+    return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]
+
+
+def send_until_closed(connection: socket.socket, part: bytes, most_bytes: int) -> int:
+    """How many bytes went out before the service had enough."""
+    sent = 0
+    try:
+        while sent < most_bytes:
+            connection.sendall(part)
+            sent += len(part)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return sent
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        pytest.param(GET + b"X-Long: ", id="one header without an end"),
+        pytest.param(b"GET /", id="an address without an end"),
+        pytest.param(CHUNKED + b"2\r\n{}\r\n0\r\nX-Late: ", id="a header behind the body without an end"),
+    ],
+)
+def test_what_never_ends_is_not_kept(address: tuple[str, int], begun: bytes) -> None:
+    with connected(address) as connection:
+        connection.sendall(begun)
+        assert send_until_closed(connection, b"a" * 4096, 64 << 20) < 16 << 20
+
+
+@pytest.mark.parametrize("begun", [GET, CHUNKED + b"2\r\n{}\r\n0\r\n"], ids=["before the body", "behind the body"])
+def test_headers_without_number_are_not_kept(address: tuple[str, int], begun: bytes) -> None:
+    with connected(address) as connection:
+        connection.sendall(begun)
+        assert send_until_closed(connection, b"X-A: b\r\n" * 512, 64 << 20) < 16 << 20
+
+
+def test_a_head_that_is_too_long_is_told_so(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(GET + b"X-A: b\r\n" * (MAX_HEAD_BYTES // 4) + b"\r\n")
+        answer = everything(connection)
+    assert statuses(answer) == [400]
+    assert b"application/problem+json" in answer
+    assert b"address and headers have more than 65536 bytes" in answer
+
+
+def test_a_long_head_within_the_limit_is_read(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(GET + b"X-Long: " + b"a" * (MAX_HEAD_BYTES - 1000) + b"\r\nConnection: close\r\n\r\n")
+        assert statuses(everything(connection)) == [200]
+
+
+def test_bodies_are_no_heads(address: tuple[str, int]) -> None:
+    """Chunks of one byte are six of the connection's."""
+    body = b'{"code": "' + b"x" * MAX_HEAD_BYTES + b'"}'
+    with connected(address) as connection:
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+        connection.sendall(CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + chunks + b"0\r\n\r\n")
+        assert statuses(everything(connection)) in ([401], [422])
+
+
+def test_damage_behind_a_request_leaves_it_its_answer(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(GET + b"\r\n" + b"\x00\x01 no HTTP\r\n\r\n")
+        assert statuses(everything(connection)) == [200]
+
+
+def test_requests_in_a_row_are_answered_in_their_order(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(GET + b"\r\n" + GET.replace(b"/livez", b"/nowhere") + b"\r\n" + GET + b"Connection: close\r\n\r\n")
+        assert statuses(everything(connection)) == [200, 401, 200]
+
+
+def test_who_wants_another_protocol_is_answered_in_this_one_and_left(address: tuple[str, int]) -> None:
+    """What it sends next would be read as the other one."""
+    with connected(address) as connection:
+        connection.sendall(GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+        answer = everything(connection)
+    assert statuses(answer) == [200]
+    assert b"connection: close" in answer
+
+
+def test_whoever_waits_for_a_word_before_its_body_gets_it(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        head = CHUNKED.replace(b"Transfer-Encoding: chunked\r\n", b"Content-Length: 15\r\nExpect: 100-continue\r\nConnection: close\r\n")
+        connection.sendall(head)
+        assert connection.recv(1 << 12).startswith(b"HTTP/1.1 100 ")
+        connection.sendall(b'{"code": "abc"}')
+        assert statuses(everything(connection)) in ([401], [422])
