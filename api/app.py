@@ -108,10 +108,10 @@ def create_app(settings: Settings) -> FastAPI:
 
 async def refuse_unknown_parameters(request: Request) -> None:
     """A parameter that a route does not have is a mistake of the caller's, never ignored."""
-    if not request.url.query:
+    if not request.scope["query_string"]:
         return
     known = query_names(request.scope["route"].dependant)
-    unknown = sorted(set(request.query_params) - known)
+    unknown = sorted(request.query_params.keys() - known)
     if unknown:
         there = ", ".join(sorted(known)) or "none"
         raise Problem("invalid", f"unknown query parameters; there are: {there}", [(name, "unknown parameter") for name in unknown])

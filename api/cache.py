@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-FRESH_S = 1.0
+FRESH_S = 2.0
 MAX_ENTRIES = 64
 
 

@@ -187,10 +187,9 @@ class _Answer:
                 self._replaced = True
                 return
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in SECURITY_HEADERS.items():
-                headers.setdefault(name, value)
-            headers["x-request-id"] = self.request_id
+            given = {name for name, _ in message["headers"]}
+            added = [(name, value) for name, value in _SECURITY_HEADERS if name not in given]
+            message["headers"] = [*message["headers"], *added, (b"x-request-id", self.request_id.encode("latin-1"))]
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
@@ -205,6 +204,9 @@ class _Answer:
 
 def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
 
 
 def _cookies(header: str, names: Iterable[str]) -> list[str]:

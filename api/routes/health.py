@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from api.context import Context, Here
 from api.problems import Problem
 from api.supervision.supervisor import LATE_S
+from api.written import written
 from arena.versions import versions
 
 router = APIRouter(tags=["service"])
@@ -19,18 +20,18 @@ class Alive(BaseModel):
 
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez", operation_id="livez", response_model=Alive)
-def livez() -> Alive:
+async def livez() -> Response:
     """It answers."""
-    return Alive()
+    return written(Alive())
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="readyz", response_model=Alive)
-def readyz(here: Here) -> Alive:
+async def readyz(here: Here) -> Response:
     """The league takes rows, the supervisor looks, the disk has room; else 503 with what is missing."""
     if missing := unready(here):
         raise Problem("not-ready", "; ".join(missing), headers={"retry-after": "5"})
-    return Alive()
+    return written(Alive())
 
 
 @router.get("/version", operation_id="version", response_model=dict[str, str])

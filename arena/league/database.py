@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
@@ -47,13 +47,15 @@ class League:
             yield self._reading.now
             return
         with self._named_errors(), self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+            # By SQLite's own hands: SQLAlchemy takes longer to say each of these two words than many a read within them takes.
+            sqlite = cast(sqlite3.Connection, connection.connection.driver_connection)
+            sqlite.execute("BEGIN")
             self._reading.now = connection
             try:
                 yield connection
             finally:
                 self._reading.now = None
-                connection.exec_driver_sql("ROLLBACK")
+                sqlite.execute("ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -89,9 +91,10 @@ class League:
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * ("readonly" in str(error.orig))
-            raise PbtError(f"league {self.path}: {error.orig}{hint}") from error
+        except (DBAPIError, sqlite3.Error) as error:
+            said = error.orig if isinstance(error, DBAPIError) else error
+            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * ("readonly" in str(said))
+            raise PbtError(f"league {self.path}: {said}{hint}") from error
 
 
 class _Reading(threading.local):

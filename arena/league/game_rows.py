@@ -153,7 +153,7 @@ def _pages(league: League, first: int, last: int, where: Sequence[ColumnElement[
 
 def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
     """Seats in order, of games given in the order of their keys: (game, kind and name of the player, what a SeatRecord says beside the player)."""
-    rows = connection.execute(_SEATS, {"game_ids": game_ids}) if game_ids else ()
+    rows = connection.execute(_SEATS, {"game_ids": game_ids}).all() if game_ids else ()
     return {game_id: list(found) for game_id, found in groupby(rows, key=itemgetter(0))}
 
 
