@@ -4,7 +4,9 @@
 
 Each client sends one request every two seconds, at a moment of its own: curves of a new number of points, a page of games, members, values, ratings
 (whose revision changes with the games). Reported: p50 and p99 of all answers, and by what was asked; of each round, frames per second with and
-without readers and the loss between them, with the median over rounds; answers that were no success; how often a log says "database is locked".
+without readers and the loss between them, with the median over rounds; what processor time the service takes while it is watched and while it is not,
+and the clients, as shares of one core: a training that has all cores loses as much of them, whatever the machine does meanwhile; answers that were no
+success; how often a log says "database is locked".
 Exit code 1 when p99 is over 150 ms, the median loss 5 % or more, an answer no success, or a log says so.
 """
 
@@ -22,7 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +32,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
+import psutil
 
 from arena.service_state import ServiceState, read_state
 from bench.throughput import hardware
@@ -64,6 +67,10 @@ class Service:
         """Trained so far, and when that was counted, by its status file: asking for it would be watching."""
         status = json.loads((self.data / f"populations/{NAME}/status.json").read_bytes())
         return sum(int(member["frames"]) for member in status["members"]), float(status["written_at"])
+
+    def processor_s(self) -> float:
+        times = psutil.Process(self.state.pid).cpu_times()
+        return times.user + times.system
 
     def train(self, config: str) -> None:
         from pbt.config.load import load_config
@@ -152,9 +159,19 @@ class Caller:
         return int(first.split()[1]), await self._reader.readexactly(length)
 
 
-def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> float:
-    """Frames per second over so long, while everybody asks, or nobody."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """frames_per_s: of the training;  service, clients: processor time, in shares of one core"""
+
+    frames_per_s: float
+    service: float
+    clients: float
+
+
+def stretch(service: Service, seconds: float, asked: Asked | None, seed: int) -> Stretch:
+    """So long, while everybody asks, or nobody."""
     before, began = service.frames()
+    clock, served_s, own_s = time.monotonic(), service.processor_s(), time.process_time()
     if asked is None:
         time.sleep(seconds)
     else:
@@ -162,25 +179,31 @@ def speed(service: Service, seconds: float, asked: Asked | None, seed: int) -> f
         for path, times in found.answers_s.items():
             asked.answers_s[path] += times
         asked.refused += found.refused
+    took = time.monotonic() - clock
     after, ended = service.frames()
-    return (after - before) / (ended - began)
+    return Stretch((after - before) / (ended - began), (service.processor_s() - served_s) / took, (time.process_time() - own_s) / took)
 
 
 def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
     """In turn, and in another order every other round, so that a slow moment of the machine, or of training, hits both alike."""
     asked = Asked()
-    on: list[float] = []
-    off: list[float] = []
+    on: list[Stretch] = []
+    off: list[Stretch] = []
     time.sleep(SETTLE_S)
     for number in range(rounds):
         for watched in (False, True) if number % 2 == 0 else (True, False):
-            (on if watched else off).append(speed(service, seconds, asked if watched else None, number))
-        print(f"round {number + 1}: {off[-1]:,.0f} frames/s alone, {on[-1]:,.0f} watched", flush=True)
-    losses = [1 - watched / alone for watched, alone in zip(on, off, strict=True)]
+            (on if watched else off).append(stretch(service, seconds, asked if watched else None, number))
+        print(f"round {number + 1}: {off[-1].frames_per_s:,.0f} frames/s alone, {on[-1].frames_per_s:,.0f} watched", flush=True)
+    losses = [1 - watched.frames_per_s / alone.frames_per_s for watched, alone in zip(on, off, strict=True)]
     every = [seconds for times in asked.answers_s.values() for seconds in times]
     answers = {**quantiles(every), "by_path": {path: quantiles(times) for path, times in sorted(asked.answers_s.items())}}
-    speeds = {"alone_frames_per_s": off, "watched_frames_per_s": on, "losses": losses, "median_loss": statistics.median(losses)}
-    return {**answers, "refused": asked.refused[:20], **speeds}
+    taken = {
+        "service_alone": statistics.median(each.service for each in off),
+        "service_watched": statistics.median(each.service for each in on),
+        "clients": statistics.median(each.clients for each in on),
+    }
+    stretches = {"alone": [asdict(each) for each in off], "watched": [asdict(each) for each in on]}
+    return {**answers, "refused": asked.refused[:20], **stretches, "losses": losses, "median_loss": statistics.median(losses), "cores": taken}
 
 
 def quantiles(times_s: Sequence[float]) -> dict[str, float]:
@@ -219,6 +242,8 @@ def main() -> int:
         f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, {len(found['refused'])} refused; "
         f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: {result['locked']}"
     )
+    taken = {who: f"{share:.1%}" for who, share in found["cores"].items()}
+    print(f"  of one core: the service {taken['service_watched']} watched and {taken['service_alone']} alone, the clients {taken['clients']}")
     for path, found_there in found["by_path"].items():
         print(f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, p99 {found_there['p99_ms']} ms")
     if options.json is not None:
