@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from arena.league.migrate import ensure_schema, refuse_other_schema
+from arena.league.pair_totals import PairTotals
 from pbt.errors import PbtError
 
 BUSY_TIMEOUT_MS = 15_000
@@ -34,6 +35,7 @@ class League:
 
     def __init__(self, path: Path, engine: Engine, *, read_only: bool) -> None:
         self.path, self.read_only, self._engine = path, read_only, engine
+        self.pair_totals = PairTotals()
         self._kept: Connection | None = None
         self._reading = _Reading()
 

@@ -4,7 +4,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sqlalchemy import Connection, func, select, text
 
 from arena.league.database import League
 from arena.league.matches import settings_of_games
+from arena.league.pair_totals import CHOSEN, Source
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
 from arena.league.schema import MAX_NUMBER, game_key, game_seats, incarnations, match_game_key, matches, players, populations, snapshots
@@ -20,25 +20,10 @@ from arena.ratings import PairResult
 from arena.win_matrix import WinMatrix, win_matrix
 from pbt.records import PlayerRef
 
-# Ranges of keys, one for each start of a population and for each match: only their evaluation games are touched.
-_CHOSEN = """
-FROM json_each(:ranges) r
-JOIN games g INDEXED BY ix_games_evaluation
-    ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
-    AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
-"""
-# Both orders of two players are one pair; their games are counted for the one of the smaller number.
-_PAIRS = text(f"""
-SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
-    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END) AS wins,
-    SUM(a.place = b.place) AS draws, COUNT(*) AS games
-{_CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
-WHERE a.player_id <> b.player_id GROUP BY 1, 2 ORDER BY 1, 2
-""")
 # A player in several seats is its best one.
 _SEATS = text(f"""
 SELECT g.id, s.player_id, MIN(s.place) AS place
-{_CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
+{CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
 """)
 
 
@@ -62,22 +47,22 @@ def population_results(league: League, population: str, *, everyone: bool = Fals
     with league.read() as connection:
         row = find_population(connection, population)
         if everyone:
-            return _results(connection, _everything(connection, row.env_name, row.env_options))
+            return _results(league, connection, _everything(connection, row.env_name, row.env_options))
         own = set(connection.execute(select(snapshots.c.snapshot_id).where(snapshots.c.population_id == row.id)).scalars())
         among = [match for match in _counted_matches(connection, row.env_name, row.env_options) if _snapshots_of(match) <= own]
-        return _results(connection, [*_of_populations(connection, [row.id]), *(_games_of_match(match.id) for match in among)])
+        return _results(league, connection, [*_of_populations(connection, [row.id]), *(_games_of_match(match.id) for match in among)])
 
 
 def game_results(league: League, env_name: str, env_options: Mapping[str, Any]) -> Results:
     """Evaluation games and matches of every population of a game with these options."""
     with league.read() as connection:
-        return _results(connection, _everything(connection, env_name, to_json(env_options)))
+        return _results(league, connection, _everything(connection, env_name, to_json(env_options)))
 
 
 def match_results(league: League, match_ids: Sequence[int]) -> Results:
     """The games of these matches alone."""
     with league.read() as connection:
-        return _results(connection, [_games_of_match(match_id) for match_id in match_ids])
+        return _results(league, connection, [_games_of_match(match_id) for match_id in match_ids])
 
 
 def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
@@ -87,24 +72,23 @@ def rated_games(league: League) -> list[tuple[str, dict[str, Any]]]:
     return [(name, json.loads(options)) for name, options in sorted(found)]
 
 
-Range = tuple[int, int]
-"""First and last possible key of the games of one source."""
-
-
-def _everything(connection: Connection, env_name: str, env_options: str) -> list[Range]:
+def _everything(connection: Connection, env_name: str, env_options: str) -> list[Source]:
     same = (populations.c.env_name == env_name, populations.c.env_options == env_options)
     ids = list(connection.execute(select(populations.c.id).where(*same)).scalars())
     counted = [match.id for match in _counted_matches(connection, env_name, env_options)]
     return [*_of_populations(connection, ids), *map(_games_of_match, counted)]
 
 
-def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Range]:
-    starts = connection.execute(select(incarnations.c.id).where(incarnations.c.population_id.in_(population_ids))).scalars()
-    return [(game_key(start, 0), game_key(start, MAX_NUMBER)) for start in starts]
+def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Source]:
+    """Games of a start are numbered in the order they are committed, and only a later start supersedes them."""
+    found = select(incarnations.c.population_id, incarnations.c.id).where(incarnations.c.population_id.in_(population_ids))
+    starts = connection.execute(found.order_by(incarnations.c.id)).all()
+    newest = dict(starts)
+    return [Source((game_key(start, 0), game_key(start, MAX_NUMBER)), (start, newest[population_id])) for population_id, start in starts]
 
 
-def _games_of_match(match_id: int) -> Range:
-    return match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)
+def _games_of_match(match_id: int) -> Source:
+    return Source((match_game_key(match_id, 0), match_game_key(match_id, MAX_NUMBER)))
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:
@@ -119,13 +103,13 @@ def _snapshots_of(match: Any) -> set[str]:
     return {name for kind, name in json.loads(match.players) if kind == "snapshot"}
 
 
-def _results(connection: Connection, ranges: Sequence[Range]) -> Results:
-    scope = {"ranges": json.dumps(ranges)}
+def _results(league: League, connection: Connection, sources: Sequence[Source]) -> Results:
+    scope = {"ranges": json.dumps([source.keys for source in sources])}
     named = _players(connection)
     if _seats(connection, scope) > 2:
         rankings = _rankings(connection, scope, named)
         return Results(win_matrix(pair for ranking in rankings for pair in _compared(ranking)), rankings)
-    found = np.fromiter(chain.from_iterable(connection.execute(_PAIRS, scope)), np.int64).reshape(-1, 5)
+    found = league.pair_totals.of(connection, sources)
     ids, places = np.unique(found[:, :2], return_inverse=True)
     first, second = places.reshape(-1, 2).T
     wins, draws = np.zeros((2, len(ids), len(ids)))
@@ -147,7 +131,7 @@ def _compared(ranking: Ranking[PlayerRef]) -> list[PairResult[PlayerRef]]:
 
 def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
     """Of one of the games; all games of a scope have as many."""
-    one = connection.execute(text(f"SELECT g.id {_CHOSEN} LIMIT 1"), scope).scalar()
+    one = connection.execute(text(f"SELECT g.id {CHOSEN} LIMIT 1"), scope).scalar()
     return int(connection.execute(select(func.count()).select_from(game_seats).where(game_seats.c.game_id == one)).scalar_one())
 
 

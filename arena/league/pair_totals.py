@@ -1,0 +1,99 @@
+"""What every two players' evaluation games came to, for whoever asks again and again: games that were counted once are not read again."""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+MAX_KEPT = 256
+"""Sources; the one that nobody asked for longest goes first."""
+
+Range = tuple[int, int]
+"""First and last possible key of games."""
+
+# Ranges of keys, one for each start of a population and for each match: only their evaluation games are touched.
+CHOSEN = """
+FROM json_each(:ranges) r
+JOIN games g INDEXED BY ix_games_evaluation
+    ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
+    AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
+"""
+# Both orders of two players are one pair; their games are counted for the one of the smaller number.
+_PAIRS = text(f"""
+SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
+    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END) AS wins,
+    SUM(a.place = b.place) AS draws, COUNT(*) AS games
+{CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
+WHERE a.player_id <> b.player_id GROUP BY 1, 2
+""")
+_NEWEST = text("SELECT MAX(id) FROM games WHERE kind = 1 AND id BETWEEN :first AND :last")
+
+Totals = NDArray[np.int64]
+"""[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and games of both. No pair twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Games of one start of a population, or of one match.
+
+    grows_as  equal as long as games are only added to it, with greater keys; None where that cannot be said
+    """
+
+    keys: Range
+    grows_as: Hashable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """through: the key of the last game in it"""
+
+    through: int
+    totals: Totals
+
+
+class PairTotals:
+    """For several threads: two that count the same at the same time both do, and both are right."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, _Counted] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, connection: Connection, sources: Sequence[Source]) -> Totals:
+        """By players, of what the connection sees."""
+        at_once = _read(connection, [source.keys for source in sources if source.grows_as is None])
+        return _added([at_once, *(self._grown(connection, source) for source in sources if source.grows_as is not None)])
+
+    def _grown(self, connection: Connection, source: Source) -> Totals:
+        first, last = source.keys
+        known = self._kept.get(source.grows_as) or _Counted(first - 1, _read(connection, ()))
+        newest = connection.execute(_NEWEST, {"first": known.through + 1, "last": last}).scalar()
+        if newest is not None:
+            known = _Counted(newest, _added([known.totals, _read(connection, [(known.through + 1, newest)])]))
+        self._keep(source.grows_as, known)
+        return known.totals
+
+    def _keep(self, name: Hashable, counted: _Counted) -> None:
+        with self._lock:
+            self._kept[name] = counted
+            self._kept.move_to_end(name)
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+
+
+def _read(connection: Connection, ranges: Sequence[Range]) -> Totals:
+    rows = connection.execute(_PAIRS, {"ranges": json.dumps(ranges)}).all() if ranges else ()
+    return np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5)
+
+
+def _added(parts: Iterable[Totals]) -> Totals:
+    rows = np.concatenate(list(parts))
+    pairs, places = np.unique(rows[:, :2], axis=0, return_inverse=True)
+    sums = np.zeros((len(pairs), 3), np.int64)
+    np.add.at(sums, places.reshape(-1), rows[:, 2:])
+    return np.hstack((pairs, sums))
