@@ -38,7 +38,9 @@ def serve(settings: Settings) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         port = listening.getsockname()[1]
         url = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else '[::1]' if settings.host == '::' else host}:{port}"  # noqa: S104  # compared
-        config = uvicorn.Config(app, http=Protocol, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=DRAIN_S)
+        config = uvicorn.Config(
+            app, http=Protocol, ws="none", log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=DRAIN_S
+        )
         server = uvicorn.Server(config)
         write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
         stack.callback(remove_state, settings.data)

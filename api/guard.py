@@ -188,7 +188,7 @@ class _Answer:
                 return
             self.status = message["status"]
             given = {name for name, _ in message["headers"]}
-            added = [(name, value) for name, value in _SECURITY_HEADERS if name not in given]
+            added = [(name, value) for name, value in _RAW_SECURITY_HEADERS if name not in given]
             message["headers"] = [*message["headers"], *added, (b"x-request-id", self.request_id.encode("latin-1"))]
         await self._send(message)
 
@@ -206,7 +206,7 @@ def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
-_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
+_RAW_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
 
 
 def _cookies(header: str, names: Iterable[str]) -> list[str]:

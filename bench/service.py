@@ -161,15 +161,15 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """frames_per_s: of the training;  service, clients: processor time, in shares of one core"""
+    """frames_per_s: of the training;  service_cores, clients_cores: processor time, in shares of one core"""
 
     frames_per_s: float
-    service: float
-    clients: float
+    service_cores: float
+    clients_cores: float
 
 
 def stretch(service: Service, seconds: float, asked: Asked | None, seed: int) -> Stretch:
-    """So long, while everybody asks, or nobody."""
+    """What was measured over so many seconds while all clients asked, or, without `asked`, nobody did."""
     before, began = service.frames()
     clock, served_s, own_s = time.monotonic(), service.processor_s(), time.process_time()
     if asked is None:
@@ -198,9 +198,9 @@ def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
     every = [seconds for times in asked.answers_s.values() for seconds in times]
     answers = {**quantiles(every), "by_path": {path: quantiles(times) for path, times in sorted(asked.answers_s.items())}}
     taken = {
-        "service_alone": statistics.median(each.service for each in off),
-        "service_watched": statistics.median(each.service for each in on),
-        "clients": statistics.median(each.clients for each in on),
+        "service_alone": statistics.median(each.service_cores for each in off),
+        "service_watched": statistics.median(each.service_cores for each in on),
+        "clients": statistics.median(each.clients_cores for each in on),
     }
     stretches = {"alone": [asdict(each) for each in off], "watched": [asdict(each) for each in on]}
     return {**answers, "refused": asked.refused[:20], **stretches, "losses": losses, "median_loss": statistics.median(losses), "cores": taken}

@@ -80,11 +80,21 @@ def _everything(connection: Connection, env_name: str, env_options: str) -> list
 
 
 def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Source]:
-    """Games of a start are numbered in the order they are committed, and only a later start supersedes them."""
-    found = select(incarnations.c.population_id, incarnations.c.id).where(incarnations.c.population_id.in_(population_ids))
-    starts = connection.execute(found.order_by(incarnations.c.id)).all()
-    newest = dict(starts)
-    return [Source((game_key(start, 0), game_key(start, MAX_NUMBER)), (start, newest[population_id])) for population_id, start in starts]
+    """One for each of their starts.
+
+    Games of a start are numbered in the order they are committed, and only a later start supersedes them, so they may be counted once. Those of a
+    population that is being deleted go, too.
+    """
+    chosen = select(incarnations.c.population_id, incarnations.c.id, populations.c.state).join(populations)
+    starts = connection.execute(chosen.where(incarnations.c.population_id.in_(population_ids)).order_by(incarnations.c.id)).all()
+    newest = {row.population_id: row.id for row in starts}
+    return [
+        Source(
+            (game_key(row.id, 0), game_key(row.id, MAX_NUMBER)),
+            None if row.state == "deleting" else (row.id, newest[row.population_id]),
+        )
+        for row in starts
+    ]
 
 
 def _games_of_match(match_id: int) -> Source:

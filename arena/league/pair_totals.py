@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-MAX_KEPT = 256
-"""Sources; the one that nobody asked for longest goes first."""
+MAX_KEPT = 1024
+"""Starts; the one that nobody asked for longest goes first."""
 
 Range = tuple[int, int]
 """First and last possible key of games."""
@@ -32,7 +32,7 @@ SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS 
 {CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
 WHERE a.player_id <> b.player_id GROUP BY 1, 2
 """)
-_NEWEST = text("SELECT MAX(id) FROM games WHERE kind = 1 AND id BETWEEN :first AND :last")
+_NEWEST = text("SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN :first AND :last")
 
 Totals = NDArray[np.int64]
 """[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and games of both. No pair twice."""
@@ -42,17 +42,18 @@ Totals = NDArray[np.int64]
 class Source:
     """Games of one start of a population, or of one match.
 
-    grows_as  equal as long as games are only added to it, with greater keys; None where that cannot be said
+    grows_as  (the start, the newest start of its population): equal while games are only added, with greater keys; None where that cannot be said
     """
 
     keys: Range
-    grows_as: Hashable | None = None
+    grows_as: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """through: the key of the last game in it"""
+    """newest_start: its population's, when this was counted;  through: the key of the last game in it"""
 
+    newest_start: int
     through: int
     totals: Totals
 
@@ -61,27 +62,31 @@ class PairTotals:
     """For several threads: two that count the same at the same time both do, and both are right."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, _Counted] = OrderedDict()
+        self._kept: OrderedDict[int, _Counted] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, connection: Connection, sources: Sequence[Source]) -> Totals:
         """By players, of what the connection sees."""
+        growing = {source.grows_as: source.keys for source in sources if source.grows_as is not None}
         at_once = _read(connection, [source.keys for source in sources if source.grows_as is None])
-        return _added([at_once, *(self._grown(connection, source) for source in sources if source.grows_as is not None)])
+        return _added([at_once, *(self._grown(connection, start, newest, keys) for (start, newest), keys in growing.items())])
 
-    def _grown(self, connection: Connection, source: Source) -> Totals:
-        first, last = source.keys
-        known = self._kept.get(source.grows_as) or _Counted(first - 1, _read(connection, ()))
-        newest = connection.execute(_NEWEST, {"first": known.through + 1, "last": last}).scalar()
-        if newest is not None:
-            known = _Counted(newest, _added([known.totals, _read(connection, [(known.through + 1, newest)])]))
-        self._keep(source.grows_as, known)
+    def _grown(self, connection: Connection, start: int, newest_start: int, keys: Range) -> Totals:
+        first, last = keys
+        newest = connection.execute(_NEWEST, {"first": first, "last": last}).scalar() or first - 1
+        known = self._kept.get(start)
+        # Who counted through a later game saw more than this connection does.
+        if known is None or known.newest_start != newest_start or known.through > newest:
+            known = _Counted(newest_start, first - 1, _read(connection, ()))
+        if newest > known.through:
+            known = _Counted(newest_start, newest, _added([known.totals, _read(connection, [(known.through + 1, newest)])]))
+        self._keep(start, known)
         return known.totals
 
-    def _keep(self, name: Hashable, counted: _Counted) -> None:
+    def _keep(self, start: int, counted: _Counted) -> None:
         with self._lock:
-            self._kept[name] = counted
-            self._kept.move_to_end(name)
+            self._kept[start] = counted
+            self._kept.move_to_end(start)
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
 
@@ -93,7 +98,7 @@ def _read(connection: Connection, ranges: Sequence[Range]) -> Totals:
 
 def _added(parts: Iterable[Totals]) -> Totals:
     rows = np.concatenate(list(parts))
-    pairs, places = np.unique(rows[:, :2], axis=0, return_inverse=True)
+    pairs, places = np.unique(rows[:, 0] << 32 | rows[:, 1], return_inverse=True)
     sums = np.zeros((len(pairs), 3), np.int64)
-    np.add.at(sums, places.reshape(-1), rows[:, 2:])
-    return np.hstack((pairs, sums))
+    np.add.at(sums, places, rows[:, 2:])
+    return np.column_stack((pairs >> 32, pairs & 0xFFFFFFFF, sums))

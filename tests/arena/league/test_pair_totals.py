@@ -1,7 +1,7 @@
 """Games that were counted once are not read again: whoever remembers says what whoever counts anew says, whatever became of the games since."""
 
 import random
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sqlalchemy import event as hook
 from arena.league.database import League, open_league
 from arena.league.evaluations import Results, game_results, population_results
 from arena.league.matches import create_match, finish_match
-from arena.league.populations import Incarnation, create_population, delete_population, open_incarnation, set_state
+from arena.league.populations import Incarnation, _delete_some_games, create_population, delete_population, open_incarnation, set_state
 from arena.league.writer import LeagueWriter
 from pbt.records import GameRecord
 from tests.arena.league.samples import CONFIG, RANDOM, game, snapshot, snapshot_player
@@ -69,9 +69,12 @@ def test_whatever_happens_the_totals_are_those_of_the_games(started: Started, se
                 finish_match(league, played, rng.randint(1, 6))
             case "other":
                 other = create_population(league, f"other{step}", "connect_four", CONFIG, {})
-                write(league, open_incarnation(league, other, 1), rng, 0, 20)
+                begun = open_incarnation(league, other, 1)
+                write(league, begun, rng, 0, 20)
                 agree(league)
-                set_state(league, other, "stopped")
+                set_state(league, other, "deleting")
+                _delete_some_games(league, begun.id)  # as far as somebody got who was killed then
+                agree(league)
                 delete_population(league, f"other{step}")
         agree(league)
     assert len(population_results(league, "demo").matrix.players) > 2
@@ -95,7 +98,20 @@ def test_games_are_read_once(started: Started) -> None:
     assert len(read) == 2 and read[0] != read[1]
 
 
-def test_as_many_sources_are_remembered_as_fit(started: Started, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_older_view_counts_what_it_sees(started: Started) -> None:
+    league, source = started
+    write(league, source, random.Random(0), 0, 30)
+    with league.read():
+        before = population_results(league, "demo")
+        with ThreadPoolExecutor(1) as other:
+            other.submit(write, league, source, random.Random(1), 30, 60).result()
+            more = other.submit(population_results, league, "demo").result()
+        assert more.matrix.wins.sum() > before.matrix.wins.sum()
+        assert same(population_results(league, "demo"), before)
+    agree(league)
+
+
+def test_as_many_sources_are_remembered_as_fit(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.league.pair_totals.MAX_KEPT", 2)
     league, source = started
     for start in range(4):
