@@ -182,7 +182,7 @@ def policy_loader(spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfi
 
 def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str) -> PolicyModel:
     """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or of another shape."""
-    model = build_model(layout, config.model, 0, network_dtype(config, layout))
+    model = PolicyModel(layout, config.model, network_dtype(config, layout))
     load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
     model.fix_dtype()
     return model
@@ -190,7 +190,7 @@ def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, sn
 
 def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
     """A live member's model on the acting side; its weights come from where they are published."""
-    model = build_model(blueprint.layouts[member.role], blueprint.config.model, 0, blueprint.dtypes[member.role])
+    model = PolicyModel(blueprint.layouts[member.role], blueprint.config.model, blueprint.dtypes[member.role])
     model.fix_dtype()
     return model
 
