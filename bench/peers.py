@@ -34,8 +34,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -135,9 +136,17 @@ def ours(folder: Path, placement: str, options: argparse.Namespace) -> Figures:
     return trained(folder, our_config(options), placement, [*scenario_settings(options), *options.settings], options.frame_skip, options)
 
 
-def trained(folder: Path, config: Path, placement: str, settings: Sequence[str], skip: int, options: argparse.Namespace) -> Figures:
-    """`arena train` of a configuration. skip: frames of a step;  options: its warmup and seconds"""
-    run = Run(folder, config.read_text(encoding="utf-8"))
+def trained(
+    folder: Path,
+    config: Path,
+    placement: str,
+    settings: Sequence[str],
+    skip: int,
+    options: argparse.Namespace,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Figures:
+    """`arena train` of a configuration. skip: frames of a step;  options: its warmup and seconds;  variables: of the environment, beside those here"""
+    run = Run(folder, config.read_text(encoding="utf-8"), **variables)
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
         start_growing(run)

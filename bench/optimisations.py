@@ -1,0 +1,118 @@
+"""What each optimisation brings: a Doom scenario is trained with all of them, and with each one taken out, in interleaved rounds.
+
+    python -m bench.optimisations --rounds 3 --seconds 20 --json optimisations.json
+
+`arena train` of doom_health_gathering_supreme with one member, placement inline, with everything that belongs to it. What is a setting is turned off
+there; any other piece is taken out of a copy of the source tree, where the plain code that does the same comes to work, which is also what tests
+compare it with. Every round runs each of them, forwards and backwards in turn, so a slow moment of the machine hits all alike.
+
+  float32        products in float32 instead of bfloat16
+  torch_elu      ELU by torch instead of our own kernel
+  torch_pixels   pixels normalised, cast and laid out by torch instead of our own kernel
+  no_blocks      the first convolution over three channels, instead of blocks of pixels
+  unpacked       weights of linear layers laid out by torch in each call that acts
+  fresh_memory   memory that tensors leave is given back to the system
+  no_turns       workers and engines under the ordinary scheduler instead of SCHED_BATCH
+  small_pages    engines without huge pages
+  unpinned       workers free to move from core to core
+
+Reported: what bench/peers.py reports of a system, as medians over the rounds with least and greatest; `ratio` is that of frames per second to `all`
+within the same round: what is left without it. A piece that does nothing on this machine (bfloat16 where the CPU has none) has a ratio around 1.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.peers import OURS, OURS_ALONE, in_turn, speed, summary, trained, words_of
+from bench.sample_factory import Figures
+from bench.throughput import ROOT, hardware
+from pbt.config.load import find_config
+
+ALL = "all"
+CONFIG, SKIP = "doom_health_gathering_supreme", 4
+_PACKAGES = ("pbt", "arena", "api")
+
+
+class Piece(NamedTuple):
+    """How an optimisation is taken out.
+
+    settings  of the configuration;  removed: files of the source tree;  edit: (file, words, other words), which stand there once
+    variables of the environment
+    """
+
+    settings: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    edit: tuple[str, str, str] | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+PIECES: dict[str, Piece] = {
+    ALL: Piece(),
+    "float32": Piece(settings=('runtime.precision="float32"',)),
+    "torch_elu": Piece(removed=("pbt/native/elu.so",)),
+    "torch_pixels": Piece(removed=("pbt/native/pixels.so",)),
+    "no_blocks": Piece(edit=("pbt/models/pixels.py", "return side if whole and channels < _MANY_CHANNELS else 1", "return 1")),
+    "unpacked": Piece(edit=("pbt/models/packing.py", "return known and", "return False and")),
+    "fresh_memory": Piece(edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")),
+    "no_turns": Piece(edit=("pbt/runtime/process.py", "os.SCHED_BATCH", "os.SCHED_OTHER")),
+    "small_pages": Piece(variables=(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0"),)),
+    "unpinned": Piece(settings=("runtime.pin_workers=false",)),
+}
+
+
+def tree_without(piece: Piece, folder: Path) -> Path:
+    """A copy of the packages in which the piece is not. Raises: SystemExit when there is nothing of it to take out."""
+    for package in _PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    for name in piece.removed:
+        if not (folder / name).exists():
+            raise SystemExit(f"{name} is not there: it was not compiled; run python hatch_build.py, or measure the others: --without")
+        (folder / name).unlink()
+    if piece.edit is not None:
+        name, words, others = piece.edit
+        text = (folder / name).read_text(encoding="utf-8")
+        if text.count(words) != 1:
+            raise SystemExit(f"{name} has {words!r} {text.count(words)} times; expected it once: the code has changed, change PIECES as well")
+        (folder / name).write_text(text.replace(words, others), encoding="utf-8")
+    return folder
+
+
+def figures_without(folder: Path, piece: Piece, options: argparse.Namespace) -> Figures:
+    tree = tree_without(piece, folder / "tree")
+    variables = {"PYTHONPATH": str(tree), **dict(piece.variables)}
+    settings = [*OURS, *OURS_ALONE, *piece.settings, *options.settings]
+    return trained(folder / "run", find_config(CONFIG), "inline", settings, SKIP, options, variables)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    pieces = sorted(set(PIECES) - {ALL})
+    parser.add_argument("--without", nargs="+", choices=pieces, default=pieces, metavar="PIECE", help="only these: " + ", ".join(pieces))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--warmup", type=float, default=10.0)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args()
+    rounds: list[dict[str, Figures]] = []
+    with tempfile.TemporaryDirectory(prefix="optimisations-", ignore_cleanup_errors=True) as folder:
+        for number in range(1, options.rounds + 1):
+            rounds.append({})
+            for name in in_turn([ALL, *options.without], number):
+                rounds[-1][name] = figures_without(Path(folder) / f"{number}-{name}", PIECES[name], options)
+            words = [f"{name} {speed(found):,.0f}" for name, found in rounds[-1].items()]
+            print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
+    report: dict[str, Any] = {"hardware": hardware(), "settings": words_of(options), "systems": summary(rounds, ALL), "rounds": rounds}
+    for name, found in report["systems"].items():
+        print(f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  {found['ratio']['median']:.3f} of all")
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
