@@ -11,7 +11,6 @@ Everything else is each system's own: ours as the shipped configuration says, Sa
     symmetric KL to the uniform policy, weight 0.001              entropy, weight 0.003
     clips the value's change to 0.2                               does not
     learning rate 1e-4                                            by configuration (health_gathering_supreme: 1e-4, the others: 2e-4)
-    first policy head as large as the other layers                by configuration (basic: a hundredth of that)
     time that runs out ends the episode: nothing follows          by configuration the value goes on (basic: as there)
     health_gathering_supreme: 1 per step in which health rises    0.04 per unit of the rise: 1 for a whole medikit, less for part of one
 
