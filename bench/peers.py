@@ -145,7 +145,7 @@ def trained(
     options: argparse.Namespace,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Figures:
-    """`arena train` of a configuration. skip: frames of a step;  options: its warmup and seconds;  variables: of the environment, beside those here"""
+    """`arena train` of a configuration. skip: frames of a step;  options: warmup and seconds;  variables: of the environment, beside this one's"""
     run = Run(folder, config.read_text(encoding="utf-8"), **variables)
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)

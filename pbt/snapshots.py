@@ -9,7 +9,7 @@ from pathlib import Path
 from torch import Tensor
 
 from pbt.errors import SnapshotError
-from pbt.models.weights import from_bytes, to_bytes
+from pbt.models.weights import map_weights, to_bytes
 
 SUFFIX = ".safetensors"
 PART_SUFFIX = ".part"
@@ -46,17 +46,17 @@ class FileSnapshotStore:
         return snapshot_id, len(content)
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
-        """The tensors by name, on the CPU. Raises: SnapshotError when missing or damaged."""
+        """The tensors by name, on the CPU, in pages of the file: to be copied, not kept. Raises: SnapshotError when missing or damaged."""
         path = self.path(snapshot_id)
         try:
-            content = path.read_bytes()
+            with path.open("rb") as file:
+                found, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
-        found = hashlib.sha256(content).hexdigest()
         if found != snapshot_id:
-            problem = f"{len(content)} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
+            problem = f"{size} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
             raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
-        return from_bytes(content, str(path))[0]
+        return map_weights(path)
 
     def path(self, snapshot_id: str) -> Path:
         """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 from safetensors.torch import load as _load
+from safetensors.torch import load_file as _load_file
 from safetensors.torch import save as _save
 from torch import Tensor, nn
 
@@ -54,6 +55,17 @@ def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     except OSError as error:
         raise SnapshotError(f"{path}: found no readable file ({error.strerror}); expected weights; use another snapshot") from error
     return from_bytes(content, str(path))
+
+
+def map_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file that is whole, in its own pages: for a reader that copies them, who so needs no memory for them on the way.
+
+    Raises SnapshotError when it does not read as safetensors.
+    """
+    try:
+        return _load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise SnapshotError(f"{path}: does not read as safetensors ({error}); expected weights written by this program; use another") from error
 
 
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], source: str) -> None:

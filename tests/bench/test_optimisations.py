@@ -26,7 +26,7 @@ def test_a_copy_lacks_its_piece_and_nothing_else(tmp_path: Path, name: str) -> N
     if any(not (ROOT / file).exists() for file in piece.removed):
         pytest.skip("nothing was compiled")
     tree = tree_without(piece, tmp_path)
-    changed = {file for file in piece.removed} | ({piece.edit[0]} if piece.edit else set())
+    changed = set(piece.removed) | ({piece.edit[0]} if piece.edit else set())
     for package in ("pbt", "arena"):
         for path in (ROOT / package).rglob("*.[ps][yo]"):
             file = str(path.relative_to(ROOT))

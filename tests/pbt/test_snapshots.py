@@ -30,6 +30,24 @@ def test_what_is_put_is_loaded(tmp_path: Path) -> None:
     assert from_bytes(path.read_bytes(), "file")[1] == METADATA
 
 
+def test_what_is_loaded_takes_no_memory_until_it_is_changed(tmp_path: Path) -> None:
+    """A worker seats frozen opponents again and again; what their weights take on the way stays with it."""
+    store = FileSnapshotStore(tmp_path)
+    snapshot_id, size = store.put({"body": torch.ones(16 << 20)}, METADATA)
+    before = own_memory()
+    loaded = store.load(snapshot_id)
+    assert float(loaded["body"].sum()) == 16 << 20
+    assert own_memory() - before < size / 4
+    loaded["body"].add_(1.0)
+    assert torch.equal(store.load(snapshot_id)["body"], torch.ones(16 << 20)), "the file is as it was"
+
+
+def own_memory() -> int:
+    """Bytes that belong to this process alone and to no file."""
+    (line,) = [line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("RssAnon:")]
+    return int(line.split()[1]) * 1024
+
+
 def test_equal_content_is_one_file(tmp_path: Path) -> None:
     store = FileSnapshotStore(tmp_path)
     first = store.put(weights(), METADATA)
