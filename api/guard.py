@@ -115,7 +115,10 @@ class Guard:
             seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
-            log.debug("request", request_id=answer.request_id, method=method, route=route, status=answer.status, seconds=round(seconds, 4))
+            # What was changed and what was refused is worth a line; what was only read is not.
+            tell = log.debug if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST else log.info
+            by = state.get("level", "unknown")
+            tell("request", request_id=answer.request_id, method=method, route=route, status=answer.status, by=by, seconds=round(seconds, 4))
 
     def _admit(self, scope: Scope) -> Level:
         """The level of whoever sent this. Raises: Problem."""

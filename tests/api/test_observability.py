@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests.api.service import HERE, Service
 
@@ -25,6 +26,22 @@ def test_a_fault_is_logged_whole_and_without_secrets(tmp_path: Path, form: str) 
     letters = re.sub(r"[^A-Za-z0-9_.-]", "", done.stderr)
     for secret in said["secrets"]:
         assert secret[:12] not in letters and secret[-12:] not in letters
+
+
+def test_the_log_has_what_was_changed_and_what_was_refused_under_the_ids_of_the_answers(service: Service) -> None:
+    viewer, admin = ({"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin"))
+    with structlog.testing.capture_logs() as lines:
+        read = service.client.get("/v1/populations", headers=viewer)
+        answers = [
+            service.client.get("/v1/populations/nobody", headers=viewer),
+            service.client.post("/v1/populations", json={}, headers=viewer),
+            service.client.post("/v1/populations", json={}, headers=admin),
+            service.client.post("/v1/populations", json={"name": "one", "config": "demo"}),
+        ]
+    found = {line["request_id"]: line for line in lines if line["event"] == "request" and line["log_level"] == "info"}
+    assert read.status_code == 200 and read.headers["x-request-id"] not in found
+    told = [(found[answer.headers["x-request-id"]]["status"], found[answer.headers["x-request-id"]]["by"]) for answer in answers]
+    assert told == [(404, "viewer"), (403, "unknown"), (422, "admin"), (401, "unknown")]
 
 
 def told(service: Service) -> dict[str, float]:

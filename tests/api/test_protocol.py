@@ -1,12 +1,15 @@
 """What the service says to those who do not quite speak HTTP, byte by byte over a real socket."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from urllib.parse import urlsplit
 
 import pytest
 
+from api import protocol
 from tests.api.live import live
 
 GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
@@ -36,6 +39,14 @@ def everything(connection: socket.socket) -> bytes:
     except ConnectionResetError:
         pass  # it closed with something of ours unread
     return found
+
+
+def status_of_one(connection: socket.socket) -> int:
+    """Of the next answer, which is read whole and no further."""
+    answer = HTTPResponse(connection)
+    answer.begin()
+    answer.read()
+    return answer.status
 
 
 def statuses(answers: bytes) -> list[int]:
@@ -73,6 +84,61 @@ def test_headers_without_number_are_not_kept(address: tuple[str, int], begun: by
     with connected(address) as connection:
         connection.sendall(begun)
         assert send_until_closed(connection, b"X-A: b\r\n" * 512, 64 << 20) < 16 << 20
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(GET, id="half a head"),
+        pytest.param(
+            b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", id="half a body"
+        ),
+        pytest.param(GET + b"\r\n" + GET, id="a second request that stops in its head"),
+    ],
+)
+def test_who_does_not_finish_a_request_is_not_waited_for(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
+    monkeypatch.setattr(protocol, "ARRIVAL_S", 0.5)
+    with connected(address) as connection:
+        connection.sendall(begun)
+        assert statuses(everything(connection)) == ([200] if begun.startswith(GET + b"\r\n") else [])
+
+
+def test_who_comes_slowly_but_in_time_is_answered(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one whose connection is older than a request may take."""
+    monkeypatch.setattr(protocol, "ARRIVAL_S", 1.5)
+    with connected(address) as connection:
+        for _ in range(3):
+            connection.sendall(GET)
+            time.sleep(0.75)
+            connection.sendall(b"\r\n")
+            assert status_of_one(connection) == 200
+
+
+def test_a_connection_outlives_the_time_a_request_has(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "ARRIVAL_S", 0.5)
+    with connected(address) as connection:
+        connection.sendall(GET + b"\r\n")
+        assert status_of_one(connection) == 200
+        time.sleep(1.0)
+        connection.sendall(GET + b"\r\n")
+        assert status_of_one(connection) == 200, "a connection that waits for its next request is left to uvicorn, which gives it 5 s"
+
+
+def test_one_connection_too_many_is_closed_and_the_others_are_served(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    with connected(address) as first, connected(address) as second:
+        for connection in (first, second):
+            connection.sendall(GET + b"\r\n")
+            assert status_of_one(connection) == 200
+        monkeypatch.setattr(protocol, "MOST_CONNECTIONS", 2)
+        with connected(address) as third:
+            assert everything(third) == b""
+        first.sendall(GET + b"\r\n")
+        assert status_of_one(first) == 200
+    monkeypatch.undo()
+    with connected(address) as later:
+        later.sendall(GET + b"\r\n")
+        assert status_of_one(later) == 200
 
 
 def test_a_head_that_is_too_long_is_refused(address: tuple[str, int]) -> None:
