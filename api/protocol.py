@@ -37,7 +37,8 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         if len(self.connections) > most_connections():
-            log.warning("too many connections", open=len(self.connections) - 1)
+            # No warning: whoever opens them would fill the log as well.
+            log.debug("too many connections", open=len(self.connections) - 1)
             transport.abort()
             return
         self._arrival = self.loop.call_later(ARRIVAL_S, self._give_up)
