@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pbt.config.problems import did_you_mean
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.mpe_physics import quicken
+from pbt.envs.mpe_push import Push, can_play
 from pbt.errors import EnvError, EnvOptionsError
 
 DEFAULT_SCENARIO = "simple_push"
@@ -54,8 +55,7 @@ def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: boo
         raise EnvOptionsError([f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]) from error
     # The picture that it would be drawn on takes 2 MB.
     raw.screen = None
-    quicken(raw)
-    parallel = AtOnce(raw)
+    parallel = Push(raw) if can_play(raw) else AtOnce(raw)
     return PettingZooParallel(OneRole(parallel) if one_role else parallel, scenario)
 
 
@@ -97,6 +97,7 @@ class AtOnce:
     """
 
     def __init__(self, raw: Any) -> None:
+        quicken(raw)
         self._raw = raw
         self.possible_agents = list(raw.possible_agents)
         self.observation_space, self.action_space, self.close = raw.observation_space, raw.action_space, raw.close

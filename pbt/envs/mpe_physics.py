@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 _KNOWN_VERSIONS = ("1.1.",)
 _WORLD_PARTS = ("step", "apply_action_force", "apply_environment_force", "integrate_state", "get_collision_force")
 # mpe2's, of agents without one of their own
-_SENSITIVITY = 5.0
-_DIRECTIONS = ((0.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0))
+SENSITIVITY = 5.0
+DIRECTIONS = ((0.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0))
 _LOG_2 = math.log(2.0)
 
 
@@ -33,9 +33,15 @@ def quicken(raw: Any) -> None:
 
 
 @cache
+def known_version() -> bool:
+    """Whether the rules of the mpe2 that is installed are those written down here."""
+    return metadata.version("mpe2").startswith(_KNOWN_VERSIONS)
+
+
+@cache
 def _originals() -> tuple[Any, Any] | None:
     """World and SimpleEnv of mpe2; None where their code is not that of `step`."""
-    if not metadata.version("mpe2").startswith(_KNOWN_VERSIONS):
+    if not known_version():
         return None
     return import_module("mpe2._mpe_utils.core").World, import_module("mpe2._mpe_utils.simple_env").SimpleEnv
 
@@ -60,12 +66,12 @@ def _set_action(original: Any, action: list[int], agent: Any, action_space: Any)
         original(action, agent, action_space)
         return
     (index,) = action
-    agent.action.u = _push(int(index), _SENSITIVITY if agent.accel is None else agent.accel)
+    agent.action.u = _push(int(index), SENSITIVITY if agent.accel is None else agent.accel)
 
 
 @cache
 def _push(index: int, sensitivity: float) -> NDArray[np.float64]:
-    push = np.array(_DIRECTIONS[index]) * sensitivity
+    push = np.array(DIRECTIONS[index]) * sensitivity
     push.flags.writeable = False
     return push
 
@@ -95,18 +101,23 @@ def step(world: Any) -> None:
 
 
 def _collide(world: Any, entities: list[Any], places: list[list[float]], forces: list[tuple[float, float] | None], first: int, second: int) -> None:
-    """Add the forces that push two entities apart: the closer they are, the stronger."""
-    (ax, ay), (bx, by), margin = places[first], places[second], world.contact_margin
-    dx, dy = ax - bx, ay - by
-    distance = math.sqrt(dx * dx + dy * dy)
-    depth = _softplus(-(distance - (entities[first].size + entities[second].size)) / margin) * margin
-    # In the same place there is no direction; numpy's 0 / 0 is not a number, either.
-    x = world.contact_force * dx / distance * depth if distance else math.nan
-    y = world.contact_force * dy / distance * depth if distance else math.nan
+    """Add the forces that push two entities apart."""
+    (ax, ay), (bx, by) = places[first], places[second]
+    x, y = contact(ax - bx, ay - by, entities[first].size + entities[second].size, world)
     for index, fx, fy in ((first, x, y), (second, -x, -y)):
         if entities[index].movable:
             before = forces[index] or (0.0, 0.0)
             forces[index] = fx + before[0], fy + before[1]
+
+
+def contact(dx: float, dy: float, touching: float, world: Any) -> tuple[float, float]:
+    """The force on an entity at (dx, dy) from another: the closer they are, the stronger. touching: the distance at which they meet"""
+    margin, distance = world.contact_margin, math.sqrt(dx * dx + dy * dy)
+    depth = _softplus(-(distance - touching) / margin) * margin
+    # In the same place there is no direction; numpy's 0 / 0 is not a number, either.
+    if not distance:
+        return math.nan, math.nan
+    return world.contact_force * dx / distance * depth, world.contact_force * dy / distance * depth
 
 
 def _softplus(z: float) -> float:
