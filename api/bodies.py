@@ -71,13 +71,14 @@ class PopulationStatus(BaseModel):
 
 
 class PopulationBody(BaseModel):
-    """A population. revision: counts what was asked for, and is its ETag."""
+    """A population. revision: counts what was asked for, and is its ETag;  effects: what an edit does beside, in words, in the answer to one"""
 
     id: str
     created_at: float
     revision: int
     spec: PopulationSpec
     status: PopulationStatus
+    effects: list[str] = []
 
 
 class OperationBody(BaseModel):

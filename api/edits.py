@@ -1,4 +1,4 @@
-"""Edits of a population's config, decided on what stands, and anew where another request came in between."""
+"""Config and status of a population as they stand; and edits, decided on what stands, and anew where another request came in between."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -9,11 +9,14 @@ from api.context import Context, revision_of
 from arena.league.answers import Answer, Keyed
 from arena.league.populations import stored_config
 from arena.league.supervision import PreconditionError, Supervised, edit, get_supervised
+from arena.status import RunStatus, read_status
 from pbt.config.load import config_from_table
+from pbt.config.resume import takes_live
 from pbt.config.schema import RunConfig
 from pbt.errors import PbtError
 
 TRIES = 8
+WITH_TRAINER = ("starting", "running", "recovering")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,20 @@ def edit_decided(here: Context, name: str, decide: Callable[[Supervised, RunConf
     raise AssertionError("the last attempt answers or raises")
 
 
+def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:
+    """What an edit does beside setting values, in words. state: of the population;  status: of its newest trainer. Pure."""
+    found = []
+    if state in WITH_TRAINER and not takes_live(before, after):
+        found.append("its trainer saves, and starts again with the new values")
+    learning = [member.frames for member in status.members if member.state != "failed"] if status is not None else []
+    target = after.stop_at_frames
+    if learning and min(learning) >= target and target != before.stop_at_frames:
+        found.append(f"every member has trained {target:,} frames already: the population finishes")
+    elif state == "finished" and target > before.stop_at_frames:
+        found.append("it is finished; start it to train on")
+    return found
+
+
 def config_table(here: Context, name: str) -> dict[str, Any]:
     """The config in force; before its first start, the one it was made with."""
     path = here.paths(name).config
@@ -53,6 +70,14 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise PbtError(f"{path}: damaged ({error})") from error
     return table
+
+
+def status_of(here: Context, name: str) -> RunStatus | None:
+    """What its trainer tells, or told last; None where it is damaged: it is written anew every second."""
+    try:
+        return read_status(here.paths(name).status)
+    except PbtError:
+        return None
 
 
 def in_force(here: Context, name: str, row: Supervised) -> RunConfig:

@@ -117,8 +117,9 @@ class Guard:
             self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
             # What was changed and what was refused is worth a line; what was only read is not.
             tell = log.debug if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST else log.info
+            about = {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
             by = state.get("level", "unknown")
-            tell("request", request_id=answer.request_id, method=method, route=route, status=answer.status, by=by, seconds=round(seconds, 4))
+            tell("request", request_id=answer.request_id, method=method, route=route, status=answer.status, by=by, seconds=round(seconds, 4), **about)
 
     def _admit(self, scope: Scope) -> Level:
         """The level of whoever sent this. Raises: Problem."""

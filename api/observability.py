@@ -4,11 +4,12 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 
 import prometheus_client
 import structlog
 from prometheus_client import CollectorRegistry, Gauge, Histogram
+
+from arena.status import RunStatus
 
 
 class Observed:
@@ -22,7 +23,12 @@ class Observed:
         self.populations = Gauge("arena_populations", "Populations by state", ["state"], registry=self.registry)
         self.frames = Gauge("arena_env_frames", "Frames of all members, since the population began", ["population"], registry=self.registry)
         self.rows = Gauge("arena_rows_trained", "Rows trained on, since the population began", ["population"], registry=self.registry)
-        self.worker_restarts = Gauge("arena_worker_restarts", "Restarts of processes of the running training", ["population"], registry=self.registry)
+        self.dropped = Gauge(
+            "arena_rows_dropped", "Rows made for nothing, since the population began", ["population", "reason"], registry=self.registry
+        )
+        self.lag = Gauge("arena_policy_lag_versions", "Mean lag of each member's newest update", ["population", "member"], registry=self.registry)
+        restarts = "Restarts of each process of the running training"
+        self.worker_restarts = Gauge("arena_worker_restarts", restarts, ["population", "process"], registry=self.registry)
         self.trainer_ends = prometheus_client.Counter("arena_trainer_ends", "Trainers that ended by themselves", ["reason"], registry=self.registry)
         self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", "Age of the newest checkpoint", ["population"], registry=self.registry)
         self.wal_bytes = Gauge("arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry)
@@ -35,11 +41,22 @@ class Observed:
         for state in self._states:
             self.populations.labels(state).set(found[state])
 
+    def training(self, population: str, status: RunStatus) -> None:
+        """What its trainer told last."""
+        self.frames.labels(population).set(sum(member.frames for member in status.members))
+        self.rows.labels(population).set(status.rows.trained)
+        for reason, count in status.rows.dropped.items():
+            self.dropped.labels(population, reason).set(count)
+        for member in status.members:
+            if member.lag is not None:
+                self.lag.labels(population, member.name).set(member.lag)
+        for process in status.processes:
+            self.worker_restarts.labels(population, process.name).set(process.restarts)
+
     def forget(self, population: str) -> None:
         """It is gone: nothing is told of it any more."""
-        for gauge in (self.frames, self.rows, self.worker_restarts, self.checkpoint_age):
-            with suppress(KeyError):
-                gauge.remove(population)
+        for gauge in (self.frames, self.rows, self.dropped, self.lag, self.worker_restarts, self.checkpoint_age):
+            gauge.remove_by_labels({"population": population})
 
 
 def log_to_stderr(form: str, level: int = logging.INFO) -> None:

@@ -14,6 +14,8 @@ from arena.league.answers import ReusedKeyError
 from arena.league.supervision import ConflictError, PreconditionError
 from pbt.errors import ConfigError, HeldError, PbtError, PlayerError
 
+EDITS = "edits"
+"""The source of problems in values that are set, not in a whole config."""
 DISK_FULL = "database or disk is full"
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:pbt-arena:problem:"
@@ -89,7 +91,8 @@ def as_problem(error: PbtError) -> Problem:
         return Problem("disk-full", text)
     match error:
         case ConfigError():
-            return Problem("invalid", f"{error.source} has {len(error.problems)} problems", [(place(line), line) for line in error.problems])
+            said = [(place(line, error.source), line) for line in error.problems]
+            return Problem("invalid", f"{error.source}: {problems_of(said)}", said)
         case ReusedKeyError():
             return Problem("reused-key", text)
         case PreconditionError():
@@ -101,10 +104,14 @@ def as_problem(error: PbtError) -> Problem:
     raise error
 
 
-def place(line: str) -> str:
-    """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"."""
-    key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0]
-    return "/config/" + key.replace(".", "/")
+def place(line: str, source: str) -> str:
+    """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have dots in them, "/set/learning.gamma"."""
+    key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0].partition("=")[0]
+    return f"/set/{key}" if source == EDITS else "/config/" + key.replace(".", "/")
+
+
+def problems_of(said: Sequence[object]) -> str:
+    return "1 problem" if len(said) == 1 else f"{len(said)} problems"
 
 
 def install(app: FastAPI) -> None:
@@ -120,7 +127,10 @@ def install(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return respond(request, Problem(kind_of(error.status_code), str(error.detail), headers=error.headers))
+        said = str(error.detail)
+        if error.status_code == HTTPStatus.NOT_FOUND and said == HTTPStatus.NOT_FOUND.phrase:
+            said = f"nothing is at {request.url.path}; /openapi.json says what there is"
+        return respond(request, Problem(kind_of(error.status_code), said, headers=error.headers))
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -138,4 +148,4 @@ def validation_problem(errors: Sequence[Any]) -> Problem:
     for entry in errors:
         where, *rest = (str(part) for part in entry["loc"])
         said.append(("/" + "/".join(rest) if where == "body" else ".".join(rest) or where, str(entry["msg"])))
-    return Problem("invalid", f"{len(said)} problems", said)
+    return Problem("invalid", problems_of(said), said)

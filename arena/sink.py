@@ -1,5 +1,6 @@
 """Where a training's results go: rows to the league, curves to the metrics folder, and a running tally of evaluation games for the display."""
 
+import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
@@ -16,6 +17,9 @@ from pbt.sampling.matchmaking import RANDOM
 
 RECENT_EVENTS = 50
 REMEMBERED_GAMES = 20_000
+
+
+log = logging.getLogger("arena.sink")
 
 
 class TrainingSink:
@@ -68,6 +72,8 @@ class TrainingSink:
 
     def event(self, event: Event) -> None:
         self.recent_events.append(event)
+        level = logging.WARNING if event.kind == "warning" else logging.INFO
+        log.log(level, "%s", event.text, extra={"fields": {"kind": event.kind, "member": event.member, "frames": event.frames}})
         self._writer.event(event)
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:

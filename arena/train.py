@@ -16,6 +16,7 @@ from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.live_edits import LiveEdits
 from arena.lock import PopulationLock
+from arena.log_lines import log_to
 from arena.metrics import MetricsWriter
 from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
@@ -134,7 +135,7 @@ def _run(
     config, spec = start.config, start.spec
     _ensure_population(league, name, config, spec)
     incarnation = _open_incarnation(league, name, start)
-    log_to(paths.logs / f"train-{incarnation.number}.log")
+    log_to(paths.logs, name, incarnation.number)
     with ExitStack() as stack:
         writer = stack.enter_context(LeagueWriter(league, incarnation, on_trouble=_log_trouble))
         metrics = stack.enter_context(MetricsWriter(paths.metrics, incarnation.number))
@@ -248,7 +249,6 @@ def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingS
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
     sink.event(Event("resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"))
     for note in start.notes:
-        log.warning("%s", note)
         sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
 
 
@@ -259,18 +259,3 @@ def first_line(error: BaseException) -> str:
 def _log_trouble(trouble: str | None) -> None:
     if trouble is not None:
         log.warning("league: %s", trouble)
-
-
-def log_to(path: Path) -> None:
-    """Warnings and errors of this process, with times, into the population's own log."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger("arena")
-    for earlier in root.handlers:
-        earlier.close()
-    root.handlers = [handler]
-    root.setLevel(logging.INFO)
-    root.propagate = False
-    # A full disk must not spill the logger's own tracebacks over the display.
-    logging.raiseExceptions = False

@@ -1,5 +1,6 @@
 """Members of a population: who they are, their values and curves over frames, where they come from, what they left behind."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from starlette.responses import Response
 
 from api.bodies import NAME_PATTERN
 from api.context import Here
-from api.edits import config_table
+from api.edits import config_table, status_of
 from api.problems import Problem
 from api.routes.league import SnapshotBody, snapshot_body
 from api.series import decimate
@@ -19,7 +20,7 @@ from arena.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.populations import find_population
-from arena.league.queries import StoredEvent, list_events, list_members, list_snapshots
+from arena.league.queries import MemberSummary, StoredEvent, list_events, list_members, list_snapshots
 from arena.lineage import Decision, trace
 from pbt.errors import EngineError
 
@@ -30,7 +31,10 @@ Member = Annotated[str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", descrip
 
 
 class MemberBody(BaseModel):
-    """frames, generation, version: of its newest snapshot;  hyperparams: after its last round, {} before one;  left: it learns no more"""
+    """frames: as its trainer told last;  generation, version: of its newest snapshot;  left: it learns no more
+
+    hyperparams: after its last round; before one, those it began with
+    """
 
     name: str
     role: str
@@ -105,7 +109,15 @@ def members(here: Here, name: Name) -> Response:
     """In order, with those that left."""
     found = list_members(here.league, name)
     left = config_table(here, name).get("population", {}).get("left", ())
-    return written({"items": [{**asdict(row), "left": row.name in left} for row in found]})
+    began = {} if all(row.hyperparams for row in found) else read_histories(here.league, name).initial
+    status = status_of(here, name)
+    now = {} if status is None else {member.name: member.frames for member in status.members}
+    return written({"items": [member_body(row, began.get(row.name, {}), now.get(row.name, 0), row.name in left) for row in found]})
+
+
+def member_body(row: MemberSummary, began: Mapping[str, float], frames: int, left: bool) -> dict[str, Any]:
+    """As `MemberBody`. began: the values it began with;  frames: that it has trained by now, as far as anybody told"""
+    return {**asdict(row), "frames": max(row.frames, frames), "hyperparams": dict(row.hyperparams or began), "left": left}
 
 
 @router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory, responses=KNOWN)

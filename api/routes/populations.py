@@ -12,18 +12,18 @@ from starlette.responses import JSONResponse, Response
 
 from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, State, operation_body, population_body
 from api.context import Context, Here, IfMatch, KeyHeader, revision_of
-from api.edits import Decided, config_table, edit_decided
-from api.problems import Problem
+from api.edits import Decided, config_table, edit_decided, effects, status_of
+from api.problems import EDITS, Problem
 from api.supervision.trainer import LOG_NAME, tail
 from api.written import written
 from arena.league.answers import Answer, Keyed
 from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
-from arena.status import read_status
+from arena.log_lines import newest_records
 from arena.versions import versions
 from pbt.config.load import config_from_table
 from pbt.config.resume import diff_shapes, is_live
 from pbt.config.schema import RunConfig
-from pbt.errors import ConfigError, PbtError
+from pbt.errors import ConfigError
 
 router = APIRouter(prefix="/v1/populations", tags=["populations"])
 
@@ -48,7 +48,10 @@ class Checked(BaseModel):
 
 
 class LogLines(BaseModel):
+    """lines: of its output;  records: what it noted, as `populations/NAME/logs/train-*.jsonl` have it: timestamp, level, logger, event and more"""
+
     lines: list[str]
+    records: list[dict[str, Any]]
 
 
 @router.get("", operation_id="listPopulations", response_model=PopulationList)
@@ -113,14 +116,15 @@ def edit_population(request: Request, here: Here, name: Name, body: PatchBody, k
     def decide(row: Supervised, before: RunConfig) -> Decided:
         words, after = edited(before, body.set)
         if refused := diff_shapes(before, after):
-            raise ConfigError("edits", refused)
+            raise ConfigError(EDITS, refused)
         # What is taken while it trains is nothing that a game knows of.
         if not all(map(is_live, body.set)):
-            checked(here, after.model_dump(mode="json"))
+            checked(here, after.model_dump(mode="json"), EDITS)
+        told = effects(row.state, before, after, status_of(here, name))
 
         def render(changed: Supervised) -> Answer:
             shown = population_body(changed, None, config=after.model_dump(mode="json"))
-            return Answer(200, None, shown.model_dump_json())
+            return Answer(200, None, shown.model_copy(update={"effects": told}).model_dump_json())
 
         return Decided(words, render)
 
@@ -136,9 +140,10 @@ def delete_population(request: Request, here: Here, name: Name, key: KeyHeader =
 
 @router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
 def get_logs(here: Here, name: Name, lines: Annotated[int, Query(ge=1, le=2000)] = 100) -> LogLines:
-    """What its trainers wrote while they were this service's: the newest lines."""
+    """The newest of what its trainers wrote while they were this service's, and of what they noted, one record each, whoever started them."""
     get_supervised(here.league, name)
-    return LogLines(lines=tail(here.paths(name).logs / LOG_NAME, lines))
+    folder = here.paths(name).logs
+    return LogLines(lines=tail(folder / LOG_NAME, lines), records=newest_records(folder, lines))
 
 
 Grace = Annotated[float | None, Query(gt=0, le=3600, description="seconds until a trainer that has not saved is killed")]
@@ -182,10 +187,7 @@ def ask_for(request: Request, here: Context, name: str, kind: Kind, key: str | N
 
 
 def brief(here: Context, row: Supervised) -> PopulationBody:
-    try:
-        return population_body(row, read_status(here.paths(row.name).status))
-    except PbtError:
-        return population_body(row, None)
+    return population_body(row, status_of(here, row.name))
 
 
 def full(here: Context, row: Supervised) -> PopulationBody:
@@ -200,21 +202,21 @@ def full(here: Context, row: Supervised) -> PopulationBody:
 # --- checked ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def checked(here: Context, table: Mapping[str, Any]) -> tuple[RunConfig, list[tuple[str, str]]]:
+def checked(here: Context, table: Mapping[str, Any], source: str = "config") -> tuple[RunConfig, list[tuple[str, str]]]:
     """The config and its (member, role) pairs. Games only by registered name; a game's own code runs in another process.
 
     Raises: ConfigError with every problem.
     """
-    config = config_from_table(table, "config")
+    config = config_from_table(table, source)
     try:
         done = subprocess.run(
             list(here.settings.checker), input=config.model_dump_json(), capture_output=True, text=True, timeout=CHECK_TIMEOUT_S, check=True
         )
         found = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise ConfigError("config", [f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"]) from error
+        raise ConfigError(source, [f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"]) from error
     if found["problems"]:
-        raise ConfigError("config", found["problems"])
+        raise ConfigError(source, found["problems"])
     return config, [(member, role) for member, role in found["roles"]]
 
 
@@ -225,14 +227,14 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
     """
     removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
     words = [f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed]
-    after = config_from_table(before.model_dump(mode="json"), "edits", words)
+    after = config_from_table(before.model_dump(mode="json"), EDITS, words)
     if removed:
         terms = dict(after.learning.shaping)
         if missing := [(f"/set/{key}", "no such term") for key in removed if terms.pop(key.removeprefix(SHAPING), None) is None]:
             raise Problem("invalid", f"what is not there cannot be removed; there are {', '.join(after.learning.shaping) or 'none'}", missing)
         kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
         words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
-        after = config_from_table(before.model_dump(mode="json"), "edits", words)
+        after = config_from_table(before.model_dump(mode="json"), EDITS, words)
     return tuple(words), after
 
 

@@ -225,9 +225,7 @@ class Supervisor:
                 self._observed.checkpoint_age.labels(name).set(age_s)
             status = keeper.status() if keeper.running else None
             if status is not None:
-                self._observed.frames.labels(name).set(sum(member.frames for member in status.members))
-                self._observed.rows.labels(name).set(status.rows.trained)
-                self._observed.worker_restarts.labels(name).set(sum(process.restarts for process in status.processes))
+                self._observed.training(name, status)
 
 
 def outcome(kind: Kind, state: str, facts: Facts) -> OperationState:

@@ -132,6 +132,8 @@ def set_(
         print_json(found)
     else:
         say(f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
+        for effect in found["effects"]:
+            say(f"  {effect}")
 
 
 @app.command(epilog="Example: arena population join first --weights m0")

@@ -10,6 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0.0)]
+# Beyond what any machine holds: whoever writes more has mistyped, and should not learn it from a machine without memory.
+Members = Annotated[int, Field(ge=1, le=1000)]
+Tables = Annotated[int, Field(ge=1, le=100_000)]
+Width = Annotated[int, Field(ge=1, le=65_536)]
+Processes = Annotated[int, Field(ge=1, le=1024)]
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
 
 
@@ -53,16 +58,16 @@ class PopulationConfig(Section):
     joined  those that came later, by name: numbers go on, and none is used twice;  left: those that learn no more; neither is taken back
     """
 
-    members: PositiveInt | dict[str, PositiveInt] = 4
+    members: Members | dict[str, Members] = 4
     joined: dict[MemberName, Joined] = {}
     left: tuple[MemberName, ...] = ()
 
 
 class ConvLayer(Section):
-    channels: PositiveInt
-    kernel: PositiveInt
-    stride: PositiveInt = 1
-    padding: Annotated[int, Field(ge=0)] = 0
+    channels: Width
+    kernel: Width
+    stride: Width = 1
+    padding: Annotated[int, Field(ge=0, le=65_536)] = 0
 
 
 class ModelConfig(Section):
@@ -76,10 +81,10 @@ class ModelConfig(Section):
     encoder: Literal["auto", "mlp", "conv"] = "auto"
     conv: tuple[ConvLayer, ...] = ()
     channels_last_input: bool = True
-    hidden: tuple[PositiveInt, ...] = (256, 256)
+    hidden: tuple[Width, ...] = (256, 256)
     activation: Literal["relu", "elu", "tanh"] = "relu"
     core: Literal["none", "gru"] = "none"
-    gru_size: PositiveInt = 128
+    gru_size: Width = 128
     normalize_observations: bool = False
     policy_gain: PositiveFloat = 0.01
 
@@ -92,8 +97,8 @@ class SamplingConfig(Section):
     seat_block: so many neighbouring tables draw the same players for games of the same count, which makes the batches of inference larger.
     """
 
-    environments: PositiveInt | Literal["auto"] = 64
-    rollout_steps: Annotated[int, Field(ge=2)] = 16
+    environments: Tables | Literal["auto"] = 64
+    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 16
     opening_plies: Annotated[int, Field(ge=0)] = 0
     seat_block: PositiveInt = 1
 
@@ -109,7 +114,7 @@ class LearningConfig(Section):
     timeout_s: for one update; a longer one is taken for hung and its process is restarted. Not in the placement "serial".
     """
 
-    batch_steps: PositiveInt = 2048
+    batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
     minibatches: PositiveInt = 1
     epochs: PositiveInt = 1
     learning_rate: Annotated[float, Field(ge=0.0)] = 1e-3
@@ -251,10 +256,10 @@ class RuntimeConfig(Section):
     """
 
     placement: Literal["auto", "serial", "inline", "central"] = "auto"
-    workers: PositiveInt | Literal["auto"] = "auto"
-    servers: PositiveInt = 1
-    learners: Annotated[int, Field(ge=0)] = 1
-    groups: PositiveInt = 2
+    workers: Processes | Literal["auto"] = "auto"
+    servers: Processes = 1
+    learners: Annotated[int, Field(ge=0, le=1024)] = 1
+    groups: Processes = 2
     inference_device: Device = "auto"
     learner_device: Device = "auto"
     queues: Literal["auto", "faster_fifo", "sockets"] = "auto"

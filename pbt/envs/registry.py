@@ -66,7 +66,8 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
             return _load(point) if allow_files else _without_files(_load(point))
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
-    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME. Your own file: './my_game.py:function'")
+    own = " Your own file: './my_game.py:function'" if allow_files else ""
+    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME.{own}")
 
 
 def _without_files(found: EnvSpec) -> EnvSpec:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import structlog
 
+from api.observability import Observed
 from tests.api.service import HERE, Service
+from tests.arena.sample_status import STATUS
 
 ROOT = HERE.parent.parent
 
@@ -54,7 +56,7 @@ def of_population(found: dict[str, float], name: str) -> dict[str, float]:
     return {key.partition("{")[0]: value for key, value in found.items() if f'population="{name}"' in key}
 
 
-NAMES = {"arena_env_frames", "arena_rows_trained", "arena_worker_restarts", "arena_checkpoint_age_seconds"}
+NAMES = {"arena_env_frames", "arena_rows_trained", "arena_checkpoint_age_seconds"}
 RUNNING = 'arena_populations{state="running"}'
 
 
@@ -75,3 +77,22 @@ def test_what_prometheus_collects(service: Service) -> None:
     service.done(service.call("DELETE", "/v1/populations/one"))
     assert told(service)[RUNNING] == 0
     service.wait(lambda: of_population(told(service), "one") == {})
+
+
+def test_every_process_and_member_of_a_training_is_measured_until_it_is_gone() -> None:
+    observed = Observed()
+    observed.training("one", STATUS)
+    observed.training("other", STATUS)
+
+    def of_one() -> dict[str, float]:
+        samples = [sample for metric in observed.registry.collect() for sample in metric.samples]
+        named = [(sample.name, {key: value for key, value in sample.labels.items() if key != "population"}, sample) for sample in samples]
+        return {f"{name} {label}": sample.value for name, label, sample in named if sample.labels.get("population") == "one"}
+
+    restarts = {f"arena_worker_restarts {{'process': '{process.name}'}}": process.restarts for process in STATUS.processes}
+    lags = {f"arena_policy_lag_versions {{'member': '{member.name}'}}": member.lag for member in STATUS.members if member.lag is not None}
+    dropped = {f"arena_rows_dropped {{'reason': '{reason}'}}": count for reason, count in STATUS.rows.dropped.items()}
+    sums = {"arena_env_frames {}": sum(member.frames for member in STATUS.members), "arena_rows_trained {}": STATUS.rows.trained}
+    assert restarts and lags and dropped and of_one() == {**restarts, **lags, **dropped, **sums}
+    observed.forget("one")
+    assert of_one() == {}

@@ -118,7 +118,7 @@ def test_an_edit_is_held_against_the_game(checked: Service) -> None:
     """What its trainer would refuse at each start is refused here."""
     post(checked, {"name": "shaped", "config": {"env": {"name": "hide_and_seek"}}}, 201)
     problem = edit(checked, "shaped", {"learning.shaping.bogus": 1.0}, 422)
-    assert "bogus" in problem["errors"][0]["detail"] and problem["errors"][0]["pointer"] == "/config/learning/shaping/bogus"
+    assert "bogus" in problem["errors"][0]["detail"] and problem["errors"][0]["pointer"] == "/set/learning.shaping.bogus"
     edit(checked, "shaped", {"matchmaking.resident": 1}, 422)
     assert checked.call("GET", "/v1/populations/shaped")["spec"]["pending_edits"] == []
 
