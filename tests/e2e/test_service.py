@@ -92,7 +92,7 @@ def served(tmp_path: Path) -> Iterator[Training]:
 
 def test_the_documented_session_with_curl_runs_as_it_stands(served: Training, tmp_path: Path) -> None:
     """From create to the win matrix; then what else there is to read."""
-    (session,) = blocks(ROOT / "docs/service.md", "bash")
+    (session,) = blocks(ROOT / "README.md", "bash")
     (tmp_path / "arena-data").symlink_to(served.data)
     environment = {**os.environ, "URL": served.url}
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", session], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
@@ -102,16 +102,16 @@ def test_the_documented_session_with_curl_runs_as_it_stands(served: Training, tm
     assert evaluation["statistics"]["low"] <= evaluation["statistics"]["score"] <= evaluation["statistics"]["high"]
     assert "random" in {row["player"] for row in ratings["players"]} and matrix["pairs"]
     # Edited while it trained: the same start of the trainer reached the new end.
-    assert served.call("GET", "/v1/populations/first")["spec"]["config"]["stop_at_frames"] == 20_000
-    assert "edited stop_at_frames: 50000 -> 20000" in json.dumps(served.call("GET", "/v1/populations/first/events?limit=500"))
+    assert served.call("GET", "/v1/populations/second")["spec"]["config"]["stop_at_frames"] == 20_000
+    assert "edited stop_at_frames: 50000 -> 20000" in json.dumps(served.call("GET", "/v1/populations/second/events?limit=500"))
     with closing(sqlite3.connect(served.data / "league.db")) as connection:
         assert connection.execute("SELECT COUNT(*) FROM incarnations").fetchone() == (1,)
-    assert served.call("GET", "/v1/populations/first/metrics?points=10")["members"]["m0"]["entropy"]
-    assert served.call("GET", "/v1/populations/first/hyperparameters")["members"]["m0"]
-    assert served.call("GET", "/v1/populations/first/lineage?player=m0")["steps"][0]["kind"] == "start"
-    games = served.call("GET", "/v1/populations/first/games?kind=evaluation&limit=5")
+    assert served.call("GET", "/v1/populations/second/metrics?points=10")["members"]["m0"]["entropy"]
+    assert served.call("GET", "/v1/populations/second/hyperparameters")["members"]["m0"]
+    assert served.call("GET", "/v1/populations/second/lineage?player=m0")["steps"][0]["kind"] == "start"
+    games = served.call("GET", "/v1/populations/second/games?kind=evaluation&limit=5")
     assert len(games["items"]) == 5 and games["next"]
-    snapshot = served.call("GET", "/v1/populations/first/snapshots")["items"][-1]
+    snapshot = served.call("GET", "/v1/populations/second/snapshots")["items"][-1]
     headers = {"authorization": f"Bearer {(served.data / 'service/viewer.token').read_text().strip()}"}
     weights = httpx2.get(f"{served.url}/v1/snapshots/{snapshot['id']}/weights", headers=headers)
     assert (weights.status_code, len(weights.content)) == (200, snapshot["size_bytes"])
