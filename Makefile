@@ -19,7 +19,7 @@ test: ## the tests (five minutes on two fast cores, eight on slow ones; no GPU, 
 
 test-slow: ## the long tests (half an hour on two fast cores, over an hour on slow ones)
 	@scripts/venv.sh test
-	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500 -o faulthandler_timeout=1500
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500
 
 check: ## formatting, lint, types
 	@scripts/venv.sh dev
