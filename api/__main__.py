@@ -27,7 +27,7 @@ DRAIN_S = 3
 def serve(settings: Settings) -> None:
     """Until a signal ends it. Raises: HeldError while another service has the data directory, PbtError when the port is taken."""
     log_to_stderr(settings.log_format)
-    # What is written here and by the trainings started here is its owner's: whoever else may look has a token.
+    # What is made here and by the trainings started here is its owner's: whoever else may look has a token.
     os.umask(0o077)
     with ExitStack() as stack:
         lock = service_lock(settings.data)

@@ -52,11 +52,12 @@ def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus |
     if state in WITH_TRAINER and not takes_live(before, after):
         found.append("its trainer saves, and starts again with the new values")
     learning = [member.frames for member in status.members if member.state != "failed"] if status is not None else []
-    target = after.stop_at_frames
-    if learning and min(learning) >= target and target != before.stop_at_frames:
-        found.append(f"every member has trained {target:,} frames already: the population finishes")
-    elif state == "finished" and target > before.stop_at_frames:
-        found.append("it is finished; start it to train on")
+    target, least = after.stop_at_frames, min(learning, default=0)
+    if state == "finished":
+        return ["it is finished; start it to train on"] if target > max(least, before.stop_at_frames) else []
+    if learning and least >= target:
+        when = "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
+        found.append(f"every member has trained {target:,} frames already: {when}")
     return found
 
 

@@ -18,10 +18,12 @@ class Observed:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._states: set[str] = set()
+        # Population -> what was told of its parts: members, processes, reasons.
+        self._told: dict[str, set[tuple[Gauge, str]]] = {}
         self.requests = Histogram("arena_http_request_seconds", "Answered requests", ["route", "method", "status"], registry=self.registry)
         self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
         self.populations = Gauge("arena_populations", "Populations by state", ["state"], registry=self.registry)
-        self.frames = Gauge("arena_env_frames", "Frames of all members, since the population began", ["population"], registry=self.registry)
+        self.frames = Gauge("arena_env_frames", "Frames of the members that it has", ["population"], registry=self.registry)
         self.rows = Gauge("arena_rows_trained", "Rows trained on, since the population began", ["population"], registry=self.registry)
         self.dropped = Gauge(
             "arena_rows_dropped", "Rows made for nothing, since the population began", ["population", "reason"], registry=self.registry
@@ -42,19 +44,21 @@ class Observed:
             self.populations.labels(state).set(found[state])
 
     def training(self, population: str, status: RunStatus) -> None:
-        """What its trainer told last."""
+        """What its trainer told last, and no more of what it no longer tells."""
+        told: dict[tuple[Gauge, str], float] = {(self.dropped, reason): count for reason, count in status.rows.dropped.items()}
+        told |= {(self.lag, member.name): member.lag for member in status.members if member.lag is not None}
+        told |= {(self.worker_restarts, process.name): process.restarts for process in status.processes}
+        for (gauge, name), value in told.items():
+            gauge.labels(population, name).set(value)
+        for gauge, name in self._told.get(population, set()) - told.keys():
+            gauge.remove(population, name)
+        self._told[population] = set(told)
         self.frames.labels(population).set(sum(member.frames for member in status.members))
         self.rows.labels(population).set(status.rows.trained)
-        for reason, count in status.rows.dropped.items():
-            self.dropped.labels(population, reason).set(count)
-        for member in status.members:
-            if member.lag is not None:
-                self.lag.labels(population, member.name).set(member.lag)
-        for process in status.processes:
-            self.worker_restarts.labels(population, process.name).set(process.restarts)
 
     def forget(self, population: str) -> None:
         """It is gone: nothing is told of it any more."""
+        self._told.pop(population, None)
         for gauge in (self.frames, self.rows, self.dropped, self.lag, self.worker_restarts, self.checkpoint_age):
             gauge.remove_by_labels({"population": population})
 

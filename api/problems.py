@@ -91,7 +91,7 @@ def as_problem(error: PbtError) -> Problem:
         return Problem("disk-full", text)
     match error:
         case ConfigError():
-            said = [(place(line, error.source), line) for line in error.problems]
+            said = [(place(line, error.source), line.removeprefix("--set ")) for line in error.problems]
             return Problem("invalid", f"{error.source}: {problems_of(said)}", said)
         case ReusedKeyError():
             return Problem("reused-key", text)
@@ -107,7 +107,7 @@ def as_problem(error: PbtError) -> Problem:
 def place(line: str, source: str) -> str:
     """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have dots in them, "/set/learning.gamma"."""
     key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0].partition("=")[0]
-    return f"/set/{key}" if source == EDITS else "/config/" + key.replace(".", "/")
+    return "/set/" + key.partition("[")[0].replace("/", "~1") if source == EDITS else "/config/" + key.replace(".", "/")
 
 
 def problems_of(said: Sequence[object]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from pbt.config.load import config_from_table
 from pbt.config.semantics import check_against_game, member_roles
 from pbt.envs import registry
-from pbt.errors import ConfigError, EnvError, EnvOptionsError
+from pbt.errors import ConfigError, EnvError, EnvNameError, EnvOptionsError
 
 SOURCE = "config"
 LIMIT_S = 60
@@ -38,6 +38,8 @@ def check(table: Mapping[str, Any]) -> Checked:
         return Checked(tuple(f"env.options.{problem}" for problem in error.problems))
     except ConfigError as error:
         return Checked(error.problems)
+    except EnvNameError as error:
+        return Checked((f"env.name: {error}",))
     except EnvError as error:
         return Checked((f"env: {error}",))
     except TypeError as error:

@@ -2,14 +2,13 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 FILE = "train-{}.jsonl"
-TAIL_BYTES = 1 << 18
+TAIL_BYTES = 1 << 20
 
 
 class JsonLines(logging.Formatter):
@@ -26,11 +25,11 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "population": self._population,
             "event": record.getMessage(),
-            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        # ASCII: half a character in somebody's message would else lose the line.
+        return json.dumps({**getattr(record, "fields", {}), **line}, default=str)
 
 
 def log_to(folder: Path, population: str, incarnation: int) -> None:
@@ -49,11 +48,13 @@ def log_to(folder: Path, population: str, incarnation: int) -> None:
 
 
 def newest_records(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The newest lines of all starts, oldest first; a line that was cut short is left out. [] where nothing was noted."""
+    """The newest lines of all starts without a gap, oldest first; a line that was cut short is left out. [] where nothing was noted."""
     found: list[dict[str, Any]] = []
     for path in _newest_first(folder):
-        found = [*_records(path), *found]
-        if len(found) >= count:
+        records, whole = _records(path)
+        found = [*records, *found]
+        # What came before is not next to what was read.
+        if len(found) >= count or not whole:
             break
     return found[-count:]
 
@@ -64,17 +65,18 @@ def _newest_first(folder: Path) -> list[Path]:
     return sorted((path for path, number in numbers.items() if number.isdigit()), key=lambda path: int(numbers[path]), reverse=True)
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Of the end of a file."""
+def _records(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Of the end of a file; and whether that is all of it."""
     try:
         with path.open("rb") as file:
             start = max(0, path.stat().st_size - TAIL_BYTES)
             file.seek(start)
             lines = file.read().splitlines()
     except FileNotFoundError:
-        return
+        return [], True
+    found = []
     for line in lines[bool(start) :]:
         with suppress(ValueError):
-            record = json.loads(line)
-            if isinstance(record, dict):
-                yield record
+            if isinstance(record := json.loads(line), dict):
+                found.append(record)
+    return found, not start

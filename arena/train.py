@@ -110,11 +110,15 @@ def _say_start(name: str, start: Start, say: Say) -> None:
 def _train(start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say) -> Result:
     """Incarnation after incarnation: another one whenever members come or go, whose engine is built anew around them."""
     with SignalControl() as control:
-        result = _run(start, name, paths, league, control, observe, say)
-        while (edits := control.take_members()) is not None:
-            start = _edited_start(name, paths, league, edits.words)
-            _say_start(name, start, say)
-            result = _run(start, name, paths, league, control, observe, say, edits.number)
+        try:
+            result = _run(start, name, paths, league, control, observe, say)
+            while (edits := control.take_members()) is not None:
+                start = _edited_start(name, paths, league, edits.words)
+                _say_start(name, start, say)
+                result = _run(start, name, paths, league, control, observe, say, edits.number)
+        except BaseException as error:
+            log.error("training ended by %s", type(error).__name__, exc_info=error)
+            raise
         return result
 
 
@@ -170,10 +174,9 @@ def _run(
 
 
 def _give_up(league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException) -> None:
-    """Leave word of why a training ended before its last checkpoint: in the league, its log and its status."""
+    """Leave word of why a training ended before its last checkpoint: in the league and its status."""
     state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     set_state(league, incarnation.population_id, state)
-    log.error("training ended by %s", type(error).__name__, exc_info=error)
     watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")
 
 

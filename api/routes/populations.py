@@ -21,7 +21,7 @@ from arena.league.supervision import Kind, NewPopulation, Operation, Supervised,
 from arena.log_lines import newest_records
 from arena.versions import versions
 from pbt.config.load import config_from_table
-from pbt.config.resume import diff_shapes, is_live
+from pbt.config.resume import changes, diff_shapes, is_live
 from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
@@ -221,7 +221,7 @@ def checked(here: Context, table: Mapping[str, Any], source: str = "config") -> 
 
 
 def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
-    """The edits as words, and the config with them. None takes a shaping term out: its weight goes back to the game's own.
+    """The edits that change something as words, and the config with them. None takes a shaping term out: its weight goes back to the game's own.
 
     Raises: ConfigError, Problem.
     """
@@ -235,7 +235,9 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
         kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
         words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
         after = config_from_table(before.model_dump(mode="json"), EDITS, words)
-    return tuple(words), after
+    # A word that changes nothing would start the trainer again for nothing.
+    differ = changes(before, after).keys()
+    return tuple(word for word in words if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)), after
 
 
 def toml_value(value: Any) -> str:

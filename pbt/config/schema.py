@@ -8,13 +8,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-PositiveInt = Annotated[int, Field(ge=1)]
+# What JSON and SQLite can say of whole numbers.
+_LARGEST = 2**53
+PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST)]
+Count = Annotated[int, Field(ge=0, le=_LARGEST)]
 PositiveFloat = Annotated[float, Field(gt=0.0)]
 # Beyond what any machine holds: whoever writes more has mistyped, and should not learn it from a machine without memory.
 Members = Annotated[int, Field(ge=1, le=1000)]
 Tables = Annotated[int, Field(ge=1, le=100_000)]
 Width = Annotated[int, Field(ge=1, le=65_536)]
 Processes = Annotated[int, Field(ge=1, le=1024)]
+Plies = Annotated[int, Field(ge=0, le=1000)]
+LAYERS = 100
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
 
 
@@ -79,9 +84,9 @@ class ModelConfig(Section):
     """
 
     encoder: Literal["auto", "mlp", "conv"] = "auto"
-    conv: tuple[ConvLayer, ...] = ()
+    conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] = ()
     channels_last_input: bool = True
-    hidden: tuple[Width, ...] = (256, 256)
+    hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
     activation: Literal["relu", "elu", "tanh"] = "relu"
     core: Literal["none", "gru"] = "none"
     gru_size: Width = 128
@@ -99,8 +104,8 @@ class SamplingConfig(Section):
 
     environments: Tables | Literal["auto"] = 64
     rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 16
-    opening_plies: Annotated[int, Field(ge=0)] = 0
-    seat_block: PositiveInt = 1
+    opening_plies: Plies = 0
+    seat_block: Tables = 1
 
 
 class LearningConfig(Section):
@@ -142,7 +147,7 @@ class LearningConfig(Section):
 class ScheduleStep(Section):
     """at_frames: of the member's own clock, from which on the values named hold; the others stay as they are."""
 
-    at_frames: Annotated[int, Field(ge=0)]
+    at_frames: Count
     learning_rate: Annotated[float, Field(ge=0.0)] | None = None
     entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
     adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
@@ -174,7 +179,7 @@ class PbtConfig(Section):
 
     enabled: bool = True
     period_frames: PositiveInt = 5_000_000
-    warmup_frames: Annotated[int, Field(ge=0)] = 20_000_000
+    warmup_frames: Count = 20_000_000
     top_share: Probability = 0.3
     copy_gap: Annotated[float, Field(ge=0.0)] | None = None
     min_games: PositiveInt = 50
@@ -224,8 +229,8 @@ class EvaluationConfig(Section):
     """
 
     share: Probability = 0.05
-    final_games: Annotated[int, Field(ge=0)] = 40
-    opening_plies: Annotated[int, Field(ge=0)] = 2
+    final_games: Count = 40
+    opening_plies: Plies = 2
     record_share: Probability = 0.0
     record_films: PositiveInt = 50
     record_mb: PositiveInt = 500
@@ -269,7 +274,7 @@ class RuntimeConfig(Section):
     waiting_batches: PositiveInt = 2
     silent_after_s: PositiveFloat = 5.0
     inference_delay_s: Annotated[float, Field(ge=0.0)] = 0.0
-    max_restarts: Annotated[int, Field(ge=0)] = 5
+    max_restarts: Count = 5
 
 
 class RunConfig(Section):

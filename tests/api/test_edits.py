@@ -29,11 +29,12 @@ def config(**values: Any) -> RunConfig:
         ("running", {"learning": {"gamma": 0.5}}, [ANEW]),
         ("recovering", {"learning": {"gamma": 0.5}}, [ANEW]),
         ("stopped", {"learning": {"gamma": 0.5}}, []),
+        ("stopped", {"stop_at_frames": 4_000}, [f"{OVER} 4,000 frames already: it finishes at its next start"]),
         ("running", {"stop_at_frames": 20_000}, []),
         ("running", {"stop_at_frames": 5_001}, []),
         ("running", {"stop_at_frames": 5_000}, [f"{OVER} 5,000 frames already: the population finishes"]),
         ("finished", {"stop_at_frames": 20_000}, [START]),
-        ("finished", {"stop_at_frames": 4_000}, [f"{OVER} 4,000 frames already: the population finishes"]),
+        ("finished", {"stop_at_frames": 4_000}, []),
         ("finished", {"evaluation": {"share": 0.5}}, []),
     ],
 )
@@ -72,5 +73,15 @@ def test_what_is_nowhere_and_what_is_wrong_are_said(service: Service) -> None:
     service.create("one")
     problem = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": 2}}, 422)
     assert problem["detail"] == "edits: 1 problem" and problem["errors"][0]["pointer"] == "/set/learning.gamma"
+    assert service.call("PATCH", "/v1/populations/one", {"set": {"stop_at_frames": 10**20}}, 422)["errors"][0]["pointer"] == "/set/stop_at_frames"
     large = {"name": "large", "config": {"env": {"name": "tictactoe"}, "population": {"members": 100_000}}}
     assert service.call("POST", "/v1/populations?dry_run=true", large, 422)["errors"][0]["pointer"].startswith("/config/population/members")
+
+
+def test_what_changes_nothing_waits_for_nothing(service: Service) -> None:
+    service.create("one")
+    gamma = service.call("GET", "/v1/populations/one")["spec"]["config"]["learning"]["gamma"]
+    told = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": gamma, "evaluation.share": 0.5}})
+    assert told["spec"]["pending_edits"] == ["evaluation.share=0.5"]
+    again = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.5}})
+    assert again["spec"]["pending_edits"] == ["evaluation.share=0.5"]

@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import structlog
 
 from api.observability import Observed
+from arena.status import RowCounts
 from tests.api.service import HERE, Service
 from tests.arena.sample_status import STATUS
 
@@ -94,5 +96,7 @@ def test_every_process_and_member_of_a_training_is_measured_until_it_is_gone() -
     dropped = {f"arena_rows_dropped {{'reason': '{reason}'}}": count for reason, count in STATUS.rows.dropped.items()}
     sums = {"arena_env_frames {}": sum(member.frames for member in STATUS.members), "arena_rows_trained {}": STATUS.rows.trained}
     assert restarts and lags and dropped and of_one() == {**restarts, **lags, **dropped, **sums}
+    observed.training("one", replace(STATUS, members=STATUS.members[1:], processes=STATUS.processes[:1], rows=RowCounts(0, 0, 0, {})))
+    assert of_one() == {"arena_worker_restarts {'process': 'main'}": 0, "arena_env_frames {}": 0, "arena_rows_trained {}": 0}
     observed.forget("one")
     assert of_one() == {}

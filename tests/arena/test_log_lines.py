@@ -62,3 +62,19 @@ def test_of_a_long_file_the_end_is_read(tmp_path: Path) -> None:
     (tmp_path / "train-1.jsonl").write_text("\n".join(lines) + "\n")
     found = newest_records(tmp_path, 10_000)
     assert 200 < len(found) < len(lines) and found[-1] == json.loads(lines[-1])
+
+
+def test_between_two_starts_nothing_is_left_out(tmp_path: Path) -> None:
+    """Of the older file nothing follows on the end that was read of the newer one."""
+    lines = [json.dumps({"event": "x" * 1000, "number": number}) for number in range(2 * TAIL_BYTES // 1000)]
+    (tmp_path / "train-1.jsonl").write_text(json.dumps({"event": "older"}) + "\n")
+    (tmp_path / "train-2.jsonl").write_text("\n".join(lines) + "\n")
+    numbers = [record.get("number") for record in newest_records(tmp_path, 100_000)]
+    assert None not in numbers and numbers == list(range(numbers[0], len(lines)))
+
+
+def test_half_a_character_loses_no_line(tmp_path: Path) -> None:
+    log_to(tmp_path, "first", 1)
+    log.info("\ud800", extra={"fields": {"level": "of its own"}})
+    (found,) = newest_records(tmp_path, 1)
+    assert (found["event"], found["level"]) == ("\ud800", "info")

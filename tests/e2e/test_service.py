@@ -97,7 +97,10 @@ def test_the_documented_session_with_curl_runs_as_it_stands(served: Training, tm
     environment = {**os.environ, "URL": served.url}
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", session], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr + served.log.read_text()[-2000:]
-    *_, evaluation, ratings, matrix = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    *_, evaluation, ratings, matrix = told
+    (curves,) = (one for one in told if "keys" in one)
+    assert curves["members"]["m0"].keys() == {"entropy", "value_loss"}
     assert (evaluation["games"], evaluation["report"]["b"]["name"]) == (40, "random")
     assert evaluation["statistics"]["low"] <= evaluation["statistics"]["score"] <= evaluation["statistics"]["high"]
     assert "random" in {row["player"] for row in ratings["players"]} and matrix["pairs"]

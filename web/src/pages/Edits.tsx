@@ -26,12 +26,13 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
 
   const save = async () => {
     setSaid("");
-    await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
+    const { effects } = await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
     setTexts({});
-    setSaid(body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.");
+    const taken = body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.";
+    setSaid([taken, ...effects.map(sentence)].join(" "));
     done();
   };
-  const wrong = (key: Key) => problem?.errors.filter((error) => error.pointer === `/config/${key.replaceAll(".", "/")}`) ?? [];
+  const wrong = (key: Key) => problem?.errors.filter((error) => error.pointer === `/set/${key}`) ?? [];
   const placed = FIELDS.flatMap(({ key }) => wrong(key)).length;
   return (
     <form
@@ -44,7 +45,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
     >
       <div class="fields">
         {FIELDS.map(({ key, title, note }) => (
-          <Field key={key} title={title} note={note} wrong={wrong(key).map((error) => error.detail.replace(/^--set /, ""))}>
+          <Field key={key} title={title} note={note} wrong={wrong(key).map((error) => error.detail)}>
             {(described) => (
               <input
                 {...described}
@@ -78,6 +79,10 @@ export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
   const pending = new Map(body.spec.pending_edits.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
   const inForce = (key: string) => key.split(".").reduce<unknown>((table, part) => (table as Record<string, unknown> | undefined)?.[part], body.spec.config ?? {});
   return Object.fromEntries(FIELDS.map(({ key }) => [key, pending.get(key) ?? String(inForce(key) ?? "")])) as Record<Key, string>;
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** A number where it is one, else the text, for the service to judge. */
