@@ -76,6 +76,9 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
     shows(page, "Not in force yet: evaluation.share=0.3")
     expect(form.get_by_label("Evaluation share")).to_have_value("0.3")
     assert trained.call("GET", "/v1/populations/first")["spec"]["pending_edits"] == ["evaluation.share=0.3"]
+    form.get_by_label("Stop at frames").fill("90_000_000")
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_contain_text("It is finished; start it to train on.")
 
 
 def test_an_edit_decided_on_an_old_look_is_refused(trained: Served, visit: Visit) -> None:
