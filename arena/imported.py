@@ -17,7 +17,6 @@ from pbt.errors import PlayerError, SnapshotError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 MAX_CARD_BYTES = 1 << 16
-MAX_SIZES, MAX_WIDTH = 128, 1 << 16
 # Shown on terminals: no control characters.
 Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 # A population or a member; empty where a card does not say.
@@ -70,16 +69,10 @@ def read_card(path: Path) -> SnapshotCard:
     if len(content) > MAX_CARD_BYTES:
         raise SnapshotError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
     try:
-        card = SnapshotCard.model_validate_json(content)
+        return SnapshotCard.model_validate_json(content)
     except ValidationError as error:
         found = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}" for problem in error.errors()[:5])
         raise SnapshotError(f"{path}: no card of a snapshot: {found}") from None
-    sizes = [*card.model.hidden, card.model.gru_size]
-    sizes += [size for layer in card.model.conv for size in (layer.channels, layer.kernel, layer.stride, layer.padding)]
-    if len(sizes) > MAX_SIZES or max(sizes) > MAX_WIDTH:
-        found = f"{len(sizes)} sizes up to {str(max(sizes))[:20]}"
-        raise SnapshotError(f"{path}: model: found {found}; expected at most {MAX_SIZES} up to {MAX_WIDTH}")
-    return card
 
 
 def imported_folder(data: Path) -> Path:

@@ -40,7 +40,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "no game": ("seed = 3\n", ("env: missing; must be a table; add it",)),
     "text for a number": (GAME + '[learning]\ngamma = "0.9"\n', ('learning.gamma = "0.9": must be a number from 0 to 1; write 0.9 without quotes',)),
     "fraction for a whole number": (GAME + "[sampling]\nenvironments = 4.0\n", ("sampling.environments = 4.0: must be a whole number", )),
-    "out of range": (GAME + "[population]\nmembers = 0\n", ("population.members = 0: must be a whole number of at least 1",)),
+    "out of range": (GAME + "[population]\nmembers = 0\n", ("population.members = 0: must be a whole number from 1 to 1000",)),
     "not a number": (GAME + "[learning]\nlearning_rate = nan\n", ("learning.learning_rate = nan: must be a number of at least 0",)),
     "bad choice": (GAME + '[model]\ncore = "lstm"\n', ('model.core = "lstm": must be one of "none", "gru"',)),
     "contradiction": (GAME + "[sampling]\nrollout_steps = 7\n", ("must be a multiple of sampling.rollout_steps = 7; try 2051",)),
@@ -58,7 +58,7 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "neither a number nor auto": (
         GAME + '[sampling]\nenvironments = "atuo"\n[runtime]\nworkers = 0\n',
-        ('sampling.environments = "atuo": must be a whole number of at least 1 or "auto"; did you mean "auto"?', "runtime.workers = 0: must be"),
+        ('sampling.environments = "atuo": must be a whole number from 1 to 100000 or "auto"; did you mean "auto"?', "runtime.workers = 0: must be"),
     ),
     "device that is none": (
         GAME + '[runtime]\nlearner_device = "gpu"\n', ('runtime.learner_device = "gpu": must be one of "auto", "cpu", "cuda:N"',)
