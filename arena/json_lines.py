@@ -42,6 +42,18 @@ def cut_torn_tail(path: Path) -> None:
             window *= 4
 
 
+def last_lines(path: Path, most_bytes: int) -> tuple[list[dict[str, Any]], bool]:
+    """Whole lines of the end of a file, parsed, without damaged ones; and whether that is all of the file. [] where there is none."""
+    try:
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - most_bytes)
+            file.seek(start)
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return [], True
+    return [parsed for line in lines[bool(start) :] if (parsed := _parsed(line)) is not None], not start
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         parsed = json.loads(line)

@@ -2,10 +2,11 @@
 
 import json
 import logging
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from arena.json_lines import last_lines
 
 FILE = "train-{}.jsonl"
 TAIL_BYTES = 1 << 20
@@ -51,7 +52,7 @@ def newest_records(folder: Path, count: int) -> list[dict[str, Any]]:
     """The newest lines of all starts without a gap, oldest first; a line that was cut short is left out. [] where nothing was noted."""
     found: list[dict[str, Any]] = []
     for path in _newest_first(folder):
-        records, whole = _records(path)
+        records, whole = last_lines(path, TAIL_BYTES)
         found = [*records, *found]
         # What came before is not next to what was read.
         if len(found) >= count or not whole:
@@ -63,20 +64,3 @@ def _newest_first(folder: Path) -> list[Path]:
     before, after = FILE.split("{}")
     numbers = {path: path.name.removeprefix(before).removesuffix(after) for path in folder.glob(FILE.format("*"))}
     return sorted((path for path, number in numbers.items() if number.isdigit()), key=lambda path: int(numbers[path]), reverse=True)
-
-
-def _records(path: Path) -> tuple[list[dict[str, Any]], bool]:
-    """Of the end of a file; and whether that is all of it."""
-    try:
-        with path.open("rb") as file:
-            start = max(0, path.stat().st_size - TAIL_BYTES)
-            file.seek(start)
-            lines = file.read().splitlines()
-    except FileNotFoundError:
-        return [], True
-    found = []
-    for line in lines[bool(start) :]:
-        with suppress(ValueError):
-            if isinstance(record := json.loads(line), dict):
-                found.append(record)
-    return found, not start
