@@ -20,6 +20,7 @@ from pbt.errors import EnvError, PlayerError
 from pbt.sampling.policy_server import NetworkPolicy
 from pbt.seeding import action_uniforms, seat_key
 from pbt.transport.slab import role_layout
+from pbt.transport.staging import CPU
 
 MASK = "action_mask"
 
@@ -44,7 +45,7 @@ class LoadedPlayer:
         )
         self._hosted = load_policy(player, layout, spec) if self._guest is None else None
         if isinstance(self._hosted, NetworkPolicy):
-            self._hosted.model.pack()
+            self._hosted.settle(CPU)
         self._observations, self._actions = ObservationCodec(self.role.observation_space), ActionCodec(self.role.action_space)
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from pbt.models.packing import PackedLinear, can_pack
+from pbt.models.packing import PackedLinear, can_pack, release
 
 
 class MaskedGru(nn.Module):
@@ -56,6 +56,12 @@ class MaskedGru(nn.Module):
         """Lay the weights out for `step`, after they were changed; from then on `step` does not see changes of them."""
         layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
         self._packed = (PackedLinear(*layers[0]), PackedLinear(*layers[1])) if can_pack(self.weight_hh) else None
+
+    def keep_packed(self) -> None:
+        """Let go of the weights that `pack` has laid out anew: from then on there is `step` only."""
+        if self._packed is not None:
+            release(self.weight_ih)
+            release(self.weight_hh)
 
     def _products(self, inputs: Tensor) -> Tensor:
         return linear(self._cast(inputs), self._cast(self.weight_ih), self._cast(self.bias_ih))

@@ -26,3 +26,8 @@ class PackedLinear:
         """[N, from] bfloat16 -> [N, to]."""
         product: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, self._weight, self._bias, "none", [], "")
         return product
+
+
+def release(weight: Tensor) -> None:
+    """Give its memory back; nothing can be computed with it any more."""
+    weight.data = weight.data.new_empty(0)

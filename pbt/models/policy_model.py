@@ -17,7 +17,7 @@ from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample
 from pbt.models.encoders import ConvEncoder, ObservationEncoder, blank
 from pbt.models.gru import MaskedGru
-from pbt.models.packing import PackedLinear, can_pack
+from pbt.models.packing import PackedLinear, can_pack, release
 from pbt.transport.slab import RoleLayout
 
 
@@ -112,6 +112,14 @@ class PolicyModel(nn.Module):
         self._packed = tuple(PackedLinear(layer.weight, layer.bias) for layer in self._dense if can_pack(layer.weight)) or None
         if self.core is not None:
             self.core.pack()
+
+    def keep_packed(self) -> None:
+        """Let go of the weights that `pack` has laid out anew, for a policy that will not change: from then on the model does nothing but `act`."""
+        if self._packed is not None:
+            for layer in self._dense:
+                release(layer.weight)
+        if self.core is not None:
+            self.core.keep_packed()
 
     def initialize(self, seed: int) -> None:
         """Orthogonal weights and zero biases that depend on nothing but the seed; the global random state is not touched."""

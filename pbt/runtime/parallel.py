@@ -23,6 +23,7 @@ from pbt.runtime.control import CloseWith, Copied, Failed, GameError, Gathered, 
 from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
 from pbt.runtime.engine import ProcessStatus
+from pbt.runtime.freed_memory import return_freed_memory
 from pbt.runtime.orders import Orders
 from pbt.runtime.placements import process_plans
 from pbt.runtime.repetition import Repetition
@@ -44,6 +45,7 @@ class ParallelEngine:
     def __init__(self, config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> None:
         """config: resolved (`placements.resolve`). Nothing is started before `run`."""
         torch.set_num_threads(config.runtime.torch_threads)
+        return_freed_memory()
         self.config = config
         self._sink, self._control, self._backlog = sink, control, Backlog(sink)
         self._blueprint = blueprint = facts_of(config, spec)

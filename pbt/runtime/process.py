@@ -4,7 +4,6 @@ It builds what its Assignment names, says Ready, and then does two things in tur
 main process is gone (end of the stream), and in any case when its parent dies (death signal).
 """
 
-import ctypes
 import os
 import socket
 import threading
@@ -22,6 +21,7 @@ from pbt.errors import EngineError, PbtError
 from pbt.models.precision import sees_images
 from pbt.runtime.assembly import facts_of
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
+from pbt.runtime.freed_memory import keep_freed_memory
 from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
 from pbt.runtime.learner_host import LearnerHost
 from pbt.runtime.placements import ProcessPlan
@@ -31,8 +31,6 @@ from pbt.transport.channel import Channel, PeerGone
 from pbt.transport.wire import Wire
 
 BEAT_EVERY_S = 0.5
-# Of <malloc.h>.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 IDLE_WAIT_S = 0.2
 
 
@@ -104,14 +102,6 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     if plan.trains:
         hosts.append(LearnerHost(place))
     return hosts, memory.row
-
-
-def keep_freed_memory() -> None:
-    """Have glibc keep what large tensors leave behind for the next ones; else every batch pays for fresh pages, as much as for a convolution."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, 1 << 30)
-        mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
 def pin(plan: ProcessPlan, config: RunConfig) -> None:

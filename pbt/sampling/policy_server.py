@@ -27,6 +27,13 @@ class NetworkPolicy:
         self.model, self.version = model, 0
         self._published, self._publications = published, -1
 
+    def settle(self, device: torch.device) -> None:
+        """Move to where it acts; what will not change is kept in one form only."""
+        self.model.to(device)
+        self.model.pack()
+        if self._published is None:
+            self.model.keep_packed()
+
     def refresh(self) -> None:
         """Take newer weights, if there are any."""
         if self._published is not None and self._published.publications != self._publications:
@@ -61,8 +68,7 @@ class PolicyServer:
     def attach(self, policy: int, hosted: HostedPolicy) -> None:
         """Host a policy; a network moves to the server's device."""
         if isinstance(hosted, NetworkPolicy):
-            hosted.model.to(self._device)
-            hosted.model.pack()
+            hosted.settle(self._device)
         self._policies[policy] = hosted
 
     def detach(self, policy: int) -> None:

@@ -11,6 +11,7 @@ from pbt.config.schema import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
 from pbt.models import precision
 from pbt.models.distributions import joint_log_prob, log_probabilities
+from pbt.models.packing import can_pack
 from pbt.models.policy_model import ActOutput, PolicyModel, build_model
 from pbt.models.precision import choose_dtype
 from pbt.transport.slab import RoleLayout, role_layout
@@ -145,6 +146,19 @@ def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
         packed.pack()
         for one, other in zip(acted(packed), acted(plain), strict=True):
             assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the_bit() -> None:
+    lean, plain = decided(BF16), decided(BF16)
+    for model in (lean, plain):
+        model.fix_dtype()
+        model.pack()
+    lean.keep_packed()
+    for one, other in zip(acted(lean), acted(plain), strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    gone = {name for name, weight in lean.named_parameters() if not weight.numel()}
+    products = {name for name, weight in plain.named_parameters() if can_pack(weight) and name.startswith(("hidden", "core")) and "weight" in name}
+    assert gone == products, "on a CPU without bfloat16 nothing was laid out anew"
 
 
 def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:
