@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,12 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     try:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        files = {f"{name}.safetensors": save_tensors(tensors) for name, tensors in checkpoint.tensors.items()}
-        files[STATE] = json.dumps(checkpoint.state).encode()
-        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-        files[MANIFEST] = json.dumps({"format": FORMAT, "number": checkpoint.number, "sha256": hashes}, indent=1).encode()
-        for name, content in files.items():
+        hashes = {}
+        for name, content in _contents(checkpoint):
             _write_synced(aside / name, content)
+            hashes[name] = hashlib.sha256(content).hexdigest()
+        manifest = {"format": FORMAT, "number": checkpoint.number, "sha256": hashes}
+        _write_synced(aside / MANIFEST, json.dumps(manifest, indent=1).encode())
         _sync_folder(aside)
         shutil.rmtree(target, ignore_errors=True)
         aside.rename(target)
@@ -91,6 +91,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
             raise CheckpointError(f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the manifest's)")
     tensors = {name.removesuffix(".safetensors"): load_tensors(content) for name, content in contents.items() if name != STATE}
     return Checkpoint(number, json.loads(contents[STATE]), tensors)
+
+
+def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
+    """Name and content of every file but the manifest, one at a time: together they are as large as all weights and slots."""
+    for name, tensors in checkpoint.tensors.items():
+        yield f"{name}.safetensors", save_tensors(tensors)
+    yield STATE, json.dumps(checkpoint.state).encode()
 
 
 def _write_synced(path: Path, content: bytes) -> None:

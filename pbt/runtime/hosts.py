@@ -25,6 +25,7 @@ from pbt.runtime.control import (
     SetWinRates,
 )  # fmt: skip
 from pbt.runtime.devices import choose_device
+from pbt.runtime.freed_memory import return_free_pages
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
@@ -159,6 +160,7 @@ class WorkerHost:
         self._paused = True
         standing = sum(group.rows_standing() for group in self._groups)
         self._channel.send(Paused(rest, state, tuple(sorted(self._planner.needed())), standing))
+        return_free_pages()
 
     def _game_error(self, where: str, text: str) -> None:
         self._channel.send(GameError(where, text))

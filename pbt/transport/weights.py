@@ -72,7 +72,7 @@ class PublishedWeights:
         self._head = memory[: _HEAD_CELLS * 8].view(np.int64)
         starts = (_HEAD_CELLS * 8, _HEAD_CELLS * 8 + size)
         self._copies = tuple(torch.from_numpy(memory[start : start + size]) for start in starts)
-        # What was read, before it is known to be whole. Not touched (so it costs nothing) in a process that only writes.
+        # What was read to be copied on, before it is known to be whole. Not touched (so it costs nothing) by who only writes or reads everything.
         self._scratch = torch.empty(size, dtype=torch.uint8)
         layout = _fingerprint(self._places)
         if owner:
@@ -96,7 +96,7 @@ class PublishedWeights:
     @property
     def version(self) -> int:
         """The learner's version of the readable copy."""
-        return self._read_places(())[1]
+        return self._read_places((), self._scratch)[1]
 
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
         """Make these weights the readable ones. All names of the template are expected; others are ignored."""
@@ -128,7 +128,7 @@ class PublishedWeights:
         if unknown:
             raise EngineError(f"published weights: asked for {unknown[0]}; there are {', '.join(self._places)}")
         spans = _merged([self._places[name] for name in weights])
-        publications, version = self._read_places(spans)
+        publications, version = self._read_places(spans, self._scratch)
         arrived = {}
         for name, tensor in weights.items():
             device = tensor.device
@@ -139,19 +139,19 @@ class PublishedWeights:
         return publications, version
 
     def read(self) -> dict[str, Tensor]:
-        """Fresh copies of everything, of one publication, on the CPU."""
-        fresh = {name: torch.empty(place.shape, dtype=place.dtype) for name, place in self._places.items()}
-        self.copy_into(fresh)
-        return fresh
+        """Copies of everything, of one publication, on the CPU, in one fresh piece of memory."""
+        fresh = torch.empty_like(self._scratch)
+        self._read_places(((0, len(fresh)),), fresh)
+        return {name: place.view(fresh) for name, place in self._places.items()}
 
-    def _read_places(self, spans: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-        """Bring bytes [start, stop) of the readable copy into the scratch memory; returns (publications, version)."""
+    def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> tuple[int, int]:
+        """Bring bytes [start, stop) of the readable copy to the same places of other memory; returns (publications, version)."""
         for _ in range(_MAX_ATTEMPTS):
             publications = self.publications
             fence()
             copy = self._copies[publications % 2]
             for start, stop in spans:
-                self._scratch[start:stop] = copy[start:stop]
+                into[start:stop] = copy[start:stop]
             version = int(self._head[_VERSIONS][publications % 2])
             fence()
             # Publication p + 1 writes the other copy, p + 2 this one.
