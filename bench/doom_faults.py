@@ -7,19 +7,24 @@ One training of configs/doom_duel.toml, struck from outside by faults of every k
   kill worker                SIGKILL; the sampling plane starts again
   take port                  a stranger binds the port that a starting match has chosen, before its engine does
   no connection              an engine of a starting match stands still before it has met the other one
-Reported for each kind, as median and greatest: after how many seconds what was struck was gone; after how many more the training made as many rows a
-second as before (back); and how long it was slower in all, from the first blow on (stalled), which for the last two is the end of the running match
-that makes another one start. Of these last two the table says, too, how many matches were ended so, and how many of the next ones had started before
-they could be struck. "As before" is 95 % of the median over undisturbed windows of --window seconds, one before each fault. It is reached where the
-mean over a window is as high and the mean from there to the end of all that is watched, too, which is --hold seconds longer than the time allowed;
-and `after` is the median speed over that last stretch, by which a kind that leaves the training slower for good is known.
-Row "none" asks the same of as many undisturbed moments as each kind has faults: what of the figures is noise.
+Reported for each kind, as median and greatest, in seconds:
+  gone     until what was struck was gone
+  whole    from then until as many engines stood as before
+  back     from then until the training made as many rows a second as usual
+  stalled  from the first blow until then; for the last two kinds that is the end of the running match that makes another one start
+and as a mean with its interval of 95 %: after, the speed from --limit seconds (--worker-limit for a worker) after the effect on, for --hold seconds,
+over that of the --hold seconds before the fault. Of the last two kinds also how many matches were ended, and how many of the next ones had started
+before they could be struck.
 
-Wrong is what takes longer than allowed. What is stopped may live for its deadline (env.options.deadline_s, start_deadline_s) and --turn seconds more,
-for a worker that is learning when it is struck; speed must be back within --limit seconds, --worker-limit for a worker, and no kind may leave it
-below 95 %. At the end the training is stopped, and: nothing of it may be left; every game that was seen committed must be in the league exactly
-once; `arena rounds verify` must agree; no voided game may be scored; rows must add up. Exit code 1 when anything is wrong. Run it from the
-repository's root on an idle machine; 200 faults take some 100 minutes. Progress goes to stderr.
+The usual speed is the median of that before the faults; it is reached where the mean over --window seconds is 95 % of it, and the mean from there to
+the end of all that is watched, too. Machines are not equally fast from one second to the next, so row "none" asks all this of as many undisturbed
+moments as each kind has faults: how often they are "back" too late is what of it is noise.
+
+Wrong is what is gone or whole later than allowed; a kind that leaves the training below 95 %; and one that is back too late more often than
+undisturbed moments are (Fisher's exact test, one-sided, 1 %). What is stopped may live for its deadline (env.options.deadline_s, start_deadline_s) and
+--turn seconds more, for a worker that is learning when it is struck. At the end the training is stopped, and: nothing of it may be left; every game
+that was seen committed must be in the league exactly once; `arena rounds verify` must agree; no voided game may be scored; rows must add up. Exit code
+1 when anything is wrong. Run it from the repository's root on an idle machine; 200 faults take some 90 minutes. Progress goes to stderr.
 """
 
 import argparse
@@ -32,11 +37,14 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from scipy.stats import fisher_exact
+
+from arena.statistics import mean_interval
 from bench.recovered_speed import NEVER, RowsMade, back_after
 from bench.throughput import hardware
 from pbt.config.load import find_config
@@ -46,16 +54,19 @@ from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import Run
 
 SETTINGS = (
-    "stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000", "checkpoints.every_s=30", "evaluation.final_games=0",
-    "pbt.period_frames=100_000", "pbt.warmup_frames=100_000", "snapshots.every_frames=100_000",
+    "stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000", "evaluation.final_games=0",
+    "pbt.period_frames=100_000", "pbt.warmup_frames=100_000",
 )  # fmt: skip
 SHARE = 0.95
 POLL_S = 0.2
+WIDTH = 15
 # A status comes every second or so.
 STATUS_LIMIT_S = 60.0
 NONE = "none"
-MEASURED = ("gone", "back", "stalled")
-LATE = {"gone": "gone too late", "back": "not as fast as before in time"}
+MEASURED = ("gone", "whole", "back", "stalled")
+LATE = {"gone": "gone too late", "whole": "without all its engines for too long"}
+# Below it, a kind is late more often than undisturbed moments are.
+CHANCE = 0.01
 
 
 class Speed:
@@ -104,13 +115,15 @@ class Speed:
 class Told:
     """A fault and what came of it.
 
-    gone_s     until what was struck was gone;  back_s: from then until the speed was as before;  stalled_s: the same since the first blow
-    after      speed when it should be back, as a share of the usual one
+    gone_s     until what was struck was gone;  whole_s: from then until all engines stood;  back_s: until the speed was as usual
+    stalled_s  that since the first blow
+    after      speed when it should be back, as a share of that before
     ended      matches that were ended so that another one starts;  missed: of these others, those that were struck too late
     """
 
     fault: str
     gone_s: float
+    whole_s: float
     back_s: float
     stalled_s: float
     after: float
@@ -131,15 +144,15 @@ def drawn(rng: random.Random, count: int, kinds: Sequence[str]) -> list[str]:
 
 
 def struck(run: Run, options: argparse.Namespace, strikes: list[MatchStrike], speed: Speed) -> None:
-    """All faults, one after the other, each with an undisturbed window before it."""
+    """All faults, one after the other. The end of what is watched of one is undisturbed, and so what comes before the next."""
     rng = random.Random(options.seed)
     faults = drawn(rng, options.faults, options.kinds)
     for fault in faults:
-        time.sleep(options.window + rng.uniform(0.0, 1.0))  # undisturbed, and when it strikes is the campaign's input
+        time.sleep(rng.uniform(0.0, 1.0))  # when it strikes is the campaign's input
         now_s = time.monotonic()
         strikes.append(MatchStrike(NONE, now_s, now_s, 0.0, ()) if fault == NONE else strike_match(run, fault, rng, 2 * run.tables()))
         reasons = Counter(reason[:90] for reason in strikes[-1].reasons)
-        say(f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s; {dict(reasons)}")
+        say(f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s, whole after {strikes[-1].whole_s:.2f} s; {dict(reasons)}")
         wait_until(run, speed, watched_until_s(strikes[-1], options))
 
 
@@ -152,14 +165,14 @@ def told(strikes: Sequence[MatchStrike], made: RowsMade, options: argparse.Names
     watched = [strike for strike in strikes if made.times_s and watched_until_s(strike, options) <= made.times_s[-1]]
     if not watched:
         return [], 0.0
-    usual = statistics.median(made.rate(strike.began_s - options.window, strike.began_s) for strike in watched)
-    found = []
-    for strike in watched:
+    before = [made.rate(strike.began_s - options.hold, strike.began_s) for strike in watched]
+    usual, found = statistics.median(before), []
+    for strike, before_it in zip(watched, before, strict=True):
         limit_s = allowed_back_s(strike.fault, options)
         back_s = back_after(made, strike.effect_s, limit_s, options.hold, options.window, SHARE * usual)
-        after = made.rate(strike.effect_s + limit_s, watched_until_s(strike, options)) / usual
+        after = made.rate(strike.effect_s + limit_s, watched_until_s(strike, options)) / before_it
         stalled_s = strike.effect_s - strike.began_s + back_s
-        found.append(Told(strike.fault, strike.gone_s, back_s, stalled_s, after, strike.ended, strike.missed))
+        found.append(Told(strike.fault, strike.gone_s, strike.whole_s, back_s, stalled_s, after, strike.ended, strike.missed))
     return found, usual
 
 
@@ -179,37 +192,42 @@ def table(found: Sequence[Told], run: Run, options: argparse.Namespace) -> dict[
     by_fault: defaultdict[str, list[Told]] = defaultdict(list)
     for one in found:
         by_fault[one.fault].append(one)
-    return {fault: figures_of(fault, mine, allowed_gone_s(fault, run, options)) for fault, mine in sorted(by_fault.items())}
+    allowed = {fault: {"gone": allowed_gone_s(fault, run, options), "whole": allowed_back_s(fault, options)} for fault in by_fault}
+    return {fault: figures_of(mine, **allowed[fault]) for fault, mine in sorted(by_fault.items())}
 
 
-def figures_of(fault: str, mine: Sequence[Told], allowed_s: float) -> dict[str, float | None]:
-    """allowed_s: until what was struck is gone"""
-    gone, back, stalled = [one.gone_s for one in mine], [one.back_s for one in mine], [one.stalled_s for one in mine]
-    return {
-        "count": len(mine),
-        "gone_median_s": statistics.median(gone),
-        "gone_max_s": max(gone),
-        "gone_late": sum(seconds > allowed_s for seconds in gone),
-        "back_median_s": finite(statistics.median(back)),
-        "back_max_s": finite(max(back)),
-        "back_late": sum(seconds == NEVER for seconds in back),
-        "stalled_median_s": finite(statistics.median(stalled)),
-        "stalled_max_s": finite(max(stalled)),
-        "after_median": statistics.median(one.after for one in mine),
-        "matches_ended_before": sum(one.ended for one in mine),
-        "starts_missed": sum(one.missed for one in mine),
-    }
+def figures_of(mine: Sequence[Told], gone: float, whole: float) -> dict[str, float | None]:
+    """Of one kind. gone, whole: seconds that are allowed for it."""
+    seconds = {what: [getattr(one, f"{what}_s") for one in mine] for what in MEASURED}
+    medians = {f"{what}_median_s": finite(statistics.median(taken)) for what, taken in seconds.items()}
+    greatest = {f"{what}_max_s": finite(max(taken)) for what, taken in seconds.items()}
+    limits_s = {"gone": gone, "whole": whole, "back": sys.float_info.max}
+    late = {f"{what}_late": sum(taken > limit_s for taken in seconds[what]) for what, limit_s in limits_s.items()}
+    low, high = mean_interval([one.after for one in mine]) or (None, None)
+    after = {"after_mean": statistics.fmean(one.after for one in mine), "after_low": low, "after_high": high}
+    counts = {"matches_ended_before": sum(one.ended for one in mine), "starts_missed": sum(one.missed for one in mine)}
+    return {"count": len(mine), **medians, **greatest, **late, **after, **counts}
 
 
-def complaints(faults: Mapping[str, Mapping[str, float | None]]) -> list[str]:
+def complaints(faults: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What is not as it must be, by kind of fault. An undisturbed moment has no faults."""
-    found = []
+    found, calm = [], faults.get(NONE)
     for fault, figures in faults.items():
-        late = [f"{figures[f'{what}_late']} of {figures['count']} {words}" for what, words in LATE.items() if figures[f"{what}_late"]]
-        after = figures["after_median"]
-        slower = [f"afterwards {100 * after:.1f} % of the usual speed"] if after is not None and after < SHARE else []
-        found += [f"{fault}: {problem}" for problem in late + slower if fault != NONE]
+        if fault == NONE:
+            continue
+        found += [f"{fault}: {figures[f'{what}_late']} of {figures['count']} {words}" for what, words in LATE.items() if figures[f"{what}_late"]]
+        if figures["after_mean"] < SHARE:
+            found.append(f"{fault}: afterwards {100 * figures['after_mean']:.1f} % of the speed before")
+        if calm is not None and more_often_late(figures, calm):
+            late = " and ".join(f"{one['back_late']} of {one['count']}" for one in (figures, calm))
+            found.append(f"{fault}: more often not as fast as usual in time than undisturbed moments: {late}")
     return found
+
+
+def more_often_late(figures: Mapping[str, Any], calm: Mapping[str, Any]) -> bool:
+    """Back too late, beyond chance."""
+    rows = [[one["back_late"], one["count"] - one["back_late"]] for one in (figures, calm)]
+    return float(fisher_exact(rows, alternative="greater").pvalue) < CHANCE
 
 
 def finite(seconds: float) -> float | None:
@@ -243,17 +261,20 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     voided = Counter(reason.split(": ", 2)[-1].split(";")[0][:80] for reason in voided_since(run, 0)) if strikes else Counter[str]()
     counts = {"usual_rows_per_s": usual, "acknowledged_games": run.log.games, "voided": dict(voided), "seconds": time.monotonic() - began_s}
     faults = table(found, run, options)
-    return {"faults": faults, "complaints": complaints(faults), "checks": checks, "failure": failure, **counts}
+    each = [{name: finite(value) if isinstance(value, float) else value for name, value in asdict(one).items()} for one in found]
+    return {"faults": faults, "complaints": complaints(faults), "checks": checks, "failure": failure, **counts, "each": each}
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """The report for people."""
+    """The report for people; seconds as median / greatest."""
     found = [f"{report['seconds']:.0f} s, {report['acknowledged_games']} acknowledged games, {report['usual_rows_per_s']:.0f} rows/s undisturbed"]
-    heads = "".join(f"{f'{what}: median':>16}{'max s':>8}" for what in MEASURED)
-    found.append(f"  {'fault':<15}{'count':>6}{heads}{'after':>8}{'ended':>7}{'missed':>8}")
+    heads = "".join(f"{what:>{WIDTH}}" for what in MEASURED)
+    found.append(f"  {'fault':<15}{'count':>6}{heads}{'back late':>11}{'after':>26}{'ended':>7}{'missed':>8}")
     for fault, figures in report["faults"].items():
-        seconds = "".join(f"{shown(figures[f'{what}_median_s']):>16}{shown(figures[f'{what}_max_s']):>8}" for what in MEASURED)
-        counts = f"{figures['after_median']:>8.1%}{figures['matches_ended_before']:>7}{figures['starts_missed']:>8}"
+        seconds = "".join(f"{shown(figures[f'{what}_median_s'])} / {shown(figures[f'{what}_max_s'])}".rjust(WIDTH) for what in MEASURED)
+        interval = "" if figures["after_low"] is None else f" [{figures['after_low']:.1%}, {figures['after_high']:.1%}]"
+        after = f"{figures['after_mean']:.1%}{interval}"
+        counts = f"{figures['back_late']:>11}{after:>26}{figures['matches_ended_before']:>7}{figures['starts_missed']:>8}"
         found.append(f"  {fault:<15}{figures['count']:>6}{seconds}{counts}")
     found += [f"  WRONG  {complaint}" for complaint in report["complaints"]]
     found += [f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}" for check, wrong in report["checks"].items()]
@@ -269,7 +290,7 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=200, help="in all, as many of each kind; with as many undisturbed moments")
     parser.add_argument("--kinds", nargs="+", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--window", type=float, default=5.0, help="seconds over which a speed is taken")
-    parser.add_argument("--hold", type=float, default=10.0, help="seconds after the time allowed over which the speed must hold")
+    parser.add_argument("--hold", type=float, default=10.0, help="seconds over which the speed is taken before a fault, and after the time allowed")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds until the training must be as fast as before")
     parser.add_argument("--worker-limit", type=float, default=15.0, help="the same, of a worker")
     parser.add_argument("--turn", type=float, default=2.0, help="seconds that a worker may be busy with something else before it looks at a match")

@@ -98,24 +98,62 @@ def test_a_fault_is_measured_from_its_effect_and_from_the_first_blow() -> None:
     assert struck.after == pytest.approx(1.0)
 
 
+def test_the_speed_afterwards_is_compared_with_that_just_before() -> None:
+    """On a machine that is slower for a while, before and after the fault."""
+    series = made(lambda at_s: USUAL if at_s < 25 or at_s >= 75 else 0.6 * USUAL, 150)
+    found, usual = told([strike(NONE, 15, 15, 0.0), strike("kill match", 45, 45, 0.0), strike(NONE, 110, 110, 0.0)], series, options())
+    assert usual == pytest.approx(USUAL) and [round(one.after, 2) for one in found] == [0.6, 1.0, 1.0]
+    assert [one.back_s for one in found] == [NEVER, NEVER, 0.0], "what a slow machine does to a moment without a fault, too"
+
+
 def test_a_strike_that_was_not_watched_to_its_end_says_nothing() -> None:
     found, _ = told([strike(NONE, 15, 15, 0.0), strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options())
     assert [one.fault for one in found] == [NONE]
     assert told([strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options()) == ([], 0.0)
 
 
-def test_a_kind_after_which_the_training_stays_slower_is_named() -> None:
+def one(fault: str = "kill match", **figures: float) -> Told:
+    plain = {"gone_s": 0.1, "whole_s": 1.0, "back_s": 2.0, "stalled_s": 2.1, "after": 1.0, "ended": 0, "missed": 0}
+    return Told(fault, **(plain | figures))  # type: ignore[arg-type]
+
+
+def test_figures_of_a_kind() -> None:
     mine = [
-        Told("kill match", 0.1, 2.0, 2.1, 0.93, 0, 0),
-        Told("kill match", 0.2, NEVER, NEVER, 0.97, 0, 0),
-        Told("kill match", 3.0, 1.0, 4.0, 0.9, 1, 0),
+        one(after=0.93),
+        one(gone_s=0.2, back_s=NEVER, stalled_s=NEVER, after=0.97, whole_s=11.0),
+        one(gone_s=3.0, stalled_s=4.0, after=0.92, ended=1),
     ]
-    figures = figures_of("kill match", mine, 2.0)
-    assert (figures["count"], figures["gone_late"], figures["back_late"], figures["after_median"]) == (3, 1, 1, 0.93)
+    figures = figures_of(mine, gone=2.0, whole=10.0)
+    assert (figures["count"], figures["gone_late"], figures["whole_late"], figures["back_late"]) == (3, 1, 1, 1)
     assert (figures["back_median_s"], figures["back_max_s"], figures["stalled_median_s"], figures["stalled_max_s"]) == (2.0, None, 4.0, None)
+    assert (figures["whole_median_s"], figures["whole_max_s"]) == (1.0, 11.0)
+    assert figures["after_mean"] == pytest.approx(0.94) and figures["after_low"] < 0.92 < 0.96 < figures["after_high"]  # type: ignore[operator]
     assert (figures["matches_ended_before"], figures["starts_missed"]) == (1, 0)
-    assert doom_faults.complaints({"kill match": {**figures, "gone_late": 0, "back_late": 0}}) == ["kill match: afterwards 93.0 % of the usual speed"]
+    assert doom_faults.complaints({"kill match": figures}) == [
+        "kill match: 1 of 3 gone too late",
+        "kill match: 1 of 3 without all its engines for too long",
+        "kill match: afterwards 94.0 % of the speed before",
+    ]
     assert doom_faults.complaints({NONE: figures}) == []
+
+
+@pytest.mark.parametrize(("late", "calm_late", "wrong"), [(9, 9, False), (15, 9, False), (22, 9, True), (0, 9, False), (7, 0, True)])
+def test_a_kind_is_late_when_it_is_so_more_often_than_undisturbed_moments(late: int, calm_late: int, wrong: bool) -> None:
+    def kind(count: int) -> dict[str, float | None]:
+        return figures_of([one(back_s=NEVER if number < count else 1.0) for number in range(28)], gone=2.0, whole=10.0)
+
+    found = doom_faults.complaints({"kill match": kind(late), NONE: kind(calm_late)})
+    words = f"kill match: more often not as fast as usual in time than undisturbed moments: {late} of 28 and {calm_late} of 28"
+    assert found == ([words] if wrong else [])
+
+
+def test_the_report_of_few_faults_has_no_intervals() -> None:
+    report = {
+        "faults": {NONE: figures_of([one(NONE)], gone=2.0, whole=10.0)}, "complaints": [], "checks": {}, "failure": None,
+        "seconds": 60.0, "acknowledged_games": 7, "usual_rows_per_s": USUAL,
+    }  # fmt: skip
+    row = doom_faults.lines(report)[2]
+    assert row.split() == [NONE, "1", "0.10", "/", "0.10", "1.00", "/", "1.00", "2.00", "/", "2.00", "2.10", "/", "2.10", "0", "100.0%", "0", "0"]
 
 
 def test_as_many_undisturbed_moments_are_asked_as_faults_of_each_kind() -> None:

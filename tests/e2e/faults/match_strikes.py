@@ -5,7 +5,7 @@ import random
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +36,7 @@ class MatchStrike:
     """Moments are of time.monotonic().
 
     began_s   the first blow: where a start is struck, a running match was killed for it
-    struck_s  the blow that counts;  gone_s: from then until what was struck was gone
+    struck_s  the blow that counts;  gone_s: from then until what was struck was gone;  whole_s: from then until as many engines stood as before
     reasons   of all games that were voided meanwhile
     ended     matches that were killed so that another one starts;  missed: of these others, those that had started before they could be struck
     """
@@ -46,6 +46,7 @@ class MatchStrike:
     struck_s: float
     gone_s: float
     reasons: tuple[str, ...]
+    whole_s: float = 0.0
     ended: int = 0
     missed: int = 0
 
@@ -57,30 +58,28 @@ class MatchStrike:
 def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> MatchStrike:
     """everything: how many engines play when all is well; they do before, and again after it. Raises: AssertionError when they do not."""
     all_playing(run, everything)
-    before, workers = last_game(run), {process.name: process.pid for process in current(run).processes}
+    before, standing, processes_before = last_game(run), set(engines(run)), pids(current(run))
     strike = _strike(run, fault, rng)
-    all_playing(run, everything)
-    # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
-    if fault != "kill worker":
+    whole_s = all_playing(run, everything, unlike=standing) - strike.effect_s
+    if fault == "kill worker":
+        growing(run, strike.struck_s, RECOVERED_WITHIN_S, processes_before)
+    else:
+        # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
         run.until(lambda: len(voided_since(run, before)) > strike.ended or None, RECOVERED_WITHIN_S, f"a game to be voided by {fault}")
-        assert {process.name: process.pid for process in current(run).processes} == workers, f"{fault} cost more than a match"
-    return replace(strike, reasons=tuple(voided_since(run, before)))
+        assert pids(current(run)) == processes_before, f"{fault} cost more than a match"
+    return replace(strike, whole_s=max(0.0, whole_s), reasons=tuple(voided_since(run, before)))
 
 
 def _strike(run: Run, fault: str, rng: random.Random) -> MatchStrike:
     if fault in ("take port", "no connection"):
         return _strike_start(run, fault, rng)
     if fault == "kill worker":
-        before = current(run)
-        name, victim = choose(before, "worker", rng)
+        _, victim = choose(current(run), "worker", rng)
     else:
         victim = rng.choice(engines(run) if fault.endswith("engine") else matches(run))
     struck_s = time.monotonic()
     signal_to(victim, signal.SIGSTOP if fault.startswith("stop") else signal.SIGKILL)
-    gone_s = _until_gone(run, victim) - struck_s
-    if fault == "kill worker":
-        growing(run, struck_s, RECOVERED_WITHIN_S, pids(before), name)
-    return MatchStrike(fault, struck_s, struck_s, gone_s, ())
+    return MatchStrike(fault, struck_s, struck_s, _until_gone(run, victim) - struck_s, ())
 
 
 def _strike_start(run: Run, fault: str, rng: random.Random) -> MatchStrike:
@@ -181,8 +180,14 @@ def matches(run: Run) -> list[int]:
     return sorted(parents)
 
 
-def all_playing(run: Run, everything: int) -> None:
-    run.until(lambda: len(engines(run)) == everything or None, START_LIMIT_S, f"{everything} engines")
+def all_playing(run: Run, everything: int, unlike: Set[int] = frozenset()) -> float:
+    """The moment when so many engines stand, some of which are none of `unlike`."""
+
+    def seen() -> float | None:
+        found = set(engines(run))
+        return time.monotonic() if len(found) == everything and found != unlike else None
+
+    return run.until(seen, START_LIMIT_S, f"{everything} engines")
 
 
 def last_game(run: Run) -> int:
