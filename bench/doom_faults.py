@@ -21,10 +21,11 @@ the end of all that is watched, too. Machines are not equally fast from one seco
 moments as each kind has faults: how often they are "back" too late is what of it is noise.
 
 Wrong is what is gone or whole later than allowed; a kind that leaves the training below 95 %; and one that is back too late more often than
-undisturbed moments are (Fisher's exact test, one-sided, 1 %). What is stopped may live for its deadline (env.options.deadline_s, start_deadline_s) and
---turn seconds more, for a worker that is learning when it is struck. At the end the training is stopped, and: nothing of it may be left; every game
-that was seen committed must be in the league exactly once; `arena rounds verify` must agree; no voided game may be scored; rows must add up. Exit code
-1 when anything is wrong. Run it from the repository's root on an idle machine; 200 faults take some 90 minutes. Progress goes to stderr.
+undisturbed moments are (Fisher's exact test, one-sided, 1 %). What is stopped may live for its deadline (env.options.deadline_s,
+start_deadline_s) and --turn seconds more, for a worker that is learning when it is struck. At the end the training is stopped, and: nothing of it
+may be left; every game that was seen committed must be in the league exactly once; `arena rounds verify` must agree; no voided game may be
+scored; rows must add up. Exit code 1 when anything is wrong. Run it from the repository's root on an idle machine; 200 faults take some 90
+minutes. Progress goes to stderr.
 """
 
 import argparse

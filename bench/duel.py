@@ -11,8 +11,11 @@ Then, sampled actions, intervals 95 %:
 Of the training: frames per second of all members together over each tenth of it, policy lag, and the memory of all its processes, which are said to
 have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py).
 
-The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data FOLDER/data` shows what was learned; with --minutes 0
-what an earlier call trained there is only played. Run it from the repository's root on an idle machine.
+Memory has its peaks while a checkpoint is written; a look that falls on one counts like any other.
+
+The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data FOLDER/data` shows what was learned. With
+--minutes 0 an earlier call that was broken off after its training is taken up again: its figures of the training are read from --json, what it
+trained is played. Run it from the repository's root; the training wants an idle machine, the rest only takes longer on another.
 """
 
 import argparse
@@ -46,6 +49,8 @@ from tests.e2e.faults.strikes import current
 
 CONFIG = "doom_duel"
 RANDOM = "random"
+# The snapshot at one third is played against: on a fast machine it would be gone by the end.
+SETTINGS = ("snapshots.keep_newest=1000",)
 SAMPLE_S = 10.0
 CLOSING_LIMIT_S = 3600.0
 # A game of a minute takes a second or two.
@@ -69,9 +74,8 @@ def trained(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def train(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """For so long, then its closing evaluation."""
     began_s, began_at = time.monotonic(), time.time()
-    run.start("stop_at_frames=1_000_000_000", *options.settings)
+    run.start("stop_at_frames=1_000_000_000", *SETTINGS, *options.settings)
     start_growing(run)
     taken: list[tuple[float, dict[str, tuple[float, int]]]] = []
     clocks: list[tuple[float, int]] = []
@@ -82,14 +86,20 @@ def train(run: Run, options: argparse.Namespace) -> dict[str, Any]:
         time.sleep(max(0.0, min(SAMPLE_S, 60 * options.minutes - now_s)))
     assert run.stop() == 0, run.errors()
     lags = lag_figures(updates(run, began_at, time.time()))
-    say("the closing evaluation")
-    run.resume("stop_at_frames=1")
-    assert run.wait(CLOSING_LIMIT_S) == 0, run.errors()
     settled = [one for one in taken if one[0] >= 60 * options.settle]
-    memory = summary(settled)["memory_mb"][ALL] if len(settled) > 1 else None
-    grown = None if memory is None else memory["fitted_growth"]
+    memory = summary(settled)["memory_mb"] if len(settled) > 1 else None
+    grown = None if memory is None else memory[ALL]["fitted_growth"]
     speeds = {"frames_per_s": speed(clocks), "frames_per_s_by_tenth": [speed(part) for part in tenths(clocks)], "frames": clocks[-1][1]}
-    return {**speeds, **lags, "memory_mb": memory, "memory_grown_mb": grown, "memory_ok": None if grown is None else grown < GROWTH_LIMIT_MB}
+    looks = [(round(at_s), round(found[ALL][0], 1)) for at_s, found in taken]
+    memories = {"memory_mb": memory, "memory_looks": looks, "memory_grown_mb": grown, "memory_ok": None if grown is None else grown < GROWTH_LIMIT_MB}
+    return {**speeds, **lags, **memories}
+
+
+def close(data: Path) -> None:
+    """The closing evaluation, after which who is best is known; what was played of it before is not played again."""
+    say("the closing evaluation")
+    command = [sys.executable, "-P", "-m", "arena", "train", "--resume", NAME, "--set", "stop_at_frames=1", "--data", str(data)]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=CLOSING_LIMIT_S)
 
 
 def speed(clocks: Sequence[tuple[float, int]]) -> float:
@@ -195,6 +205,19 @@ def best_and_third(data: Path) -> tuple[str, str, str]:
     return player.ref.name, player.member, f"{NAME}/{player.member}@{player.frames // 3}"
 
 
+def write(report: dict[str, Any], to: Path | None) -> None:
+    if to is not None:
+        to.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def earlier(path: Path | None) -> dict[str, Any] | None:
+    """What the call that trained said of its training; None where it said nothing."""
+    if path is None or not path.exists():
+        return None
+    training: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")).get("training")
+    return training
+
+
 def lines(report: dict[str, Any]) -> list[str]:
     """The report for people."""
     found = []
@@ -212,7 +235,7 @@ def lines(report: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=30.0, help="of training; 0: play what stands in the folder")
+    parser.add_argument("--minutes", type=float, default=30.0, help="of training; 0: go on with what stands in the folder")
     parser.add_argument("--folder", type=Path, required=True, help="made for it; its data stay")
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--bot-games", type=int, default=100)
@@ -226,7 +249,9 @@ def main() -> None:
     report: dict[str, Any] = {"hardware": hardware(), "settings": {name: str(value) for name, value in vars(options).items() if name != "json"}}
     data = options.folder.absolute() / "data"
     try:
-        report["training"] = trained(options) if options.minutes else None
+        report["training"] = trained(options) if options.minutes else earlier(options.json)
+        write(report, options.json)
+        close(data)
         best, member, third = best_and_third(data)
         for name, opponent in (("third", third), ("random", RANDOM)):
             report[name] = play(data, best, opponent, options.games)
@@ -234,8 +259,7 @@ def main() -> None:
         report["bots"] = against_bots(data, best, options)
         report["curve"] = curve(data, member, options)
     finally:
-        if options.json is not None:
-            options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write(report, options.json)
     print("\n".join(lines(report)))
 
 
