@@ -68,6 +68,15 @@ def test_the_curve_has_the_intervals_of_its_scores(monkeypatch: pytest.MonkeyPat
     assert found == [{"frames": frames, **played} for frames in (0, 100)]
 
 
+def test_a_call_that_goes_on_says_what_the_one_before_measured(tmp_path: Path) -> None:
+    path = tmp_path / "duel.json"
+    assert duel.earlier(None) is None and duel.earlier(path) is None
+    duel.write({"training": {"frames": 7}, "third": {}}, path)
+    assert duel.earlier(path) == {"frames": 7}
+    duel.write({"hardware": "of a call that failed before its training ended"}, path)
+    assert duel.earlier(path) is None
+
+
 class _Nothing:
     def __enter__(self) -> None:
         return None
