@@ -8,9 +8,9 @@ Then, sampled actions, intervals 95 %:
   random   the same against uniformly random actions, with the difference of frags per game
   bot      --bot-games games of a minute against the engine's own bot of skill --bot-skill, one of no skill named: frags, and the lead over the bot
   curve    --curve-games against random of the best member's snapshots, --curve-points of them, evenly over its frames
-Of the training: frames per second of all members together over each tenth of it, policy lag, and the memory of all its processes, which are said to
-have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py): by then the places of frozen opponents are taken,
-which are filled one after the other, and members have copied each other for the first time.
+Of the training: frames per second of all members together over each tenth of it, policy lag, and the memory of all its processes, which are said
+to have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py): by then the places of frozen opponents
+are taken, which are filled one after the other, and members have copied each other for the first time.
 
 Memory has its peaks while a checkpoint is written; a look that falls on one counts like any other.
 
