@@ -9,8 +9,7 @@ Then, sampled actions, intervals 95 %:
   bot      --bot-games games of a minute against the engine's own bot of skill --bot-skill, one of no skill named: frags, and the lead over the bot
   curve    --curve-games against random of the best member's snapshots, --curve-points of them, evenly over its frames
 Of the training: frames per second of all members together over each tenth of it, policy lag, and the memory of all its processes, which are said
-to have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py): by then the places of frozen opponents
-are taken, which are filled one after the other, and members have copied each other for the first time.
+to have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py).
 
 Memory has its peaks while a checkpoint is written; a look that falls on one counts like any other.
 
@@ -243,7 +242,7 @@ def main() -> None:
     parser.add_argument("--bot-skill", type=int, default=50)
     parser.add_argument("--curve-points", type=int, default=6)
     parser.add_argument("--curve-games", type=int, default=40)
-    parser.add_argument("--settle", type=float, default=10.0, help="minutes before memory is watched")
+    parser.add_argument("--settle", type=float, default=5.0, help="minutes before memory is watched")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of the configuration")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
