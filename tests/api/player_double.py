@@ -1,5 +1,7 @@
 """A match without a game that keeps the contract of `arena.served_match`: leash, report file, exit codes, going on where it stopped.
 
+Each step waits until its service has read the one before, however slow the machine: what the service tells of a match has them all.
+
 What it does is said by its evaluation's first player: `quick` ends, `endless` plays until it is told to stop, `breaks` ends by itself at each start.
 """
 
@@ -8,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from arena.league.database import open_league
+from arena.league.database import League, open_league
 from arena.league.evaluation_requests import get_evaluation
 from arena.leashed import on_leash
 from arena.paths import evaluation_report, league_path
@@ -16,12 +18,26 @@ from arena.paths import evaluation_report, league_path
 REPORT = {"kind": "duel", "env": "connect_four", "planned": 400, "score": 0.5, "elo": 0.0, "elo_low": None, "elo_high": None,
           "los": 0.5, "wins": 1, "draws": 0, "losses": 1, "verdict": "not decided"}  # fmt: skip
 STEP = 100
+READ_LIMIT_S = 10.0
+
+
+def wait_until_read(league: League, number: int, games: int) -> None:
+    limit = time.monotonic() + READ_LIMIT_S
+    while time.monotonic() < limit:
+        report = get_evaluation(league, number).report
+        if report is not None and report["games"] == games:
+            return
+        time.sleep(0.01)
 
 
 def main() -> int:
     number, data = int(sys.argv[1]), Path(sys.argv[2])
     with open_league(league_path(data)) as league:
-        asked = get_evaluation(league, number)
+        return play(league, number, data)
+
+
+def play(league: League, number: int, data: Path) -> int:
+    asked = get_evaluation(league, number)
     path, name = evaluation_report(data, number), asked.request.players[0]
     with path.with_name("starts").open("a") as file:
         file.write("start\n")
@@ -35,7 +51,7 @@ def main() -> int:
             if name == "breaks":
                 print("error: broken")
                 return 1
-            time.sleep(0.05)
+            wait_until_read(league, number, games)
     except KeyboardInterrupt:
         return 130
     return 0
