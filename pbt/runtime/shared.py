@@ -38,6 +38,8 @@ class SharedMemory:
         self._starts = [[share.slots[role].start for share in self.shares] for role in range(len(blueprint.roles))]
         slots = [self.shares[-1].slots[role].stop for role in range(len(blueprint.roles))]
         self._slab_regions = [Region.create(f"slab-{role}", slab_bytes(layout, slots[role])) for role, layout in enumerate(blueprint.layouts)]
+        for region in self._slab_regions:
+            region.populate()
         self.slabs = [Slab(layout, slots[role], self._slab_regions[role]) for role, layout in enumerate(blueprint.layouts)]
         self._board_region = Region.create("board", board_bytes(len(plans)))
         self.board = Board(len(plans), self._board_region)

@@ -110,8 +110,8 @@ def slab_bytes(layout: RoleLayout, slots: int) -> int:
 class Slab:
     """The tensors of one role. `column[name]` is a numpy array over private or shared memory.
 
-    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses cost nothing and an attaching process destroys
-    nothing: whoever opens a slot poisons it first (`RowWriter.open`).
+    Private memory is poisoned at birth. Shared memory is left as it is, so that an attaching process destroys nothing: whoever opens a slot poisons
+    it first (`RowWriter.open`).
     """
 
     def __init__(self, layout: RoleLayout, slots: int, region: Region | None = None) -> None:

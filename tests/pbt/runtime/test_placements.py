@@ -1,6 +1,7 @@
 """The tables of the placements: nothing has two owners, nothing has none, whatever the numbers."""
 
 import json
+import os
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -14,6 +15,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.runtime.assembly import Blueprint, equal_shares, facts_of
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
+from pbt.runtime.shared import SharedMemory
 from pbt.sampling.remote import server_of_member
 
 
@@ -104,6 +106,14 @@ def test_one_table_per_placement() -> None:
         ProcessPlan("server-0", serves=0, trains=(Shard("m0"), Shard("m2"))),
         ProcessPlan("server-1", serves=1, trains=(Shard("m1"),)),
     )
+
+
+def test_memory_for_rollouts_is_all_there_from_the_start() -> None:
+    resolved = resolve(config(64, placement="inline", workers=2), 2, False)
+    facts = facts_of(resolved, registry.spec("tictactoe"))
+    (slab,) = SharedMemory(facts, process_plans(resolved, [member.name for member in facts.members])).slabs
+    assert slab.region is not None
+    assert os.fstat(slab.region.fd).st_blocks * 512 >= slab.nbytes
 
 
 def test_roles_and_domains_for_people() -> None:

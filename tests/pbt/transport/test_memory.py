@@ -42,6 +42,14 @@ def test_memory_is_zero_and_costs_nothing_until_it_is_touched() -> None:
     assert 0 < touched_bytes(region) < 1 << 24
 
 
+def test_populated_memory_is_there_and_keeps_what_was_written() -> None:
+    region = Region.create("slab", 10_000_000)
+    region.array(np.int64, 1, 8_000_000)[0] = 7
+    region.populate()
+    assert touched_bytes(region) >= 10_000_000
+    assert (region.array(np.int64, 1, 8_000_000)[0], region.array(np.uint8, 1, 9_999_999)[0]) == (7, 0)
+
+
 def test_a_region_is_known_by_its_size_and_never_shrinks() -> None:
     region = Region.create("numbers", 4096)
     with pytest.raises(EngineError, match=r"found 4096 bytes; expected 8192"):
