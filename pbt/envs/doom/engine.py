@@ -25,6 +25,7 @@ from pbt.envs.doom.launcher import ENGINE_LOG
 from pbt.errors import EnvCrash, EnvError
 
 _ATTEMPTS = 3
+_LINE_LENGTH = 200
 # Several engines may start at a time, one in each thread.
 _WATCHING = threading.Lock()
 _STARTER = Path(__file__).with_name("engine.sh")
@@ -121,8 +122,9 @@ def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
 
 
 def last_words(log: bytes, who: str = "it") -> str:
-    """What was printed at the end."""
-    found = [line.strip() for line in log.decode(errors="replace").split("\n") if line.strip()][-3:]
+    """What was printed at the end, as a terminal would have shown it: an engine that waits writes over its line thousands of times."""
+    shown = (line.rstrip("\r").rpartition("\r")[2].strip() for line in log.decode(errors="replace").split("\n"))
+    found = [line[:_LINE_LENGTH] for line in shown if line][-3:]
     return f"; {who} said: {' / '.join(found)}" if found else ""
 
 

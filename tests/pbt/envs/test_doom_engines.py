@@ -12,13 +12,26 @@ import psutil
 import pytest
 
 from pbt.envs.doom import strays
-from pbt.envs.doom.engine import start_engine
+from pbt.envs.doom.engine import last_words, start_engine
 from pbt.envs.doom.game import DoomGame
 from pbt.errors import EnvCrash, EnvError
 from tests.e2e.faults.processes import left_in_shared_memory, shared_memory_files
 from tests.pbt.envs.doom_scene import engines, play, until
 
 SHARED = Path("/dev/shm")
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (b"", ""),
+        (b"one\ntwo\n\nthree\nfour", "; it said: two / three / four"),
+        (b"timeout: 9s.\nWaiting:\r" + b"Waiting: .  [ 1/ 2]\r" * 2000, "; it said: timeout: 9s. / Waiting: .  [ 1/ 2]"),
+        (b"x" * 5000, f"; it said: {'x' * 200}"),
+    ],
+)
+def test_the_last_words_of_an_engine_are_what_a_terminal_would_show(log: bytes, words: str) -> None:
+    assert last_words(log) == words
 
 
 def test_an_engine_that_is_killed_costs_a_game_not_the_table(basic: DoomGame) -> None:
