@@ -146,6 +146,11 @@ def shared_slots(seats: int, members: int, batch_slots: int, waiting_batches: in
     return seats * (members + 3) + members * (ceil(batch_slots * waiting_batches / shares) + 1)
 
 
+def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
+    """How many of those a run comes to use by and by: OPEN, as many PARKED, a batch per member that is nearly FULL, and one that is learned from."""
+    return 2 * seats + (members + 1) * ceil(batch_slots / shares)
+
+
 def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
     """Neighbouring tables and their slots in so many shares of nearly equal size; tables that draw their players together stay together."""
     block = blueprint.config.sampling.seat_block

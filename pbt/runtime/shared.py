@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbt.learning.shared_reducer import reducer_bytes
-from pbt.runtime.assembly import Blueprint, MemberPlace, equal_shares, new_learner
+from pbt.runtime.assembly import Blueprint, MemberPlace, equal_shares, new_learner, usual_slots
 from pbt.runtime.placements import ProcessPlan
 from pbt.sampling.slots import Share
 from pbt.transport.board import Board, board_bytes
@@ -38,9 +38,8 @@ class SharedMemory:
         self._starts = [[share.slots[role].start for share in self.shares] for role in range(len(blueprint.roles))]
         slots = [self.shares[-1].slots[role].stop for role in range(len(blueprint.roles))]
         self._slab_regions = [Region.create(f"slab-{role}", slab_bytes(layout, slots[role])) for role, layout in enumerate(blueprint.layouts)]
-        for region in self._slab_regions:
-            region.populate()
         self.slabs = [Slab(layout, slots[role], self._slab_regions[role]) for role, layout in enumerate(blueprint.layouts)]
+        self._populate_slabs()
         self._board_region = Region.create("board", board_bytes(len(plans)))
         self.board = Board(len(plans), self._board_region)
         self._counts_region = Region.create("counts", 8 * blueprint.tables)
@@ -53,6 +52,14 @@ class SharedMemory:
         self._requests: list[Fifo] = []
         self._replies: dict[str, Fifo] = {}
         self._reducers: dict[str, Region] = {}
+
+    def _populate_slabs(self) -> None:
+        """What will be used is taken now: a run that is too large for the machine ends at the start, and does not grow for half an hour."""
+        for share in self.shares:
+            for role, slab in enumerate(self.slabs):
+                seats = len(share.tables) * self._blueprint.seats_per_role[role]
+                usual = usual_slots(seats, self._blueprint.role_members(role), self._blueprint.batch_slots, len(self.shares))
+                slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:
         """The worker whose slot it is."""

@@ -84,10 +84,6 @@ class Region:
             raise EngineError(f"bytes {offset} to {end} were asked of shared memory of {self.size} bytes")
         return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
 
-    def populate(self) -> None:
-        """Touch every page now: what is too much for the machine is too much at the start, not after an hour. Contents stay."""
-        self.array(np.uint8, self.size)[:: mmap.PAGESIZE].max()
-
     def close(self) -> None:
         """Close the descriptor: nobody new can attach from here. The mapping goes with this object and the last array over it."""
         if self.fd >= 0:

@@ -6,6 +6,7 @@ too early shows.
 """
 
 import math
+import mmap
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -110,8 +111,8 @@ def slab_bytes(layout: RoleLayout, slots: int) -> int:
 class Slab:
     """The tensors of one role. `column[name]` is a numpy array over private or shared memory.
 
-    Private memory is poisoned at birth. Shared memory is left as it is, so that an attaching process destroys nothing: whoever opens a slot poisons
-    it first (`RowWriter.open`).
+    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses cost nothing and an attaching process destroys
+    nothing: whoever opens a slot poisons it first (`RowWriter.open`).
     """
 
     def __init__(self, layout: RoleLayout, slots: int, region: Region | None = None) -> None:
@@ -128,6 +129,12 @@ class Slab:
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.column.values())
+
+    def populate(self, slots: range) -> None:
+        """Have the memory of neighbouring slots in shared memory now, not when each is used first. Contents stay."""
+        for column in self.column.values():
+            # A page that is read is there.
+            column[slots.start : slots.stop].reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].sum()
 
     def poison(self, slot: int) -> None:
         """Mark everything in a slot as unwritten."""

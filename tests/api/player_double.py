@@ -28,6 +28,7 @@ def wait_until_read(league: League, number: int, games: int) -> None:
         if report is not None and report["games"] == games:
             return
         time.sleep(0.01)
+    raise TimeoutError(f"nobody read {games} games within {READ_LIMIT_S:.0f} s")
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
-from pbt.runtime.assembly import Blueprint, equal_shares, facts_of
+from pbt.runtime.assembly import Blueprint, equal_shares, facts_of, usual_slots
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
 from pbt.runtime.shared import SharedMemory
 from pbt.sampling.remote import server_of_member
@@ -108,12 +108,15 @@ def test_one_table_per_placement() -> None:
     )
 
 
-def test_memory_for_rollouts_is_all_there_from_the_start() -> None:
-    resolved = resolve(config(64, placement="inline", workers=2), 2, False)
+def test_the_memory_for_rollouts_that_will_be_used_is_there_from_the_start() -> None:
+    resolved = resolve(config(512, batch_slots=64, placement="inline", workers=2), 2, False)
     facts = facts_of(resolved, registry.spec("tictactoe"))
-    (slab,) = SharedMemory(facts, process_plans(resolved, [member.name for member in facts.members])).slabs
+    shared = SharedMemory(facts, process_plans(resolved, [member.name for member in facts.members]))
+    (slab,) = shared.slabs
     assert slab.region is not None
-    assert os.fstat(slab.region.fd).st_blocks * 512 >= slab.nbytes
+    usual = len(shared.shares) * usual_slots(512, len(facts.members), 64, len(shared.shares))
+    there = os.fstat(slab.region.fd).st_blocks * 512 / slab.nbytes
+    assert usual / slab.slots < 0.8 and usual / slab.slots <= there < 0.9
 
 
 def test_roles_and_domains_for_people() -> None:
