@@ -13,11 +13,11 @@ Reported for each kind, as median and greatest, in seconds:
   back     from then until the training made as many rows a second as usual
   stalled  from the first blow until then; for the last two kinds that is the end of the running match that makes another one start
 and as a mean with its interval of 95 %: after, the speed from --limit seconds (--worker-limit for a worker) after the effect on, for --hold seconds,
-over that of the --hold seconds before the fault. Of the last two kinds also how many matches were ended, and how many of the next ones had started
-before they could be struck.
+over that of the --hold seconds before the fault; a loss that stays from fault to fault it cannot show, since what is before one came after another.
+Of the last two kinds also how many matches were ended, and how many of the next ones had started before they could be struck.
 
-The usual speed is the median of that before the faults; it is reached where the mean over --window seconds is 95 % of it, and the mean from there to
-the end of all that is watched, too. Machines are not equally fast from one second to the next, so row "none" asks all this of as many undisturbed
+The usual speed is the median of that before each fault; it is reached where the mean over --window seconds is 95 % of it, and the mean from there
+to the end of all that is watched, too. Machines are not equally fast from one second to the next, so row "none" asks all this of as many undisturbed
 moments as each kind has faults: how often they are "back" too late is what of it is noise.
 
 Wrong is what is gone or whole later than allowed; a kind that leaves the training below 95 %; and one that is back too late more often than
@@ -268,7 +268,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def lines(report: dict[str, Any]) -> list[str]:
     """The report for people; seconds as median / greatest."""
-    found = [f"{report['seconds']:.0f} s, {report['acknowledged_games']} acknowledged games, {report['usual_rows_per_s']:.0f} rows/s undisturbed"]
+    found = [f"{report['seconds']:.0f} s, {report['acknowledged_games']} acknowledged games, {report['usual_rows_per_s']:.0f} rows/s before faults"]
     heads = "".join(f"{what:>{WIDTH}}" for what in MEASURED)
     found.append(f"  {'fault':<15}{'count':>6}{heads}{'back late':>11}{'after':>26}{'ended':>7}{'missed':>8}")
     for fault, figures in report["faults"].items():
