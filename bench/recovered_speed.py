@@ -1,11 +1,12 @@
-"""How fast a training is, and how soon after a fault it is as fast as before, and stays so."""
+"""How fast a training is some time after each of many faults, beside moments at which none struck."""
 
+import math
+import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STEP_S = 0.25
-NEVER = float("inf")
+from scipy.special import stdtrit
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,27 @@ class RowsMade:
         return (self.at(end_s) - self.at(begin_s)) / (end_s - begin_s)
 
 
-def back_after(made: RowsMade, since_s: float, limit_s: float, hold_s: float, window_s: float, wanted: float) -> float:
-    """Seconds from since_s until the speed is as wanted, at most limit_s; NEVER when it is not.
+@dataclass(frozen=True)
+class Ratio:
+    """Of two means. low, high: its interval; minus and plus infinity where too little is known for one."""
 
-    That is the first moment from which on the mean over window_s reaches what is wanted, and the mean up to the end of all that is watched,
-    limit_s + hold_s after since_s, does as well: a single fast stretch of a slower training is no return.
+    value: float
+    low: float
+    high: float
+
+
+def ratio(above: Sequence[float], below: Sequence[float], confidence: float = 0.95) -> Ratio:
+    """Of the means of independent samples: first-order (delta method) variance, Student's t with Welch's degrees of freedom.
+
+    Raises: statistics.StatisticsError for no values, ZeroDivisionError for a mean of 0 below.
     """
-    assert window_s <= hold_s, "the last window ends with what is watched"
-    end_s = since_s + limit_s + hold_s
-    begins_s = (since_s + step * STEP_S for step in range(int(limit_s / STEP_S) + 1))
-    found = (at_s for at_s in begins_s if made.rate(at_s, at_s + window_s) >= wanted and made.rate(at_s, end_s) >= wanted)
-    return next(found, NEVER) - since_s
+    value = statistics.fmean(above) / statistics.fmean(below)
+    if min(len(above), len(below)) < 2:
+        return Ratio(value, -math.inf, math.inf)
+    # Of value: that of each mean over the mean below.
+    parts = [scale**2 * statistics.variance(values) / len(values) for scale, values in ((1.0, above), (value, below))]
+    if sum(parts) == 0.0:
+        return Ratio(value, value, value)
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, (above, below), strict=True))
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(sum(parts)) / statistics.fmean(below)
+    return Ratio(value, value - half, value + half)

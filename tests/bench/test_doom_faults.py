@@ -1,67 +1,40 @@
-"""The campaign of faults on duels: when a training counts as fast again, what a row says, and that nothing is waited for without a limit."""
+"""The campaign of faults on duels: which trainings count as fast again, what a row says, and that nothing is waited for without a limit."""
 
 import argparse
 import math
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from bench import doom_faults
-from bench.doom_faults import NONE, Speed, Told, figures_of, told, wait_until
-from bench.recovered_speed import NEVER, RowsMade, back_after
+from bench.doom_faults import Speed, moment, unseen, wait_until, watched_s
+from bench.fault_figures import NONE, Allowed, Campaign, Moment, complaints, figures, lines, speeds, table
+from bench.recovered_speed import RowsMade, ratio
 from tests.e2e.faults import match_strikes
-from tests.e2e.faults.match_strikes import MatchStrike
+from tests.e2e.faults.match_strikes import FAULTS, MatchStrike
 from tests.e2e.faults.running import Run
 
-USUAL, WINDOW_S, LIMIT_S, HOLD_S = 1000.0, 5.0, 10.0, 10.0
-LOOKS_S = 0.2
+USUAL = 1000.0
+ALLOWED = Allowed(dict.fromkeys(FAULTS, 2.0), dict.fromkeys(FAULTS, 10.0))
 
 
-def made(rate: Callable[[float], float], until_s: float = 60.0) -> RowsMade:
-    """Of a training that makes `rate(second)` rows a second."""
-    times_s = [look * LOOKS_S for look in range(int(until_s / LOOKS_S) + 1)]
-    rows = [0.0]
-    for at_s in times_s[1:]:
-        rows.append(rows[-1] + rate(at_s - LOOKS_S / 2) * LOOKS_S)
-    return RowsMade(times_s, [round(count) for count in rows])
+def options(**changed: float) -> argparse.Namespace:
+    plain = {"limit": 10.0, "worker_limit": 15.0, "hold": 10.0, "rest": 40.0, "apart": 30.0, "calm": 160.0, "turn": 2.0}
+    return argparse.Namespace(**(plain | changed))
 
 
-def back(rate: Callable[[float], float], since_s: float = 20.0) -> float:
-    return back_after(made(rate), since_s, LIMIT_S, HOLD_S, WINDOW_S, 0.95 * USUAL)
-
-
-def test_a_training_that_was_never_slower_is_back_at_once() -> None:
-    assert back(lambda at_s: USUAL) == 0.0
-
-
-@pytest.mark.parametrize("stall_s", [1.0, 6.0, 9.5])
-def test_a_training_that_stands_still_is_back_when_it_goes_on(stall_s: float) -> None:
-    assert back(lambda at_s: 0.0 if 20 <= at_s < 20 + stall_s else USUAL) == pytest.approx(stall_s, abs=0.5)
-
-
-@pytest.mark.parametrize("period_s", [6.0, 11.0, 17.0])
-def test_a_training_that_stays_slower_is_not_back_however_it_wavers(period_s: float) -> None:
-    def rate(at_s: float) -> float:
-        return USUAL if at_s < 20 else USUAL * (0.92 + 0.06 * math.sin(2 * math.pi * at_s / period_s))
-
-    assert max(made(rate).rate(20 + step / 4, 25 + step / 4) for step in range(41)) >= 0.95 * USUAL or period_s < 7
-    assert back(rate) == NEVER
-
-
-def test_a_single_fast_stretch_is_no_return() -> None:
-    assert back(lambda at_s: USUAL if at_s < 20 else 1.5 * USUAL if 24 <= at_s < 29 else 0.6 * USUAL) == NEVER
-    assert back(lambda at_s: USUAL if at_s < 20 or 30 <= at_s < 35 else 0.6 * USUAL) == NEVER
-
-
-def test_what_is_back_too_late_is_not_back() -> None:
-    assert back(lambda at_s: USUAL if at_s < 20 or at_s > 32 else 0.0) == NEVER
+# --- speed -----------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_known_only_while_somebody_looked() -> None:
@@ -74,91 +47,175 @@ def test_rows_are_known_only_while_somebody_looked() -> None:
         RowsMade([], []).at(1.0)
 
 
-# --- rows of the table -----------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(3))
+def test_a_ratio_of_means_has_the_interval_it_says(seed: int) -> None:
+    """Drawn again and again, the interval holds the true ratio about as often as it should; that of equal means is Welch's."""
+    rng = np.random.default_rng(seed)
+    held = 0
+    for _ in range(400):
+        found = ratio(list(rng.normal(950, 120, 25)), list(rng.normal(1000, 80, 15)))
+        held += found.low <= 0.95 <= found.high
+    assert 0.92 * 400 <= held <= 0.98 * 400
+    above, below = rng.normal(1000, 120, 25), rng.normal(1000, 80, 15)
+    above += below.mean() - above.mean()
+    welch = stats.ttest_ind(above, below, equal_var=False).confidence_interval(0.95)
+    found = ratio(list(above), list(below))
+    assert found.value == pytest.approx(1.0)
+    assert (found.low, found.high) == pytest.approx((1 + welch.low / below.mean(), 1 + welch.high / below.mean()))
 
 
-def options() -> argparse.Namespace:
-    return argparse.Namespace(window=WINDOW_S, limit=LIMIT_S, worker_limit=15.0, hold=HOLD_S, turn=2.0)
+def test_single_speeds_say_nothing_of_chance() -> None:
+    assert ratio([900.0], [1000.0, 1010.0]).low == -math.inf and ratio([900.0, 910.0], [1000.0]).high == math.inf
+    with pytest.raises(statistics.StatisticsError):
+        ratio([], [1000.0])
 
 
-def strike(fault: str, began_s: float, struck_s: float, gone_s: float, **more: int) -> MatchStrike:
-    return MatchStrike(fault, began_s, struck_s, gone_s, (), **more)
+# --- campaigns -------------------------------------------------------------------------------------------------------------------------------
+
+Rate = Callable[[float, list[MatchStrike]], float]
 
 
-def test_a_fault_is_measured_from_its_effect_and_from_the_first_blow() -> None:
-    """Slow from the first blow at 20 s; an engine that is stopped at 22 s costs its match 3 s later, and the training is back 4 s after that."""
-    series = made(lambda at_s: USUAL if at_s < 20 or at_s >= 29 else 0.5 * USUAL, 100)
-    strikes = [strike(NONE, 15, 15, 0.0), strike("no connection", 20, 22, 3.0, ended=2, missed=1), strike(NONE, 70, 70, 0.0)]
-    found, usual = told(strikes, series, options())
-    assert usual == pytest.approx(USUAL)
-    assert [one.fault for one in found] == [NONE, "no connection", NONE]
-    struck = found[1]
-    assert (struck.gone_s, struck.ended, struck.missed) == (3.0, 2, 1)
-    assert struck.back_s == pytest.approx(4.0, abs=0.6) and struck.stalled_s == pytest.approx(5.0 + struck.back_s)
-    assert struck.after == pytest.approx(1.0)
+def campaign(rate: Rate, *, noise: float = 0.127, seed: int = 1, faults: int = 200) -> Campaign:
+    """As long as a real one, of a training that makes rate(second, faults since its start) rows a second, give or take `noise` over ten seconds."""
+    rng, found = random.Random(seed), options()
+    at_s, strikes, seconds = 20.0, list[MatchStrike](), []
+    watched = [pieces(at_s)]
+    at_s += 200.0
+    for fault in doom_faults.drawn(rng, faults, 28, FAULTS):
+        if fault == NONE:
+            at_s = max(at_s, max((strike.effect_s for strike in strikes if strike.fault != NONE), default=0.0) + found.apart)
+        strikes.append(MatchStrike(fault, at_s, at_s, 0.0, ()))
+        at_s = watched_s(strikes[-1], found)[1] + rng.random()
+    watched += [pieces(at_s + 30.0), pieces(at_s + 230.0)]
+    resumed_s = at_s + 230.0
+    rows, struck, waver = [0.0], list[MatchStrike](), 1.0
+    for second in range(int(resumed_s) + 202):
+        struck = [] if second >= resumed_s else [strike for strike in strikes if strike.fault != NONE and strike.began_s <= second]
+        if second % 10 == 0:
+            waver = 1 + rng.gauss(0.0, noise)
+        rows.append(rows[-1] + rate(second, struck) * waver)
+        seconds.append(float(second))
+    made = RowsMade([*seconds, seconds[-1] + 1], [round(row) for row in rows])
+    rates = [[made.rate(*piece) for piece in part] for part in watched]
+    return Campaign([moment(strike, made, found, 0.0) for strike in strikes], *rates, ALLOWED)
 
 
-def test_the_speed_afterwards_is_compared_with_that_just_before() -> None:
-    """On a machine that is slower for a while, before and after the fault."""
-    series = made(lambda at_s: USUAL if at_s < 25 or at_s >= 75 else 0.6 * USUAL, 150)
-    found, usual = told([strike(NONE, 15, 15, 0.0), strike("kill match", 45, 45, 0.0), strike(NONE, 110, 110, 0.0)], series, options())
-    assert usual == pytest.approx(USUAL) and [round(one.after, 2) for one in found] == [0.6, 1.0, 1.0]
-    assert [one.back_s for one in found] == [NEVER, NEVER, 0.0], "what a slow machine does to a moment without a fault, too"
+def pieces(begin_s: float) -> list[tuple[float, float]]:
+    return [(begin_s + piece * 40, begin_s + piece * 40 + 40) for piece in range(5)]
 
 
-def test_a_strike_that_was_not_watched_to_its_end_says_nothing() -> None:
-    found, _ = told([strike(NONE, 15, 15, 0.0), strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options())
-    assert [one.fault for one in found] == [NONE]
-    assert told([strike("kill match", 50, 50, 0.0)], made(lambda at_s: USUAL), options()) == ([], 0.0)
+def since(at_s: float, faults: list[MatchStrike]) -> float:
+    return at_s - faults[-1].began_s if faults else math.inf
 
 
-def one(fault: str = "kill match", **figures: float) -> Told:
-    plain = {"gone_s": 0.1, "whole_s": 1.0, "back_s": 2.0, "stalled_s": 2.1, "after": 1.0, "ended": 0, "missed": 0}
-    return Told(fault, **(plain | figures))  # type: ignore[arg-type]
+@pytest.mark.parametrize("seed", range(4))
+def test_a_training_that_is_back_in_time_is_not_complained_of(seed: int) -> None:
+    """Each fault costs half for nine seconds; and trainings become slower with time."""
+    found = campaign(lambda at_s, faults: USUAL * (1 - at_s / 60_000) * (0.5 if since(at_s, faults) < 9 else 1.0), seed=seed, noise=0.08)
+    assert complaints(found) == []
+    assert len(found.struck) == 200 and len(found.undisturbed) == 28
+    assert all(row["at_first"] < 0.75 for row in table(found).values()) and speeds(found)["after"] == pytest.approx(1.0, abs=0.03)
+
+
+SLOW: dict[str, tuple[Rate, str]] = {
+    "70 % for 30 s": (lambda at_s, faults: USUAL * (0.7 if since(at_s, faults) < 30 else 1.0), "the speed after faults is not shown to be 95%"),
+    "90 % for 30 s": (lambda at_s, faults: USUAL * (0.9 if since(at_s, faults) < 30 else 1.0), "the speed after faults is not shown to be 95%"),
+    "70 % for 80 s": (lambda at_s, faults: USUAL * (0.7 if since(at_s, faults) < 80 else 1.0), "undisturbed moments among faults"),
+    "1 % for good at each": (lambda at_s, faults: USUAL * 0.99 ** len(faults), "after the last fault"),
+    "half for good after the first": (lambda at_s, faults: USUAL * (0.5 if faults else 1.0), "after the last fault"),
+    "a quarter of all time, whenever": (lambda at_s, faults: USUAL * (0.25 if since(at_s, faults) < 15 else 1.0), "the speed after faults"),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_training_that_is_slower_after_faults_is_complained_of(name: str, seed: int) -> None:
+    rate, words = SLOW[name]
+    found = complaints(campaign(rate, seed=seed))
+    assert any(complaint.startswith(words) for complaint in found), found
+
+
+def test_one_kind_that_costs_more_is_found_among_the_others() -> None:
+    def rate(at_s: float, faults: list[MatchStrike]) -> float:
+        return USUAL * (0.8 if faults and faults[-1].fault == "kill match" and since(at_s, faults) < 25 else 1.0)
+
+    found = [complaint for complaint in complaints(campaign(rate, noise=0.08)) if complaint.startswith("kill ")]
+    assert (
+        len(found) == 1 and found[0].startswith("kill match: 7") and found[0].endswith("of the speed of undisturbed moments, when it should be back")
+    )
+
+
+def test_what_was_not_watched_is_not_shown() -> None:
+    whole = campaign(lambda at_s, faults: USUAL, noise=0.01)
+    assert complaints(whole) == []
+    for less, words in (
+        (replace(whole, calm_before=()), "the minutes before the first fault, after the last one, or after a new start were not watched"),
+        (replace(whole, calm_resumed=()), "the minutes before the first fault, after the last one, or after a new start were not watched"),
+        (replace(whole, moments=whole.struck), "no speed after faults, or none of undisturbed moments, was seen"),
+        (replace(whole, moments=[]), "no speed after faults, or none of undisturbed moments, was seen"),
+    ):
+        assert complaints(less) == [words]
+
+
+def test_when_a_training_must_be_back() -> None:
+    """From the first blow on, also where what was struck lived on for a while; a worker may take longer."""
+    strike = MatchStrike("no connection", 100.0, 102.0, 7.9, ("voided",), whole_s=0.2, ended=2, missed=1)
+    assert watched_s(strike, options()) == (110.0, 120.0)
+    assert watched_s(MatchStrike("kill worker", 100.0, 100.0, 0.1, ()), options()) == (115.0, 125.0)
+    assert watched_s(MatchStrike(NONE, 100.0, 100.0, 0.0, ()), options()) == (100.0, 140.0)
+    made = RowsMade([0.0, 100.0, 110.0, 120.0, 130.0], [0, 100_000, 104_000, 113_000, 130_000])
+    found = moment(strike, made, options(), since_s=60.0)
+    assert found == Moment("no connection", 40.0, 7.9, 0.2, pytest.approx(400.0), pytest.approx(900.0), 2, 1, ("voided",))
+
+
+def one(fault: str = "kill match", **changed: float) -> Moment:
+    plain = {"began_s": 100.0, "gone_s": 0.1, "whole_s": 1.0, "at_first": 800.0, "after": 1000.0}
+    return Moment(fault, **(plain | changed))  # type: ignore[arg-type]
 
 
 def test_figures_of_a_kind() -> None:
-    mine = [
-        one(after=0.93),
-        one(gone_s=0.2, back_s=NEVER, stalled_s=NEVER, after=0.97, whole_s=11.0),
-        one(gone_s=3.0, stalled_s=4.0, after=0.92, ended=1),
-    ]
-    figures = figures_of(mine, gone=2.0, whole=10.0)
-    assert (figures["count"], figures["gone_late"], figures["whole_late"], figures["back_late"]) == (3, 1, 1, 1)
-    assert (figures["back_median_s"], figures["back_max_s"], figures["stalled_median_s"], figures["stalled_max_s"]) == (2.0, None, 4.0, None)
-    assert (figures["whole_median_s"], figures["whole_max_s"]) == (1.0, 11.0)
-    assert figures["after_mean"] == pytest.approx(0.94) and figures["after_low"] < 0.92 < 0.96 < figures["after_high"]  # type: ignore[operator]
-    assert (figures["matches_ended_before"], figures["starts_missed"]) == (1, 0)
-    assert doom_faults.complaints({"kill match": figures}) == [
-        "kill match: 1 of 3 gone too late",
-        "kill match: 1 of 3 without all its engines for too long",
-        "kill match: afterwards 94.0 % of the speed before",
-    ]
-    assert doom_faults.complaints({NONE: figures}) == []
+    mine = [one(after=930.0), one(gone_s=0.2, after=970.0, whole_s=11.0), one(gone_s=3.0, after=920.0, ended=1)]
+    whole = Campaign([*mine, one(NONE, after=990.0), one(NONE, after=1010.0)], allowed=ALLOWED)
+    row = figures(mine, whole, beyond_chance=0.95)
+    assert (row["count"], row["gone_late"], row["whole_late"], row["matches_ended_before"], row["starts_missed"]) == (3, 1, 1, 1, 0)
+    assert (row["gone_median_s"], row["gone_max_s"], row["whole_median_s"], row["whole_max_s"]) == (0.2, 3.0, 1.0, 11.0)
+    assert row["at_first"] == pytest.approx(0.8) and row["after"] == pytest.approx(0.94) and row["low"] < 0.92 < 0.96 < row["high"]
+    assert complaints(whole)[:2] == ["kill match: 1 of 3 gone too late", "kill match: 1 of 3 without all its engines for too long"]
 
 
-@pytest.mark.parametrize(("late", "calm_late", "wrong"), [(9, 9, False), (15, 9, False), (22, 9, True), (0, 9, False), (7, 0, True)])
-def test_a_kind_is_late_when_it_is_so_more_often_than_undisturbed_moments(late: int, calm_late: int, wrong: bool) -> None:
-    def kind(count: int) -> dict[str, float | None]:
-        return figures_of([one(back_s=NEVER if number < count else 1.0) for number in range(28)], gone=2.0, whole=10.0)
-
-    found = doom_faults.complaints({"kill match": kind(late), NONE: kind(calm_late)})
-    words = f"kill match: more often not as fast as usual in time than undisturbed moments: {late} of 28 and {calm_late} of 28"
-    assert found == ([words] if wrong else [])
-
-
-def test_the_report_of_few_faults_has_no_intervals() -> None:
+def test_the_report_says_what_was_seen_and_what_was_not() -> None:
+    few = Campaign([one()], calm_before=[1000.0], allowed=ALLOWED)
     report = {
-        "faults": {NONE: figures_of([one(NONE)], gone=2.0, whole=10.0)}, "complaints": [], "checks": {}, "failure": None,
-        "seconds": 60.0, "acknowledged_games": 7, "usual_rows_per_s": USUAL,
+        "faults": table(few), "speeds": speeds(few), "complaints": complaints(few), "checks": {"rows add up": [], "nothing is left": ["an engine"]},
+        "failure": "the training ended\nwith words", "seconds": 60.0, "counted": {"rounds": 7, "rows produced": 12_000}, "undisturbed": 0,
     }  # fmt: skip
-    row = doom_faults.lines(report)[2]
-    assert row.split() == [NONE, "1", "0.10", "/", "0.10", "1.00", "/", "1.00", "2.00", "/", "2.00", "2.10", "/", "2.10", "0", "100.0%", "0", "0"]
+    said = lines(report)
+    words = "rows/s: 1000 before the first fault, - at 0 undisturbed moments, - after the last fault, - when started anew"
+    assert said[:2] == ["60 s; 7 rounds, 12,000 rows produced", words]
+    assert said[3].split() == ["kill", "match", "1", "0.10", "/", "0.10", "/", "2", "1.00", "/", "1.00", "/", "10", "-", "-", "0", "0"]
+    assert said[-3:] == ["  ok     rows add up", "  WRONG  nothing is left: ['an engine']", "  FAILED the training ended"]
 
 
-def test_as_many_undisturbed_moments_are_asked_as_faults_of_each_kind() -> None:
-    faults = doom_faults.drawn(random.Random(1), 14, ["kill match", "stop match"])
-    assert sorted(faults) == ["kill match"] * 7 + [NONE] * 7 + ["stop match"] * 7 and faults != sorted(faults)
+def test_checks_that_had_nothing_to_check_are_complained_of() -> None:
+    strikes = [MatchStrike(NONE, 1, 1, 0.0, ()), MatchStrike("kill worker", 1, 1, 0.1, ()), MatchStrike("take port", 1, 1, 0.1, (), ended=2)]
+    assert unseen(strikes, {"games voided": 3, "rounds": 2}) == []
+    assert unseen(strikes, {"games voided": 3, "rounds": 0}) == ["no rounds: nothing was checked"]
+    assert unseen(strikes, {"games voided": 0, "rounds": 1})[0] == "no games voided: nothing was checked"
+    assert unseen(strikes, {"games voided": 4, "rounds": 1}) == ["4 voided games of 3 matches that were lost"]
+    assert unseen(strikes[:2], {"games voided": 0, "rounds": 1}) == []
+
+
+def test_kinds_come_equally_often_and_in_random_order() -> None:
+    faults = doom_faults.drawn(random.Random(1), 14, 5, ["kill match", "stop match"])
+    assert sorted(faults) == ["kill match"] * 7 + [NONE] * 5 + ["stop match"] * 7 and faults != sorted(faults)
+
+
+def test_an_undisturbed_moment_waits_until_the_last_fault_is_long_ago() -> None:
+    now_s = time.monotonic()
+    strikes = [MatchStrike("stop match", now_s, now_s, 0.1, ()), MatchStrike(NONE, now_s + 90, now_s + 90, 0.0, ())]
+    found = doom_faults.rested(options(apart=0.2), strikes)
+    assert found.fault == NONE and now_s + 0.3 <= found.began_s < now_s + 5
+    assert doom_faults.rested(options(), []).began_s - time.monotonic() < 1
 
 
 # --- looking ---------------------------------------------------------------------------------------------------------------------------------
