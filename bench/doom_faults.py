@@ -22,6 +22,8 @@ Wrong is what is gone or whole later than allowed, and:
   all faults   a lower end of the interval of "after" below 95 %
   a kind       an "after" below 95 %, and beyond chance below 100 % (an interval of 95 % for all kinds together)
   for good     the same of the minutes after all faults beside those when it was resumed, or of undisturbed moments beside these and those before
+So much is left to chance that a training that loses nothing would be complained of in about one campaign of seven (17 of 120 simulated ones, speeds
+differing by 13 % from ten seconds to the next): better so than the other way round.
 What is stopped stays so; it may live for its deadline (env.options.deadline_s, start_deadline_s) and --turn seconds more, for a worker that is
 learning when it is struck. At the end the training is stopped, and: nothing of it may be left; every game that was seen committed must be in the
 league exactly once; `arena rounds verify` must agree; no voided game may be scored; each match that was lost, and nothing else, must have voided one

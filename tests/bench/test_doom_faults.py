@@ -110,7 +110,10 @@ def since(at_s: float, faults: list[MatchStrike]) -> float:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_training_that_is_back_in_time_is_not_complained_of(seed: int) -> None:
-    """Each fault costs half for nine seconds; and trainings become slower with time."""
+    """Each fault costs half for nine seconds; and trainings become slower with time.
+
+    At less noise than there is: at 13 % the gate, which wants to be shown 95 %, complains of one campaign of seven.
+    """
     found = campaign(lambda at_s, faults: USUAL * (1 - at_s / 60_000) * (0.5 if since(at_s, faults) < 9 else 1.0), seed=seed, noise=0.08)
     assert complaints(found) == []
     assert len(found.struck) == 200 and len(found.undisturbed) == 28
