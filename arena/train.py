@@ -192,22 +192,28 @@ def _loop(
 ) -> bool:
     """Run the engine; between its turns look, flush, take edits and save when due."""
     watch.look()
-    looked = flushed = time.monotonic()
+    observed = watched = flushed = time.monotonic()
+
+    def look() -> None:
+        nonlocal observed, watched
+        now = time.monotonic()
+        if now - observed >= LOOK_EVERY_S:
+            observed = now
+            observe(meter.read())
+        if now - watched >= FLUSH_EVERY_S:
+            watched = now
+            watch.look()
 
     def between_turns() -> None:
-        nonlocal looked, flushed
+        nonlocal flushed
         now = time.monotonic()
-        if now - looked >= LOOK_EVERY_S:
-            looked = now
-            observe(meter.read())
         if now - flushed >= FLUSH_EVERY_S:
             flushed = now
             sink.flush()
             edits.take()
-            watch.look()
         keeper.checkpoint_if_due(now)
 
-    return engine.run(between_turns)
+    return engine.run(between_turns, look)
 
 
 def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:

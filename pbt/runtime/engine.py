@@ -69,8 +69,11 @@ class Engine(Protocol):
     def edit(self, config: RunConfig) -> None:
         """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at rest, and only while somebody learns."""
 
-    def run(self, between_turns: Callable[[], None]) -> bool:
-        """THE main loop. between_turns is called often: display and checkpoints live there. True: done; False: asked to stop.
+    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
+        """THE main loop. True: done; False: asked to stop.
+
+        between_turns is called often: checkpoints and edits live there. look is, too, and goes on while a rest is waited for, which takes as long
+        as the slowest game's step: the display lives there, and changes nothing.
 
         Raises: EnvError when a game raises the same error twice, EngineError when the run cannot go on.
         """

@@ -12,7 +12,6 @@ from pbt.checkpoints import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError, PbtError
-from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
 from pbt.records import Event, GameKind
@@ -21,7 +20,7 @@ from pbt.runtime.backlog import Backlog
 from pbt.runtime.closing import Closing
 from pbt.runtime.control import CloseWith, Copied, Failed, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
 from pbt.runtime.crew import Crew, Domain
-from pbt.runtime.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
+from pbt.runtime.cut import cut_state, cut_tensors, digest_of, split_cut
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.freed_memory import return_freed_memory
 from pbt.runtime.orders import Orders
@@ -67,6 +66,7 @@ class ParallelEngine:
         self._paused, self._rests = dict[str, Paused](), 0
         self._closing = Closing(config.evaluation.final_games * len(blueprint.members), self._crew.workers())
         self._holding = False
+        self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
         self._repetition = Repetition()
         self.games: Counter[GameKind] = Counter()
@@ -92,12 +92,14 @@ class ParallelEngine:
 
     # --- the loop --------------------------------------------------------------------------------------------------------------------------
 
-    def run(self, between_turns: Callable[[], None]) -> bool:
+    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
         """THE main loop; see `Engine.run`."""
+        self._look = look
         while not self.done:
             if self._control.stop_requested():
                 return False
             self._turn()
+            look()
             between_turns()
         return True
 
@@ -264,7 +266,7 @@ class ParallelEngine:
         """
         limit_s = REST_TIMEOUT_S + self.config.env.timeout_s * max(len(share.tables) for share in self._shared.shares)
         deadline, told = time.monotonic() + limit_s, set[int]()
-        while not (self._paused.keys() >= set(self._crew.workers()) and self._flow.idle):
+        while not (self._all_paused and self._flow.idle):
             # Before all are ready nobody was told to go, and a Go that comes after a Pause would undo it.
             if self._flow.idle and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
                 for name in self._crew.workers():
@@ -272,9 +274,14 @@ class ParallelEngine:
                         told.add(pid)
                         self._crew.send(name, Pause(self._rests))
             self._turn()
+            self._look()
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
                 raise EngineError(f"the run did not come to rest within {limit_s:.0f} s: {', '.join(moving)} still at work")
+
+    @property
+    def _all_paused(self) -> bool:
+        return self._paused.keys() >= set(self._crew.workers())
 
     def take_cut(self, number: int) -> Checkpoint:
         worker, planner = self._orders.merged(self._roster, self._paused)
@@ -293,13 +300,9 @@ class ParallelEngine:
         self._tally.produced_before, self._tally.dropped_before = self._orders.resume(split.workers)
         self._roster.load(state["planner"], [table is not None for table in state["worker"]["tables"]])
         self._shared.counts[:] = state["planner"]["counts"]
-        for name, trainee in self._flow.trainees.items():
-            trainee.batcher.load(split.batchers[name])
-            saved = checkpoint.tensors[learner_part(name)]
-            trainee.published.publish(saved, int(saved["clocks"][0]))
-            trainee.refresh()
+        self._flow.load(split.batchers, checkpoint.tensors, state["engine"]["rows_trained"])
         self._controller.load(state["controller"])
-        self.games, self._flow.rows_trained = Counter(state["engine"]["games"]), state["engine"]["rows_trained"]
+        self.games = Counter(state["engine"]["games"])
         return 0
 
     def take_over_hyperparams(self) -> None:
@@ -324,7 +327,7 @@ class ParallelEngine:
 
     def rows_standing(self) -> int:
         """See `Engine.rows_standing`; at rest they are counted, else they are what is left."""
-        if not self._paused:
+        if not self._all_paused:
             return self.rows_produced() - self.rows_trained - self.dropped().total()
         waiting = sum(trainee.batcher.rows_waiting() for trainee in self._flow.trainees.values())
         return sum(paused.standing for paused in self._paused.values()) + waiting
@@ -343,7 +346,4 @@ class ParallelEngine:
         return [ProcessStatus("main", os.getpid(), ("main",), "running"), *self._tally.statuses(self._crew, waiting)]
 
     def weights_digest(self) -> str:
-        states = (trainee.state() for trainee in self._flow.trainees.values())
-        return digest_of(
-            {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)} for state in states
-        )
+        return digest_of(trainee.weights() for trainee in self._flow.trainees.values())

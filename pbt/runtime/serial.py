@@ -58,8 +58,8 @@ class SerialEngine:
         being_played = sum(bool(table.seats) and table.plan.kind == "evaluation" for table in population.worker.tables)
         return max(0, planned - population.planner.closing_games - being_played), planned
 
-    def run(self, between_turns: Callable[[], None]) -> bool:
-        """THE main loop. between_turns is called at consistent cuts: display and checkpoints live there. True: done; False: asked to stop."""
+    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
+        """THE main loop; see `Engine.run`. Both are called at consistent cuts."""
         # A state saved where learners work beside the workers may hold whole batches; their slots are needed now.
         self._learn_all()
         while not self.done:
@@ -67,6 +67,7 @@ class SerialEngine:
                 return False
             if not self._backlog.full():
                 self.turn()
+            look()
             between_turns()
         return True
 

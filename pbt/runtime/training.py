@@ -15,14 +15,16 @@ from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
+from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.records import Directive
 from pbt.runtime.assembly import Blueprint
 from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
+from pbt.runtime.cut import learner_part
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.shared import SharedMemory
-from pbt.transport.messages import RolloutPermit, SlotFull
+from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.weights import PublishedWeights
 
 
@@ -69,6 +71,10 @@ class Trainee:
         state = self.published.read()
         self.version, self.frames = (int(number) for number in state["clocks"][:2])
         return state
+
+    def weights(self) -> dict[str, Tensor]:
+        """Those of its model in what it published last."""
+        return {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in self.state().items() if name.startswith(MODEL_PREFIX)}
 
     def refresh(self) -> None:
         """Read the clocks alone."""
@@ -126,6 +132,15 @@ class TrainingFlow:
         self.resting = False
         # Updates that wait for a copy to be in force before their rounds are decided; their learners rest.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
+
+    def load(self, batchers: Mapping[str, JsonState], tensors: Mapping[str, Mapping[str, Tensor]], rows_trained: int) -> None:
+        """Take over what a checkpoint has of every member: what waits for its batch, and its learner."""
+        self.rows_trained = rows_trained
+        for name, trainee in self.trainees.items():
+            saved = tensors[learner_part(name)]
+            trainee.batcher.load(batchers[name])
+            trainee.published.publish(saved, int(saved["clocks"][0]))
+            trainee.refresh()
 
     # --- what workers and learners say ---------------------------------------------------------------------------------------------------
 

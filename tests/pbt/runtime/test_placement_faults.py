@@ -103,6 +103,25 @@ def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: P
         assert run.restarts() == {"worker-0": len(told), "worker-1": len(told)}
 
 
+def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
+    """A worker stands still until it is taken for dead; what a person sees of the run does not stand still with it."""
+    with struck("inline", tmp_path, silent_after_s=2.0) as run:
+        run.trains()
+        looks, rests = list[float](), list[tuple[float, float]]()
+
+        def rest() -> None:
+            run.hit("worker-0", by=signal.SIGSTOP)
+            began_s = time.monotonic()
+            run.account()
+            rests.append((began_s, time.monotonic()))
+            run.control.stop = True
+
+        assert not run.engine.run(rest, lambda: looks.append(time.monotonic()))
+        ((began_s, ended_s),) = rests
+        assert ended_s - began_s > 1.5
+        assert sum(began_s < at_s < began_s + 1.5 for at_s in looks) >= 5, "nobody looked while it stood still"
+
+
 def test_members_that_cannot_learn_fail_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """m0 because every update raises, m1 because its learner's process dies again and again."""
     monkeypatch.setattr(Child, "program", "tests.pbt.runtime.checked_process")
