@@ -52,7 +52,7 @@ from typing import Any, Self
 from arena.paths import league_path
 from bench.fault_figures import NONE, Allowed, Campaign, Moment, complaints, lines, speeds, table
 from bench.recovered_speed import RowsMade
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from tests.e2e.faults.campaign import ended_well
 from tests.e2e.faults.league_log import reading
@@ -260,8 +260,7 @@ def main() -> None:
         parser.error(f"--rest {options.rest:g}, --calm {options.calm:g}, --hold {options.hold:g}: expected 0 < rest <= calm and 0 < hold")
     with tempfile.TemporaryDirectory(prefix="doom-faults-", ignore_cleanup_errors=True) as folder:
         report = measure(Path(folder) / "run", options)
-    settings = {name: value for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, **report}
+    report = {"hardware": hardware(), "settings": settings_of(options), **report}
     print("\n".join(lines(report)))
     if options.json is not None:
         options.json.write_text(json.dumps(report, allow_nan=False) + "\n", encoding="utf-8")

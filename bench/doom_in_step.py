@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.envs.contract import SeatTurn
 from pbt.envs.doom.match import DoomMatch
 from pbt.envs.doom.match_options import MatchOptions
@@ -162,9 +162,8 @@ def main() -> None:
     usual = [found["usual_first_game"] for found in games.values()]
     report = {"equal_games": games, "same_first_game": len(set(usual)) == 1 if len(usual) > 1 else None, "in_step": steps}
     print("\n".join(lines(report)))
-    settings = {name: value for name, value in vars(options).items() if name != "json"}
     if options.json is not None:
-        options.json.write_text(json.dumps({"hardware": hardware(), "settings": settings, **report}, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps({"hardware": hardware(), "settings": settings_of(options), **report}, indent=1) + "\n", encoding="utf-8")
     unequal = report["same_first_game"] is False or any(found["whole_runs"] > 1 for found in games.values())
     crashed = any(found["crashes"] for found in games.values()) or any(figures["crash"] for mode in steps.values() for figures in mode.values())
     if crashed or unequal:

@@ -24,7 +24,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -40,7 +40,7 @@ from arena.players import resolve_players
 from arena.statistics import mean_interval
 from bench.placements import lag_figures, updates
 from bench.soak import ALL, GROWTH_LIMIT_MB, sample, summary
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from pbt.records import PlayerRef
 from tests.e2e.faults.recovery import start_growing
@@ -228,9 +228,18 @@ def lines(report: dict[str, Any]) -> list[str]:
     for name in ("third", "random"):
         match, ahead = report[name], report[name]["frags_ahead"]
         score = f"{match['score']:.3f} [{match['low']:.3f}, {match['high']:.3f}]"
-        frags = "all equal" if ahead["low"] is None else f"{ahead['mean']:+.2f} [{ahead['low']:+.2f}, {ahead['high']:+.2f}] frags a game"
-        found.append(f"{match['a']} against {match['b']}: {score} over {match['games']} games, {frags}")
-    return found + [f"against a bot {word}: {figures}" for word, figures in report["bots"].items()]
+        found.append(f"{match['a']} against {match['b']}: {score} over {match['games']} games, {frags(ahead['mean'], ahead)}")
+    for word, bot in report["bots"].items():
+        won = f"won {bot['won']:.0%}, drew {bot['drawn']:.0%} of {bot['games']} games"
+        found.append(f"against a bot {word}: {won}, {frags(bot['lead'], bot)}")
+    return found
+
+
+def frags(mean: float, interval: Mapping[str, float | None]) -> str:
+    """interval: its low and high, None where all games were equal."""
+    if interval["low"] is None:
+        return f"{mean:+.2f} frags in every game"
+    return f"{mean:+.2f} [{interval['low']:+.2f}, {interval['high']:+.2f}] frags a game"
 
 
 def main() -> None:
@@ -246,7 +255,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of the configuration")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
-    report: dict[str, Any] = {"hardware": hardware(), "settings": {name: str(value) for name, value in vars(options).items() if name != "json"}}
+    report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options)}
     data = options.folder.absolute() / "data"
     try:
         report["training"] = trained(options) if options.minutes else earlier(options.json)

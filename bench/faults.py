@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.placements import PLACEMENTS
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from tests.e2e.faults.campaign import campaign, ended_well, on_faulty_game, schedule, small_run, voided
 from tests.e2e.faults.recovery import start_growing
@@ -141,8 +141,7 @@ def main() -> None:
     options = options_of()
     with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder:
         results = {placement: one_placement(Path(folder), placement, options) for placement in options.placements}
-    settings = {name: value for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, "placements": results}
+    report = {"hardware": hardware(), "settings": settings_of(options), "placements": results}
     print("\n".join(lines(report)))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

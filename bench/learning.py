@@ -54,7 +54,6 @@ from bench.peers import (
     parsed,
     scenario_file,
     scenario_settings,
-    words_of,
 )
 from bench.placements import PLACEMENTS
 from bench.sample_factory import (
@@ -68,7 +67,7 @@ from bench.sample_factory import (
     setting_word,
     start_peer,
 )
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.envs.doom.game import make
 from tests.e2e.faults.running import NAME, Run
 
@@ -201,7 +200,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=2_000_000)
     options = parsed(parser)
     report: dict[str, Any] = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision of auto": our_precision(options)}
-    report |= {"settings": words_of(options), "random": random_return(options)}
+    report |= {"settings": settings_of(options), "random": random_return(options)}
     runs: dict[str, list[dict[str, Any]]] = {system: [] for system in options.systems}
     with tempfile.TemporaryDirectory(prefix="learning-", ignore_cleanup_errors=True) as folder:
         for number, seed in enumerate(options.seeds, 1):

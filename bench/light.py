@@ -48,9 +48,9 @@ from pathlib import Path
 from typing import Any
 
 from arena.machine import usable_cores
-from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained, words_of
+from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained
 from bench.sample_factory import Figures, peer_versions, setting_options, setting_word
-from bench.throughput import adapter_speed, hardware
+from bench.throughput import adapter_speed, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.config.schema import RunConfig
 
@@ -200,7 +200,7 @@ def main() -> None:
         machine["peer"] = peer_versions(options.sample_factory, "mpe2")
     peers = options.peer_settings if options.sample_factory is not None else ()
     with tempfile.TemporaryDirectory(prefix="light-", ignore_cleanup_errors=True) as folder:
-        report = {**machine, "settings": words_of(options), **report_of(options, Path(folder), peers)}
+        report = {**machine, "settings": settings_of(options), **report_of(options, Path(folder), peers)}
     print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -28,9 +28,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.peers import OURS, OURS_ALONE, in_turn, speed, summary, trained, words_of
+from bench.peers import OURS, OURS_ALONE, in_turn, speed, summary, trained
 from bench.sample_factory import Figures
-from bench.throughput import ROOT, hardware
+from bench.throughput import ROOT, hardware, settings_of
 from pbt.config.load import find_config
 
 ALL = "all"
@@ -107,7 +107,7 @@ def main() -> None:
                 rounds[-1][name] = figures_without(Path(folder) / f"{number}-{name}", PIECES[name], options)
             words = [f"{name} {speed(found):,.0f}" for name, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
-    report: dict[str, Any] = {"hardware": hardware(), "settings": words_of(options), "systems": summary(rounds, ALL), "rounds": rounds}
+    report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options), "systems": summary(rounds, ALL), "rounds": rounds}
     for name, found in report["systems"].items():
         print(f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  {found['ratio']['median']:.3f} of all")
     if options.json is not None:

@@ -60,7 +60,7 @@ from bench.sample_factory import (
     updates_until,
     wait_for,
 )
-from bench.throughput import ROOT, hardware
+from bench.throughput import ROOT, hardware, settings_of
 from pbt.config.load import find_config, load_config
 from pbt.envs import registry
 from pbt.runtime.summary import precisions
@@ -273,10 +273,6 @@ def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
     return options
 
 
-def words_of(options: argparse.Namespace) -> dict[str, str]:
-    return {name: str(value) for name, value in vars(options).items() if name != "json"}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_shared_options(parser, SCENARIOS)
@@ -301,7 +297,7 @@ def main() -> None:
                 rounds[-1][system] = figures_of(Path(folder) / f"{number}-{system}", system, setting, options)
             words = [f"{system} {speed(found):,.0f}" for system, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
-    report = {**machine, "settings": words_of(options), "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
+    report = {**machine, "settings": settings_of(options), "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
     print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.status import RunStatus
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import growing
@@ -163,8 +163,7 @@ def main() -> None:
                 rounds[-1][label] = one_run(Path(folder) / f"{number}-{placement}-{members}", placement, members, options)
             words = [f"{label}: {found['frames_per_s']:,.0f}" for label, found in rounds[-1].items()]
             print(f"round {number}: frames/s: {'  '.join(words)}", file=sys.stderr, flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, "placements": summary(rounds), "rounds": rounds}
+    report = {"hardware": hardware(), "settings": settings_of(options), "placements": summary(rounds), "rounds": rounds}
     print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bench.placements import PLACEMENTS
-from bench.throughput import hardware
+from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from tests.e2e.faults import processes
 from tests.e2e.faults.recovery import start_growing
@@ -105,8 +105,7 @@ def main() -> None:
         "exit_code": code,
         "left_behind": left,
     }
-    settings = {name: value for name, value in vars(options).items() if name != "json"}
-    report = {"hardware": hardware(), "settings": settings, "frames": frames, "verdict": verdict, **found}
+    report = {"hardware": hardware(), "settings": settings_of(options), "frames": frames, "verdict": verdict, **found}
     print(json.dumps(report, indent=1))
     if options.json is not None:
         options.json.write_text(json.dumps({**report, "samples": taken}) + "\n", encoding="utf-8")

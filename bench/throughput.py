@@ -151,6 +151,11 @@ def hardware() -> dict[str, object]:
     return {"cpu": model, "cores": cores, "python": platform.python_version(), **versions, "commit": commit or "unknown"}
 
 
+def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What a benchmark was asked for, without where its files lie on this machine."""
+    return {name: value for name, value in vars(options).items() if name != "json" and not isinstance(value, Path)}
+
+
 def _version(package: str) -> str | None:
     """None where it is not installed."""
     try:

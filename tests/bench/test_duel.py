@@ -83,3 +83,13 @@ class _Nothing:
 
     def __exit__(self, *raised: object) -> None:
         return None
+
+
+def test_the_report_is_read_by_people() -> None:
+    match = {"a": "m0", "b": "random", "games": 4, "score": 1.0, "low": 0.5, "high": 1.0, "frags_ahead": {"mean": 3.0, "low": None, "high": None}}
+    bot = {"games": 100, "lead": 8.41, "low": 5.19, "high": 11.63, "frags": 23.2, "won": 0.79, "drawn": 0.01}
+    said = duel.lines({"training": None, "third": match, "random": match, "bots": {"of skill 50": bot}})
+    assert said[1:] == [
+        "m0 against random: 1.000 [0.500, 1.000] over 4 games, +3.00 frags in every game",
+        "against a bot of skill 50: won 79%, drew 1% of 100 games, +8.41 [+5.19, +11.63] frags a game",
+    ]
