@@ -65,6 +65,11 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
     if resident != "auto" and resident < seats:
         found = f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players at once"
         problems.append(f'{found}; make it {seats} or more, or "auto"')
+    # Of a game that has deadlines of its own: `pbt.envs.contract.Deadlined`.
+    longest_s = getattr(game, "longest_wait_s", 0.0)
+    if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
+        found = f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does not answer for up to {longest_s:g} s"
+        problems.append(f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs costs all games of its worker")
     terms = list(game.reward_terms)
     problems += _term_problems("learning.shaping", config.learning.shaping, terms)
     for name, override in config.members.items():

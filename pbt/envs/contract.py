@@ -119,6 +119,15 @@ class Preparing(Protocol):
 
 
 @runtime_checkable
+class Deadlined(Protocol):
+    """A game that ends by itself what does not answer. `env.timeout_s`, after which the whole process is taken for hung, must be longer."""
+
+    @property
+    def longest_wait_s(self) -> float:
+        """Seconds for which one call may wait."""
+
+
+@runtime_checkable
 class Remarking(Protocol):
     """A game that may have something to say to whoever starts a training of it."""
 

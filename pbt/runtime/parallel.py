@@ -327,7 +327,7 @@ class ParallelEngine:
 
     def rows_standing(self) -> int:
         """See `Engine.rows_standing`; at rest they are counted, else they are what is left."""
-        if not self._all_paused:
+        if not (self._all_paused and self._flow.idle):
             return self.rows_produced() - self.rows_trained - self.dropped().total()
         waiting = sum(trainee.batcher.rows_waiting() for trainee in self._flow.trainees.values())
         return sum(paused.standing for paused in self._paused.values()) + waiting

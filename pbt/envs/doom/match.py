@@ -53,6 +53,11 @@ class DoomMatch:
         self.seat_roles: tuple[int, ...] = (0,) * options.players
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
 
+    @property
+    def longest_wait_s(self) -> float:
+        """See `contract.Deadlined`."""
+        return self._options.longest_wait_s
+
     def remark(self) -> str:
         """That the library is missing, where the options leave open who keeps players in step."""
         if self._options.players == 1 or self._options.lock_step != "auto" or doom_preload() is not None:

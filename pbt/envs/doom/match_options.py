@@ -70,6 +70,11 @@ class MatchOptions(SceneOptions):
         return self.start_deadline_s + max(0, self.players - 2)
 
     @property
+    def longest_wait_s(self) -> float:
+        """Of one call: the first game's start follows that of the engines."""
+        return self.start_limit_s + self.deadline_s
+
+    @property
     def button_names(self) -> tuple[str, ...]:
         return BUTTONS[self.buttons] if isinstance(self.buttons, str) else tuple(name.upper() for name in self.buttons)
 
@@ -108,7 +113,8 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
     elif not options.buttons:
         problems.append("buttons = []: expected at least one")
     else:
-        problems += ["buttons" + unlike("", name, sorted(known.buttons), "button") for name in options.button_names if name not in known.buttons]
+        named = enumerate(options.button_names)
+        problems += [f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button") for place, name in named if name not in known.buttons]
     problems += scene_problems(options, known)
     if problems:
         raise EnvOptionsError(problems)

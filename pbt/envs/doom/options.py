@@ -154,6 +154,8 @@ def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]
             problems.append(f"terms.{name}.{unknown[0]}: unknown key; {example}")
         elif not all(_is_number(values.get(key, 0.0)) for key in ("gain", "loss")):
             problems.append(f"terms.{name}: gain and loss must be finite numbers; {example}")
+        elif not any(values.get(key) for key in ("gain", "loss")):
+            problems.append(f"terms.{name}: is always 0 without gain or loss; {example}")
         elif name == "reward":
             problems.append("terms.reward: that is the game's own reward; call the term something else")
         else:
@@ -191,7 +193,8 @@ def scene_problems(options: SceneOptions, known: Known) -> list[str]:
         problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
     if options.wad is not None and not Path(options.wad).expanduser().is_file():
         problems.append(f"wad = {options.wad!r}: no such file; paths are relative to the working directory, {Path.cwd()}")
-    named = [("variables", name.upper()) for name in options.variables or ()] + [(f"terms.{term.name}", term.variable) for term in options.terms]
+    named = [(f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())]
+    named += [(f"terms.{term.name}.variable", term.variable) for term in options.terms]
     return problems + [place + unlike("", name, sorted(known.variables), "game variable") for place, name in named if name not in known.variables]
 
 

@@ -109,6 +109,22 @@ def test_places_for_frozen_players_must_suffice_for_one_game() -> None:
     check_against_game(with_members(2, matchmaking={"resident": 2}), FakeGame())
 
 
+class Deadlined(FakeGame):
+    longest_wait_s = 11.0
+
+
+@pytest.mark.parametrize("timeout_s", [5.0, 11.0])
+def test_a_process_is_not_taken_for_hung_while_its_game_still_waits(timeout_s: float) -> None:
+    config = RunConfig.model_validate({"env": {"name": "x", "timeout_s": timeout_s}})
+    with pytest.raises(ConfigError) as caught:
+        check_against_game(config, Deadlined())
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"env.timeout_s = {timeout_s:g}: this game itself ends what does not answer for up to 11 s; make it longer, say 60, or")
+    check_against_game(config, FakeGame())
+    check_against_game(RunConfig.model_validate({"env": {"name": "x", "timeout_s": 11.5}}), Deadlined())
+    check_against_game(RunConfig.model_validate({"env": {"name": "x"}, "runtime": {"placement": "serial"}}), Deadlined())
+
+
 def exchanged(joined: dict[str, str], *left: str, count: int | dict[str, int] = 2) -> RunConfig:
     population = {"members": count, "joined": {name: {"role": role} for name, role in joined.items()}, "left": list(left)}
     return RunConfig.model_validate_json(json.dumps({"env": {"name": "x"}, "population": population}))
