@@ -13,9 +13,10 @@ to have grown by the slope of a line through the samples after the first --settl
 
 Memory has its peaks while a checkpoint is written; a look that falls on one counts like any other.
 
-The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data FOLDER/data` shows what was learned. With
---minutes 0 an earlier call that was broken off after its training is taken up again: its figures of the training are read from --json, what it
-trained is played. Run it from the repository's root; the training wants an idle machine, the rest only takes longer on another.
+The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data FOLDER/data` shows what was learned. With --minutes
+0 an earlier call that was broken off after its training is taken up again: its figures of the training and its settings are read from --json, what
+it trained is played, and who played it is told as "played". Run it from the repository's root; the training wants an idle machine, the rest only
+takes longer on another.
 """
 
 import argparse
@@ -210,12 +211,16 @@ def write(report: dict[str, Any], to: Path | None) -> None:
         to.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def earlier(path: Path | None) -> dict[str, Any] | None:
-    """What the call that trained said of its training; None where it said nothing."""
-    if path is None or not path.exists():
-        return None
-    training: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")).get("training")
-    return training
+def begun(options: argparse.Namespace) -> dict[str, Any]:
+    """The report of this call, or that of the call that trained, with this one as "played". Training: None where that said nothing of it."""
+    own = {"hardware": hardware(), "settings": settings_of(options)}
+    if options.minutes:
+        return own
+    if options.json is None or not options.json.exists():
+        say(f"nothing is known of the training in {options.folder}: expected --json FILE, as the call that trained was given it")
+        return {**own, "training": None}
+    before = json.loads(options.json.read_text(encoding="utf-8"))
+    return {**{name: before.get(name) for name in ("hardware", "settings", "training")}, "played": own}
 
 
 def lines(report: dict[str, Any]) -> list[str]:
@@ -255,11 +260,12 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of the configuration")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
-    report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options)}
+    report = begun(options)
     data = options.folder.absolute() / "data"
     try:
-        report["training"] = trained(options) if options.minutes else earlier(options.json)
-        write(report, options.json)
+        if options.minutes:
+            report["training"] = trained(options)
+            write(report, options.json)
         close(data)
         best, member, third = best_and_third(data)
         for name, opponent in (("third", third), ("random", RANDOM)):

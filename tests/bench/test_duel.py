@@ -68,13 +68,20 @@ def test_the_curve_has_the_intervals_of_its_scores(monkeypatch: pytest.MonkeyPat
     assert found == [{"frames": frames, **played} for frames in (0, 100)]
 
 
-def test_a_call_that_goes_on_says_what_the_one_before_measured(tmp_path: Path) -> None:
+def test_a_call_that_goes_on_says_what_the_one_before_measured_and_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "duel.json"
-    assert duel.earlier(None) is None and duel.earlier(path) is None
-    duel.write({"training": {"frames": 7}, "third": {}}, path)
-    assert duel.earlier(path) == {"frames": 7}
-    duel.write({"hardware": "of a call that failed before its training ended"}, path)
-    assert duel.earlier(path) is None
+    first, second = argparse.Namespace(minutes=30.0, json=path, folder=tmp_path), argparse.Namespace(minutes=0.0, json=path, folder=tmp_path)
+    assert duel.begun(first)["settings"] == {"minutes": 30.0} and "training" not in duel.begun(first)
+    assert duel.begun(second)["training"] is None and "nothing is known of the training" in capsys.readouterr().err
+    duel.write({"hardware": {"commit": "a"}, "settings": {"minutes": 30.0}, "training": {"frames": 7}, "third": {}}, path)
+    for _ in range(2):
+        found = duel.begun(second)
+        played = found.pop("played")
+        assert found == {"hardware": {"commit": "a"}, "settings": {"minutes": 30.0}, "training": {"frames": 7}}
+        assert played["settings"] == {"minutes": 0.0} and played["hardware"]["cores"] >= 1
+        duel.write({**found, "played": played}, path)
+    duel.write({"hardware": {"commit": "of a call that failed before its training ended"}}, path)
+    assert duel.begun(second)["training"] is None
 
 
 class _Nothing:
