@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -36,14 +38,26 @@ def train(
     folder = data_dir(data)
     result: Result
     if resume is not None:
-        with Display(resume, quiet=as_json) as display:
+        with told_when_cut_off(resume, folder), Display(resume, quiet=as_json) as display:
             result = resume_training(check_population_name(resume), folder, overrides or (), display, say)
     else:
         assert config is not None
         loaded, chosen = load_named(config, name, overrides or ())
-        with Display(chosen, quiet=as_json) as display:
+        with told_when_cut_off(chosen, folder), Display(chosen, quiet=as_json) as display:
             result = start_training(loaded, chosen, folder, display, say)
     report(result, as_json)
+
+
+@contextmanager
+def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
+    """Say what Ctrl-C twice has cost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        saved = any(population_paths(folder, name).checkpoints.glob("*"))
+        lost = f"what came after the last checkpoint is lost. Go on with: arena train --resume {name}" if saved else "nothing was saved"
+        say(f"ended at once: {lost}")
+        raise
 
 
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
