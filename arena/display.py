@@ -71,6 +71,7 @@ class Display:
             played, planned = progress.closing
             return f"{done}  {games}  closing evaluation: {played} of {planned} games"
         left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
+        left += f", then {progress.ahead} evaluation games" if left and progress.ahead else ""
         return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
 
 

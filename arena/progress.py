@@ -36,6 +36,7 @@ class Progress:
     """elapsed_s: of this start; eta_s: None until the speed is known.
 
     closing   (games over, games planned) of the evaluation at the end, None before it and where there is none
+    ahead     games that evaluation will have, while somebody still learns; 0 afterwards
     trouble   what keeps results from being kept, None when nothing does
     restarts  in words, which processes are down or were started again; None when none
     ranked_by  what the members' objective is: "wins", or in games of one seat "return"
@@ -53,6 +54,7 @@ class Progress:
     trouble: str | None
     restarts: str | None = None
     ranked_by: Objective = "wins"
+    ahead: int = 0
 
     @property
     def share(self) -> float:
@@ -84,6 +86,7 @@ class ProgressMeter:
         rates = {name: (count - earlier[name]) / seconds for name, count in frames.items()}
         stop, total = engine.config.stop_at_frames, sum(rates.values())
         done, target = sum(min(count, stop) for count in frames.values()), stop * len(frames)
+        closing = engine.closing()
         return Progress(
             elapsed_s=now - self._started,
             frames=done,
@@ -93,10 +96,11 @@ class ProgressMeter:
             training_games=engine.games["training"],
             evaluation_games=engine.games["evaluation"],
             members=tuple(self._member(name, frames[name], rates[name]) for name in frames),
-            closing=engine.closing() if engine.controller.finished and engine.config.evaluation.final_games else None,
+            closing=closing if engine.controller.finished and engine.config.evaluation.final_games else None,
             trouble=self._sink.trouble,
             restarts=restarts_text(engine.processes()),
             ranked_by=engine.controller.window.objective,
+            ahead=0 if engine.controller.finished else closing[1],
         )
 
     def _member(self, name: str, frames: int, rate: float) -> MemberProgress:

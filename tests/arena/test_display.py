@@ -41,6 +41,12 @@ def test_the_closing_evaluation_says_how_far_it_is() -> None:
     assert Display("demo", quiet=True)._line(TRAINED).endswith("31000 training games, 1650 evaluation games  closing evaluation: 31 of 80 games")
 
 
+def test_the_closing_evaluation_is_announced_while_the_training_goes_on() -> None:
+    training = replace(TRAINED, frames=1_000, closing=None, eta_s=209.0, ahead=80)
+    assert Display("demo", quiet=True)._line(training).endswith("about 3:29 left, then 80 evaluation games")
+    assert Display("demo", quiet=True)._line(replace(training, ahead=0)).endswith("about 3:29 left")
+
+
 def test_without_a_terminal_the_closing_evaluation_is_no_flood_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """A line when it begins and when it is over, and one now and then as ever."""
     display = Display("demo")
