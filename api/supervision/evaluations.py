@@ -13,14 +13,13 @@ import structlog
 from api.settings import Settings
 from api.supervision.evaluation_rules import MatchFacts, decide_match, state_after
 from api.supervision.rules import Disk, backoff_s
-from api.supervision.trainer import LOG_NAME, Trainer, alive, complaint, kill_session
+from api.supervision.trainer import LOG_NAME, Trainer, alive, complaint
 from arena.league.database import League
 from arena.league.evaluation_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
 from arena.paths import evaluation_report
 from pbt.errors import PbtError
 
 LOG_LINES = 20
-STRAY_TIMEOUT_S = 20.0
 
 log = structlog.stdlib.get_logger("api.evaluations")
 
@@ -45,7 +44,6 @@ class Evaluations:
     def __init__(self, settings: Settings, league: League) -> None:
         self._settings, self._league = settings, league
         self._tables: dict[int, Table] = {}
-        self._began = time.monotonic()
 
     @property
     def processes(self) -> list[Trainer]:
@@ -89,8 +87,6 @@ class Evaluations:
     def _facts(self, row: Evaluation, table: Table, disk: Disk) -> MatchFacts:
         now = time.monotonic()
         outside = table.process is None and row.process is not None and alive(row.process) is not None
-        if outside and row.process is not None and now - self._began > STRAY_TIMEOUT_S:
-            kill_session(int(row.process.partition(" ")[0]))
         return MatchFacts(
             cancelled=row.cancelled,
             running=table.process is not None,

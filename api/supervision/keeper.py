@@ -12,7 +12,7 @@ import structlog
 
 from api.settings import Settings
 from api.supervision.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
-from api.supervision.trainer import LOG_NAME, Trainer, alive, kill_session
+from api.supervision.trainer import LOG_NAME, Trainer, alive
 from arena.edits import Edits, leave_edits
 from arena.league.database import League
 from arena.league.populations import stored_config
@@ -24,8 +24,6 @@ from pbt.config.resume import is_live
 from pbt.errors import PbtError
 
 REASON_LINES = 100
-STRAY_TIMEOUT_S = 20.0
-"""A trainer of an earlier service saves and ends by itself before this; one that is stopped or stuck does not."""
 INTERRUPTED = 130
 LIVE_TIMEOUT_S = 60.0
 """An edit that a trainer has not taken by then comes with a new start of it."""
@@ -58,7 +56,6 @@ class Keeper:
     def __init__(self, name: str, settings: Settings, league: League) -> None:
         self.name, self._settings, self._league = name, settings, league
         self._paths = population_paths(settings.data, name)
-        self._began = time.monotonic()
         self.trainer: Trainer | None = None
         # The edits that its trainer knows; number of those that were left for it, and when.
         self._launched: tuple[str, ...] = ()
@@ -81,8 +78,6 @@ class Keeper:
         outside = None if self.running else holder(self._paths.lock)
         if outside == os.getpid():  # this service is removing it
             outside = None
-        if outside is not None:
-            self._end_stray(row, now)
         facts = Facts(
             running=self.running,
             ready=self._is_ready(),
@@ -215,7 +210,3 @@ class Keeper:
     def _stray(self, row: Supervised) -> str | None:
         """A trainer of an earlier service that still lives: it stays known until it is gone."""
         return row.trainer if row.trainer is not None and alive(row.trainer) is not None else None
-
-    def _end_stray(self, row: Supervised, now: float) -> None:
-        if (stray := self._stray(row)) is not None and now - self._began > STRAY_TIMEOUT_S:
-            kill_session(int(stray.partition(" ")[0]))

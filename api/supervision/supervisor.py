@@ -16,6 +16,7 @@ from api.settings import Settings
 from api.supervision.evaluations import Evaluations
 from api.supervision.keeper import Around, Keeper
 from api.supervision.rules import Disk, Facts, decide
+from api.supervision.strays import Strays
 from arena.deletion import delete
 from arena.league.database import League
 from arena.league.service_events import copy_training_events, forget_old_events
@@ -37,6 +38,7 @@ class Supervisor:
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
         self._keepers: dict[str, Keeper] = {}
+        self._strays = Strays(league)
         self._evaluations = Evaluations(settings, league)
         self._signalled: set[int] = set()
         self._forgiven: dict[str, int] = {}
@@ -91,6 +93,7 @@ class Supervisor:
             self._wake.clear()
 
     def _look(self) -> None:
+        self._strays.end()
         now = time.monotonic()
         measured = now - self._measured >= MEASURE_EVERY_S
         if measured:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from api.supervision import strays
 from api.supervision.trainer import identity
+from arena.league.database import open_league
+from arena.league.supervision import Seen, get_supervised, record
 from arena.lock import holder
+from arena.paths import league_path
 from tests.api.service import HERE, Service, serving
 
 
@@ -217,6 +221,37 @@ def test_what_was_to_run_runs_again_after_a_restart_of_the_service(tmp_path: Pat
         service.wait_starts("one", 2)
         assert [service.state(name) for name in ("two", "three")] == ["paused", "created"]
         assert [len(service.starts(name)) for name in ("one", "two", "three")] == [2, 1, 0]
+
+
+WRITER = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("writes", flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_one_left_behind_in_the_middle_of_a_commit_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be written while it lives; to end it must not need that."""
+    monkeypatch.setattr(strays, "STRAY_TIMEOUT_S", 0.0)
+    with serving(tmp_path) as service:
+        service.create("one", start=True)
+        service.wait_state("one", "running")
+    league = open_league(league_path(tmp_path))
+    command = [sys.executable, "-P", "-c", WRITER, str(league.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as left:
+        try:
+            row = get_supervised(league, "one")
+            assert record(league, "one", Seen("running", None, "", 0, identity(left.pid)), row.revision)
+            assert left.stdout is not None and left.stdout.readline() == b"writes\n"
+            with serving(tmp_path) as service:
+                service.wait_starts("one", 2)
+                service.wait_state("one", "running")
+                assert left.wait(5) == -signal.SIGKILL
+        finally:
+            left.kill()
+            league.close()
 
 
 @pytest.mark.slow
