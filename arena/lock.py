@@ -2,11 +2,15 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pbt.errors import ConfigError, HeldError
+
+GLANCE_S = 0.2
+"""Who looks who holds a lock shares it for microseconds (`holder`); one that is held for so long is held."""
 
 
 class PopulationLock:
@@ -26,7 +30,7 @@ class PopulationLock:
             raise ConfigError("data directory", [f"{self._path.parent} cannot be made: {error.strerror}; name another with --data"]) from error
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
         except OSError as error:
             os.close(descriptor)
             held = f"population {self._name!r} is held by process {holder(self._path) or 'unknown'}"
@@ -38,6 +42,18 @@ class PopulationLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os.close(self._descriptor)
+
+
+def _take(descriptor: int) -> None:
+    """Raises: BlockingIOError when another process holds it."""
+    deadline = time.monotonic() + GLANCE_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.001)
 
 
 def holder(path: Path) -> int | None:
