@@ -52,7 +52,7 @@ def gone(pid: int) -> bool:
     """Or waits to be reaped."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter when it goes between opening and reading
         return True
 
 

@@ -40,8 +40,13 @@ RESUMED_S, GONE_S = 90.0, 20.0
 class Training(Served):
     """A service that trains one population, called first."""
 
+    @property
+    def holder(self) -> int | None:
+        """Of the population's lock."""
+        return holder(self.data / "populations/first/lock")
+
     def trainer(self) -> int:
-        pid = holder(self.data / "populations/first/lock")
+        pid = self.holder
         assert pid is not None
         return pid
 
@@ -49,9 +54,12 @@ class Training(Served):
         with closing(sqlite3.connect(self.data / "league.db")) as connection:
             return int(connection.execute("SELECT COUNT(*) FROM games").fetchone()[0])
 
-    def wait_trains(self, games: int) -> None:
-        """Until it runs and has committed more than so many games."""
-        wait(lambda: self.state("first") == "running" and self.games() > games, RESUMED_S, self.log)
+    def wait_trains(self, games: int, after: int | None = None) -> None:
+        """Until it runs and has committed more than so many games.
+
+        after: the trainer before, which is gone; until the service has looked, it still calls that one running.
+        """
+        wait(lambda: self.holder not in (None, after) and self.state("first") == "running" and self.games() > games, RESUMED_S, self.log)
 
     def arena(self, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run([sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)], capture_output=True, text=True, timeout=300)
@@ -231,7 +239,7 @@ def kill_in_turn(served: Training, rng: random.Random, ready_s: list[float], res
     for turn in range(2 * KILLS):
         with load(served):
             time.sleep(rng.random() * 2)
-            played, trainer = served.games(), served.trainer()
+            trainer = served.trainer()
             tree = [psutil.Process(trainer), *children(psutil.Process(trainer))]
             killed = time.monotonic()
             if turn % 2 == 0:
@@ -239,14 +247,15 @@ def kill_in_turn(served: Training, rng: random.Random, ready_s: list[float], res
                 _, alive = psutil.wait_procs(tree, GONE_S)
                 assert not alive
                 assert json.loads((served.data / "populations/first/status.json").read_text())["ended"] == "stopped and saved"
-                killed = time.monotonic()
+                played, killed = served.games(), time.monotonic()
                 served.start()
                 ready_s.append(time.monotonic() - killed)
             else:
                 os.kill(trainer, signal.SIGKILL)
                 _, alive = psutil.wait_procs(tree, GONE_S)
                 assert not alive
-            served.wait_trains(played + 20)
+                played = served.games()
+            served.wait_trains(played + 20, after=trainer)
             resumed_s.append(time.monotonic() - killed)
 
 
@@ -258,5 +267,5 @@ def test_a_stopped_trainer_of_a_killed_service_is_ended(served: Training) -> Non
     os.kill(trainer, signal.SIGSTOP)
     served.kill()
     served.start()
-    wait(lambda: holder(served.data / "populations/first/lock") not in (None, trainer), 120, served.log)
+    wait(lambda: served.holder not in (None, trainer), 120, served.log)
     wait(lambda: served.state("first") == "running", RESUMED_S, served.log)
