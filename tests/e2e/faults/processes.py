@@ -113,8 +113,20 @@ def shared_memory_files() -> set[str]:
     return {path.name for path in SHARED_MEMORY.iterdir()} if SHARED_MEMORY.is_dir() else set()
 
 
-def left_in_shared_memory(before: set[str]) -> list[str]:
-    """New files in /dev/shm that no living process maps: those of others who work on this machine are in use."""
+def left_in_shared_memory(before: set[str], limit_s: float = 0.0) -> list[str]:
+    """New files in /dev/shm that no living process maps, and nobody removes within limit_s.
+
+    Those of others who work on this machine are in use, or, where theirs was killed in the middle of a start, gone within seconds.
+    """
+    deadline = time.monotonic() + limit_s
+    while left := _unused(before):
+        if time.monotonic() >= deadline:
+            return left
+        time.sleep(0.2)  # polling the file system, with a deadline
+    return []
+
+
+def _unused(before: set[str]) -> list[str]:
     new = shared_memory_files() - before
     if not new:
         return []

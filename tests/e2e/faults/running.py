@@ -175,7 +175,7 @@ class Run:
     def left_behind(self) -> list[str]:
         """Processes alive some seconds after the end, files in shared memory and in TMPDIR."""
         found = [f"process of the run after {GONE_WITHIN_S:g} s: {line}" for line in processes.survivors(self.mark, self.pid, GONE_WITHIN_S)]
-        found += [f"left in /dev/shm: {name}" for name in processes.left_in_shared_memory(self._in_shared_memory)]
+        found += [f"left in /dev/shm: {name}" for name in processes.left_in_shared_memory(self._in_shared_memory, GONE_WITHIN_S)]
         found += [f"left in TMPDIR: {path.relative_to(self.tmp)}" for path in sorted(self.tmp.rglob("*"))]
         if (holder := look(self.paths, NAME).pid) is not None:
             found.append(f"process {holder} still holds the population")
