@@ -90,5 +90,5 @@ def is_voided(end: GameEnd) -> bool:
 
 
 def is_spoiled(errors: int, games: int) -> bool:
-    """So many games raised that the rest may be a biased choice."""
-    return errors > MAX_ERROR_SHARE * games
+    """So many games raised that the rest may be a biased choice. One, which may be the machine's doing, is not so many, however few the games."""
+    return errors > max(1, MAX_ERROR_SHARE * games)

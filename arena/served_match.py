@@ -60,7 +60,8 @@ def play(league: League, data: Path, number: int) -> int:
         return INTERRUPTED
     teller.tell(result)
     if result.spoiled:
-        print(f"error: the game raised in {len(result.errors)} tries of {len(result.records)} games, more than 1 %: fix the game", file=sys.stderr)
+        raised = f"the game raised in {len(result.errors)} tries of {len(result.records)} games, more than 1 %"
+        print(f"error: {raised}: fix the game, or what ends its engines", file=sys.stderr)
     return INTERRUPTED if result.interim else SPOILED if result.spoiled else 0
 
 

@@ -32,7 +32,7 @@ GreedyOption = Annotated[bool, typer.Option("--greedy", help="Most likely action
 
 def say_spoiled(errors: int, of: str) -> None:
     """of: such as "400 games"."""
-    say(f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the numbers, fix the game")
+    say(f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the numbers; fix the game, or what ends its engines")
 
 
 @contextmanager

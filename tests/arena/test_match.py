@@ -215,17 +215,20 @@ def test_a_voided_game_is_played_again_and_counted_apart(league: League) -> None
     assert result.duel.total.games == 20
     assert result.left_out == 0
     assert len(result.errors) == 1
-    assert result.spoiled
+    assert not result.spoiled
     assert any("fell over at step 100" in line for line in match_lines(result))
     assert result.match_id is not None
     stored = stored_games(league, find_match(league, result.match_id))
     assert Counter(record.end_reason.startswith("voided") for record in stored) == {False: 20, True: 1}
 
 
-def test_one_error_in_many_games_does_not_spoil_a_match() -> None:
-    result = play_match(ONEPLY, RANDOM, games=100, env=failing_at(50))
-    assert len(result.errors) == 1
-    assert not result.spoiled
+@pytest.mark.parametrize(
+    ("games", "steps", "spoiled"), [(20, (50,), False), (20, (50, 120), True), (200, (50, 120), False), (200, (50, 120, 300), True)]
+)
+def test_more_errors_than_one_and_than_one_in_a_hundred_spoil_a_match(games: int, steps: tuple[int, ...], spoiled: bool) -> None:
+    result = play_match(ONEPLY, RANDOM, games=games, env=failing_at(*steps))
+    assert len(result.errors) == len(steps)
+    assert result.spoiled == spoiled
 
 
 def test_a_game_that_always_raises_ends_the_match(league: League) -> None:
