@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,10 +77,7 @@ class FilmFolder:
 
     def remove_leftovers(self) -> None:
         """What processes that are gone had begun to write."""
-        for path in self.path.glob(f".*{PARTIAL}"):
-            writer = _WRITER.fullmatch(path.name)
-            if writer is not None and not _lives(int(writer["pid"])):
-                path.unlink(missing_ok=True)
+        remove_begun(self.path.glob(f".*{PARTIAL}"))
 
     def note_problem(self, text: str) -> None:
         """Why the newest film that went wrong did. Not even that need succeed: the disk may be full."""
@@ -92,6 +90,14 @@ class FilmFolder:
             return (self.path / _PROBLEM).read_text(encoding="utf-8").strip()
         except OSError:
             return None
+
+
+def remove_begun(videos: Iterable[Path]) -> None:
+    """Of these, what processes that are gone had begun to write."""
+    for path in videos:
+        writer = _WRITER.fullmatch(path.name)
+        if writer is not None and not _lives(int(writer["pid"])):
+            path.unlink(missing_ok=True)
 
 
 def _lives(pid: int) -> bool:

@@ -1,5 +1,6 @@
 """Pictures written as an H.264 video that browsers play."""
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from av.container import OutputContainer
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc
 
 from pbt.film.extra import FilmError
-from pbt.film.folder import PARTIAL
+from pbt.film.folder import PARTIAL, remove_begun
 from pbt.film.picture import Picture
 
 _KEY_FRAME_S = 4
@@ -33,7 +34,8 @@ SMALL = Encoding("superfast", 30, threads=1)
 
 
 class VideoWriter:
-    """Takes one picture after the other and keeps none. The file stands under its name when it is whole; after an error nothing stands there.
+    """Takes one picture after the other and keeps none. The file stands under its name when it is whole; after an error nothing stands there, and
+    what a writer that was killed left of this video goes when the next one begins.
 
     path         of the video, as it stands when it is closed;  size: (width, height), even
     ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the next one
@@ -47,6 +49,7 @@ class VideoWriter:
         self._container: OutputContainer | None = None
         try:
             with self._writing():
+                remove_begun(path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"))
                 self._open(size, encoding)
         except BaseException:
             with suppress(FilmError):

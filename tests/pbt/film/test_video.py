@@ -1,5 +1,8 @@
 """Videos are read again as they were written, and stand under their name only when they are whole."""
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -42,6 +45,17 @@ def test_the_index_comes_before_the_pictures(tmp_path: Path) -> None:
             video.add(flat(COLOURS[tick % 7]), tick)
     content = path.read_bytes()
     assert 0 < content.index(b"moov") < content.index(b"mdat")
+
+
+def test_what_a_writer_that_was_killed_left_of_the_same_video_goes(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left = [tmp_path / f".{name}.mp4.{pid}.partial" for name, pid in (("a[1]", gone.pid), ("a[1]", os.getppid()), ("a1", gone.pid))]
+    for path in left:
+        path.touch()
+    with VideoWriter(tmp_path / "a[1].mp4", SIZE, Fraction(10)) as video:
+        video.add(flat(COLOURS[0]), 0)
+    assert [path.exists() for path in left] == [False, True, True]
 
 
 def test_an_error_leaves_what_stood_there(tmp_path: Path) -> None:
