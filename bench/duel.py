@@ -4,7 +4,7 @@
 
 Trains configs/doom_duel.toml for --minutes, stops it as `arena stop` does, and has it play its closing evaluation, after which `duel@best` is known.
 Then, sampled actions, intervals 95 %:
-  third    `arena match` of the best against the newest snapshot of the same member at one third of its frames, --games games, seats swapped
+  third    `arena match` of the best against that snapshot of the same member that is nearest to one third of its frames, --games games, seats swapped
   random   the same against uniformly random actions, with the difference of frags per game
   bot      --bot-games games of a minute against the engine's own bot of skill --bot-skill, one of no skill named: frags, and the lead over the bot
   curve    --curve-games against random of the best member's snapshots, --curve-points of them, evenly over its frames
@@ -43,7 +43,7 @@ from bench.placements import lag_figures, updates
 from bench.soak import ALL, GROWTH_LIMIT_MB, sample, summary
 from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
-from pbt.records import PlayerRef
+from pbt.records import PlayerRef, SnapshotRecord
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import NAME, START_LIMIT_S, Run
 from tests.e2e.faults.strikes import current
@@ -184,26 +184,34 @@ def bot_figures(found: Evaluation) -> dict[str, Any]:
 
 def curve(data: Path, member: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Against random, over the frames of one member."""
-    with open_league(league_path(data), read_only=True) as league:
-        made = [stored for stored in list_snapshots(league, NAME, member) if not stored.weights_removed]
-    last, points = made[-1].record.frames, options.curve_points
-    wanted = [last * point / max(points - 1, 1) for point in range(points)]
-    chosen = {min(made, key=lambda stored: abs(stored.record.frames - frames)).record.snapshot_id for frames in wanted}
+    made, points = snapshots(data, member), options.curve_points
+    chosen = {nearest(made, made[-1].frames * point / max(points - 1, 1)) for point in range(points)}
     found = []
-    for stored in (stored for stored in made if stored.record.snapshot_id in chosen):
-        result = play(data, stored.record.snapshot_id, RANDOM, options.curve_games)
+    for record in (record for record in made if record.snapshot_id in chosen):
+        result = play(data, record.snapshot_id, RANDOM, options.curve_games)
         score = {name: result[name] for name in ("games", "score", "low", "high")}
-        found.append({"frames": stored.record.frames, **score, "frags_ahead": result["frags_ahead"]})
+        found.append({"frames": record.frames, **score, "frags_ahead": result["frags_ahead"]})
         interval = f"[{result['low']:.3f}, {result['high']:.3f}]"
-        say(f"{member} at {stored.record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}")
+        say(f"{member} at {record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}")
     return found
 
 
 def best_and_third(data: Path) -> tuple[str, str, str]:
-    """(id of the best snapshot, its member, name of that one's snapshot at one third). Asked once: later games may make another one the best."""
+    """(id of the best snapshot, its member, id of that one's snapshot at one third). Asked once: later games may make another one the best."""
     _, (player,) = resolve_players([f"{NAME}@best"], data)
     assert player.member is not None and player.frames is not None
-    return player.ref.name, player.member, f"{NAME}/{player.member}@{player.frames // 3}"
+    return player.ref.name, player.member, nearest(snapshots(data, player.member), player.frames / 3)
+
+
+def snapshots(data: Path, member: str) -> list[SnapshotRecord]:
+    """Those that play, oldest first."""
+    with open_league(league_path(data), read_only=True) as league:
+        return [stored.record for stored in list_snapshots(league, NAME, member) if not stored.weights_removed]
+
+
+def nearest(made: Sequence[SnapshotRecord], frames: float) -> str:
+    """The id of the one."""
+    return min(made, key=lambda record: abs(record.frames - frames)).snapshot_id
 
 
 def write(report: dict[str, Any], to: Path | None) -> None:

@@ -24,7 +24,8 @@ Reported, as medians over the rounds with least and greatest: frames and steps p
 versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
 share counted once), how finely frames were counted (step_frames: least frames from one counted update of a policy to the next; step_s: longest time
 between two; measured_s: from the first to the last), and the ratio to Sample Factory within the same round. With --roofline every round also measures
-the bare torch reference of bench/roofline.py, between the systems, and reports the share of it.
+the bare torch reference of bench/roofline.py, between the systems, and reports the share of it. Sample Factory computes in float32; ours in bfloat16
+where the machine multiplies that itself, with --float32 a second time without.
 """
 
 import argparse
@@ -71,6 +72,8 @@ from tests.e2e.faults.running import Run
 MB = 1e6
 PEER = "sample_factory"
 ROOFLINE = "roofline"
+# Behind a placement.
+FLOAT32 = "-float32"
 # Of each of its parts.
 ROOFLINE_S = 2.0
 # As if its one engine were always in the caches.
@@ -131,9 +134,12 @@ def measured(points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **mor
 # --- the systems -----------------------------------------------------------------------------------------------------------------------------
 
 
-def ours(folder: Path, placement: str, options: argparse.Namespace) -> Figures:
-    """`arena train` of the scenario's shipped configuration, on the peer's own scenario files."""
-    return trained(folder, our_config(options), placement, [*scenario_settings(options), *options.settings], options.frame_skip, options)
+def ours(folder: Path, system: str, options: argparse.Namespace) -> Figures:
+    """`arena train` of the scenario's shipped configuration, on the peer's own scenario files. system: a placement, perhaps with FLOAT32 behind it"""
+    placement = system.removesuffix(FLOAT32)
+    precision = [] if placement == system else ["runtime.precision=float32"]
+    settings = [*scenario_settings(options), *options.settings, *precision]
+    return trained(folder, our_config(options), placement, settings, options.frame_skip, options)
 
 
 def trained(
@@ -278,6 +284,7 @@ def main() -> None:
     add_shared_options(parser, SCENARIOS)
     parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=["inline", "central"])
     parser.add_argument("--peer-settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser.add_argument("--float32", action="store_true", help="play ours in float32, too, as Sample Factory computes")
     parser.add_argument("--roofline", action="store_true", help="measure the bare torch reference in every round, too")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -287,7 +294,8 @@ def main() -> None:
         parser.error(f"--roofline: knows games of one seat; expected --scenario {', '.join(sorted(ALONE))}")
     machine = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision": our_precision(options)}
     # The reference between ours and the peer: next to both.
-    systems = [*options.placements, *([ROOFLINE] if options.roofline else []), PEER]
+    exact = [placement + FLOAT32 for placement in options.placements if options.float32]
+    systems = [*options.placements, *exact, *([ROOFLINE] if options.roofline else []), PEER]
     rounds: list[dict[str, Figures]] = []
     with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as folder:
         setting, tried = fastest(Path(folder), options)
