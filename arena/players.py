@@ -104,7 +104,8 @@ def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
     for player in trained:
         first = trained[0]
         if (player.env_name, player.env_options) != (first.env_name, first.env_options):
-            raise PlayerError(f"{first.label} plays {_described(first)}, {player.label} plays {_described(player)}; expected players of one game")
+            found = f"{first.label} plays {_described(first, player)}, {player.label} plays {_described(player, first)}"
+            raise PlayerError(f"{found}; expected players of one game")
     if trained and env is not None and env != trained[0].env_name:
         raise PlayerError(f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, or name players of {env}")
 
@@ -225,5 +226,10 @@ def options_text(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in options.items())
 
 
-def _described(player: ResolvedPlayer) -> str:
-    return f"{player.env_name} {dict(player.env_options)}" if player.env_options else player.env_name
+def _described(player: ResolvedPlayer, beside: ResolvedPlayer | None = None) -> str:
+    """The game of a player; beside one of the same name, only what is not the same."""
+    options = dict(player.env_options)
+    if beside is None or beside.env_name != player.env_name:
+        return f"{player.env_name} {options}" if options else player.env_name
+    names = sorted(name for name in options.keys() | beside.env_options.keys() if options.get(name) != beside.env_options.get(name))
+    return f"{player.env_name} with " + ", ".join(f"{name} = {options[name]!r}" if name in options else f"no {name} given" for name in names)

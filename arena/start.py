@@ -61,10 +61,11 @@ def next_start(name: str, paths: PopulationPaths, league: League, overrides: Seq
     checkpoint, notes = newest_checkpoint(paths)
     # One that the service made has not decided its tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
-    config = with_tables(config_from_table(before.model_dump(mode="json"), f"stored config of {name!r} with --set", overrides))
+    source = f"stored config of {name!r}" + (" with --set" if overrides else "")
+    config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
     if refused := diff_shapes(before, config):
         raise ConfigError(f"--set for {name!r}", refused)
-    spec = checked_game(config, f"stored config of {name!r}")
+    spec = checked_game(config, source)
     refuse_lost_history(league, name, paths, checkpoint)
     membership, last_rounds = Membership(), known_rounds(checkpoint)
     if checkpoint is not None and changes_members(before, config):

@@ -78,7 +78,7 @@ def report_lines(report: CheckReport) -> list[str]:
         ),
         ("chance", _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide")),
         ("winners", report.winners),
-        ("speed", f"{report.steps_per_s:,.0f} steps/s on one core, without a network"),
+        ("speed", f"{report.steps_per_s:,.0f} steps/s on one core, without a network" if report.games else ""),
     )
     lines = [report.name, *(f"  {fact:<13} {value}" for fact, value in facts if value)]
     if report.ok:

@@ -1,6 +1,7 @@
 """Names of players, and players taken out of the arena."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from arena.league.database import open_league
 from arena.league.queries import list_snapshots
 from arena.match import play_match
 from arena.paths import league_path, population_paths
-from arena.players import load_player, resolve_players, scripted_names
+from arena.players import _check_one_game, load_player, resolve_players, scripted_names
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, EnvNameError, PlayerError, SnapshotError
 from pbt.records import PlayerRef
@@ -123,6 +124,14 @@ def test_without_a_league_trained_players_are_not_found_and_none_is_made(tmp_pat
     with pytest.raises(PlayerError, match="there is no league in .*; train a population first"):
         resolve_players(["demo@best"], tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_players_of_one_game_with_other_options_what_differs_is_told(data: Path) -> None:
+    _, (player,) = resolve_players(["demo/m0"], data)
+    a, b = (replace(player, env_options=given) for given in ({"seats": 2, "deep": 1}, {"deep": 1, "tall": True}))
+    found = "connect_four with seats = 2, no tall given, demo/m0@.* plays connect_four with no seats given, tall = True; expected players of one game"
+    with pytest.raises(PlayerError, match=found):
+        _check_one_game([a, b], None)
 
 
 # --- acting ----------------------------------------------------------------------------------------------------------------------------------

@@ -191,8 +191,9 @@ def scene_problems(options: SceneOptions, known: Known) -> list[str]:
             problems.append(f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}")
     elif options.scenario not in own:
         problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
-    if options.wad is not None and not Path(options.wad).expanduser().is_file():
-        problems.append(f"wad = {options.wad!r}: no such file; paths are relative to the working directory, {Path.cwd()}")
+    if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
+        found = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
+        problems.append(f"wad = {options.wad!r}: {found}; paths are relative to the working directory, {Path.cwd()}")
     named = [(f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())]
     named += [(f"terms.{term.name}.variable", term.variable) for term in options.terms]
     return problems + [place + unlike("", name, sorted(known.variables), "game variable") for place, name in named if name not in known.variables]
