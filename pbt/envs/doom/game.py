@@ -79,7 +79,9 @@ class DoomGame:
         try:
             reward = engine.make_action(pressed, self._options.frame_skip)
             over = engine.is_episode_finished()
+            # The clock of a map that is over stands at 0; of the last step's tics all count then.
             tics = engine.get_episode_time() - self._tic
+            tics = self._options.frame_skip if over and tics <= 0 else tics
         except Exception as error:
             raise self._crashed(error) from error
         self._tic += tics
@@ -91,7 +93,7 @@ class DoomGame:
         timeout = not dead and self._ask(lambda engine: engine.is_episode_timeout_reached())
         truncated = timeout and self._options.timeout == "truncated"
         self._reason = "timeout" if timeout else "died" if dead else "rules"
-        return [SeatTurn(0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=max(tics, 1))]
+        return [SeatTurn(0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=tics)]
 
     def outcome(self) -> Outcome:
         """Alone at the table: ranking (0,); points as the options say."""

@@ -1,8 +1,10 @@
 """Several players in one match of Doom, or one among bots."""
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from math import inf
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,7 +33,8 @@ class DoomMatch:
     """All seats act at the same time; each has an engine. Engines are started at the first game and play one game after the other.
 
     Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}, also at the end.
-    A game ends when its time is over, which is a termination, or when the scenario ends it. The seed decides the first game of the engines; later
+    A game ends when its time is over, which is a termination, or when the scenario ends it, at an unknown tic of the last step, of which all those
+    that were asked for count. The seed decides the first game of the engines; later
     ones go on with the engines' random numbers, as network games of Doom do, so a game cannot be replayed by its seed.
     Raises EnvCrash when an engine ends, does not answer in time, or plays another game than the others: the game is lost, not the table.
     """
@@ -81,9 +84,10 @@ class DoomMatch:
                 self.close()
                 raise
         self._begun = False
-        self._ask(b"N", self._options.warmup_tics)
+        begun_by_s = time.monotonic() + self._options.start_limit_s
+        self._ask(b"N", self._options.warmup_tics, begun_by_s)
         self._memory.pressed[:] = 0.0
-        self._wait_for_everybody()
+        self._wait_for_everybody(begun_by_s)
         self._first_tic, self._tics = self._now(), 0
         self._frags_before = self._column("FRAGCOUNT")
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
@@ -105,14 +109,17 @@ class DoomMatch:
         before, self._measured = self._measured, self._measure()
         tics = self._now() - self._first_tic - self._tics
         ended = bool(self._memory.over.any())
-        if tics != self._asked_tics and not ended:
+        if ended and tics <= 0:
+            # The clock of a map that is over stands at 0.
+            tics = self._asked_tics
+        elif tics != self._asked_tics and not ended:
             self._lost(f"{tics} tics were played of {self._asked_tics} that were asked for")
         self._tics += tics
         over = ended or self._tics >= self._options.max_tics
         if over:
             self._reason = "rules" if ended else "timeout"
             self._check_scores()
-        return self._turns(self._counted.rewards(self._measured, before), max(tics, 1), over)
+        return self._turns(self._counted.rewards(self._measured, before), tics, over)
 
     def outcome(self) -> Outcome:
         """points: frags, less one for each suicide, which also decide the ranking."""
@@ -141,17 +148,17 @@ class DoomMatch:
     def _memory(self) -> MatchMemory:
         return self._running.memory
 
-    def _finish(self) -> None:
+    def _finish(self, begun_by_s: float = inf) -> None:
         """Wait for what was begun. Raises: EnvCrash, after which there is no match."""
         try:
-            self._running.finish()
+            self._running.finish(begun_by_s)
         except BaseException:
             self.close()
             raise
 
-    def _ask(self, letter: bytes, tics: int) -> None:
+    def _ask(self, letter: bytes, tics: int, begun_by_s: float) -> None:
         self._running.begin(letter, tics)
-        self._finish()
+        self._finish(begun_by_s)
 
     def _lost(self, found: str) -> NoReturn:
         link, self._link = self._running, None
@@ -176,7 +183,7 @@ class DoomMatch:
             self._lost(f"their engines have come to tics {list(tics)}")
         return tics[0]
 
-    def _wait_for_everybody(self) -> None:
+    def _wait_for_everybody(self, begun_by_s: float) -> None:
         """Until all are there and alive, or, where among many somebody is always dead, all have been. Raises: EnvCrash for one that does not come."""
         options, lived = self._options, set[int]()
         waited, everybody = options.warmup_tics, options.players + options.bots
@@ -193,7 +200,7 @@ class DoomMatch:
                 came = min(there) - (options.players - len(lived))
                 link, self._link = self._running, None
                 raise link.crash(f"{came} of {everybody} players and bots came within {waited} tics")
-            self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited))
+            self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), begun_by_s)
             waited += tics
 
     def _check_scores(self) -> None:

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import BinaryIO
 
@@ -72,13 +73,13 @@ class MatchLink:
             theirs.close()
             os.close(descriptor)
         began_s = time.monotonic()
-        self._answer_by(options.start_limit_s, "start")
+        self._answer_by(options.start_limit_s, self._late_start)
         self._start_left_s = options.start_limit_s - (time.monotonic() - began_s)
 
     def start(self, seed: int) -> None:
         """Start the engines."""
         self.begin(b"S", seed)
-        self._answer_by(self._start_left_s, "start")
+        self._answer_by(self._start_left_s, self._late_start)
         self.started = True
         self._logs = self._opened_logs()
         for words in self._logs.values():
@@ -92,9 +93,14 @@ class MatchLink:
         with suppress(OSError):
             self._socket.sendall(COMMAND.pack(letter, number))
 
-    def finish(self) -> None:
-        """Wait for the answer."""
-        self._answer_by(self._options.deadline_s - (time.monotonic() - self._asked_s), "step")
+    def finish(self, begun_by_s: float = inf) -> None:
+        """Wait for the answer. begun_by_s: on the clock time.monotonic(), when the game that this is a step into must have begun."""
+        now_s, options = time.monotonic(), self._options
+        left_s = self._asked_s + options.deadline_s - now_s
+        if begun_by_s - now_s < left_s:
+            self._answer_by(begun_by_s - now_s, f"a game did not begin within {options.start_limit_s:g} s: an engine is stuck, stopped or too slow")
+        else:
+            self._answer_by(left_s, f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or stopped")
 
     def close(self) -> None:
         """End the process and its engines, those as well that stand still before they have asked to end with it. Returns when it is gone."""
@@ -116,12 +122,16 @@ class MatchLink:
         }
         return {who: path.open("rb") for who, path in paths.items() if path.exists()}
 
-    def _answer_by(self, timeout_s: float, what: str) -> None:
+    @property
+    def _late_start(self) -> str:
+        return f"no answer to a start within {self._options.start_limit_s:g} s: an engine is stuck, stopped or did not connect"
+
+    def _answer_by(self, timeout_s: float, late: str) -> None:
+        """late: what to say when the answer is."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         if not poll.poll(max(0.0, timeout_s) * 1000):
-            allowed = self._options.start_limit_s if what == "start" else self._options.deadline_s
-            raise self.crash(f"no answer to a {what} within {allowed:g} s: an engine is stuck, stopped or did not connect")
+            raise self.crash(late)
         try:
             answer = self._socket.recv(_LARGEST_TEXT)
         except OSError:

@@ -1,5 +1,6 @@
 """What a config may say of a match of Doom, in `env.options`."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,8 +47,9 @@ class MatchOptions(SceneOptions):
     warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
     lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
                      with more than two players equal seeds and actions may make different games; "auto": the helper where it was built
-    deadline_s       for one step or the start of a game; a match that takes longer is ended, and its game voided
-    start_deadline_s for starting the engines of a match of two, and a second more for every further player; a worker does nothing else meanwhile
+    deadline_s       for one step; a match that takes longer is ended, and its game voided
+    start_deadline_s for starting the engines of a match of two, and again for each of its games to begin, everybody there and alive; a second more
+                     for every further player. A worker does nothing else meanwhile
     """
 
     scenario: str = "multi_duel"
@@ -66,13 +68,13 @@ class MatchOptions(SceneOptions):
 
     @property
     def start_limit_s(self) -> float:
-        """For starting the engines of this match."""
+        """For starting the engines of this match, and for each of its games to begin."""
         return self.start_deadline_s + max(0, self.players - 2)
 
     @property
     def longest_wait_s(self) -> float:
-        """Of one call: the first game's start follows that of the engines."""
-        return self.start_limit_s + self.deadline_s
+        """Of one call: the first game begins after the engines' start."""
+        return max(2 * self.start_limit_s, self.deadline_s)
 
     @property
     def button_names(self) -> tuple[str, ...]:
@@ -115,6 +117,8 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
     else:
         named = enumerate(options.button_names)
         problems += [f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button") for place, name in named if name not in known.buttons]
+        twice = sorted(name for name, times in Counter(options.button_names).items() if times > 1)
+        problems += [f"buttons: {name} stands there more than once; expected each once" for name in twice]
     problems += scene_problems(options, known)
     if problems:
         raise EnvOptionsError(problems)

@@ -135,7 +135,8 @@ class Engines:
         for _ in range(1, tics):
             self._crew.together(lambda seat: self._games[seat].advance_action(1, False), self._begun)
             if self._games[0].is_episode_finished():
-                break
+                self._crew.together(self._observe)
+                return
         self._crew.together(self._last_tic, self._begun)
 
     def _wait_for_guest(self) -> None:
@@ -167,7 +168,8 @@ class Engines:
 
     def _observe(self, seat: int) -> None:
         game, memory = self._games[seat], self._memory
-        state = game.get_state()
+        # Of tics that are not drawn ViZDoom makes no state, and keeps the one before.
+        state = None if game.is_episode_finished() else game.get_state()
         memory.over[seat] = state is None
         memory.tics[seat] = game.get_episode_time()
         if state is None:

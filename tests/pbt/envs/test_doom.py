@@ -11,7 +11,7 @@ from pbt.envs.doom.game import DoomGame, make
 from pbt.envs.doom.screen import ScreenSampler
 from pbt.envs.registry import absolute_options
 from pbt.errors import EnvError, EnvOptionsError
-from tests.pbt.envs.doom_scene import play
+from tests.pbt.envs.doom_scene import ending_wad, play
 
 # --- actions and screens ---------------------------------------------------------------------------------------------------------------------
 
@@ -100,6 +100,14 @@ def test_points_are_the_count_of_a_variable() -> None:
     # The scenario gives 1 for a kill and takes 1 for one's own death.
     assert points is not None and points[0] > 0
     assert points[0] - 1.0 == sum(turn.rewards[0] for turn in turns)
+    game.close()
+
+
+def test_a_map_may_end_within_a_step(tmp_path: Path) -> None:
+    game = make(scenario="basic", wad=str(ending_wad(tmp_path / "ends.wad", "basic", 30)), frame_skip=7, actions="single")
+    turns = play(game, 1, (0,))
+    assert (turns[-1].terminated, turns[-1].tics, game.outcome().reason) == (True, 7, "rules")
+    assert len(turns) < 8
     game.close()
 
 

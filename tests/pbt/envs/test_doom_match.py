@@ -22,6 +22,7 @@ from pbt.envs.doom.options import RewardTerm
 from pbt.envs.doom.scene import known
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
+from tests.pbt.envs.doom_scene import ending_wad
 
 QUICK = (("helper", 4), ("barrier", 2))
 SLOW = pytest.mark.slow
@@ -83,6 +84,16 @@ def test_players_play_as_many_tics_as_were_asked_for(matches: Matches, lock_step
         assert sum(step[0].tics for step in turns) == 99
         assert all(turn.terminated and not turn.truncated for turn in turns[-1])
         assert match.outcome().reason == "timeout"
+
+
+@pytest.mark.parametrize("lock_step", ["helper", "barrier"])
+def test_a_map_may_end_within_a_step(matches: Matches, lock_step: str, tmp_path: Path) -> None:
+    match = matches(wad=str(ending_wad(tmp_path / "ends.wad", "multi_duel", 60)), lock_step=lock_step, frame_skip=7, max_tics=1000)
+    for seed in range(2):
+        turns = play(match, seed)
+        assert [turn.tics for turn in turns[-1]] == [7, 7] and all(turn.terminated and not turn.truncated for turn in turns[-1])
+        assert sum(step[0].tics for step in turns) < 70
+        assert match.outcome().reason == "rules"
 
 
 def test_the_same_seed_and_actions_are_the_same_games(matches: Matches) -> None:
@@ -152,7 +163,7 @@ def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
     match.begin({0: (0,) * 7, 1: (0,) * 7})
     link.finish()
     link.memory.tics[1] += 1
-    link.finish = lambda: None  # type: ignore[method-assign]
+    link.finish = lambda *_: None  # type: ignore[method-assign]
     with pytest.raises(EnvCrash, match=r"not in step: their engines have come to tics \[\d+, \d+\]"):
         match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
@@ -169,7 +180,7 @@ def test_players_who_count_different_frags_end_the_match(matches: Matches) -> No
     match.begin({0: (0,) * 7, 1: (0,) * 7})
     link.finish()
     link.memory.measured[1, match._counted.column["PLAYER1_FRAGCOUNT"]] += 1
-    link.finish = lambda: None  # type: ignore[method-assign]
+    link.finish = lambda *_: None  # type: ignore[method-assign]
     with pytest.raises(EnvCrash, match=r"not in step: their engines count different frags, \[\[0, 0\], \[1, 0\]\]"):
         match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
@@ -222,7 +233,7 @@ def test_health_is_never_below_zero(matches: Matches) -> None:
     match.begin({0: (0,) * 7, 1: (0,) * 7})
     link.finish()
     link.memory.measured[1, match._counted.column["HEALTH"]] = -999_900.0
-    link.finish = lambda: None  # type: ignore[method-assign]
+    link.finish = lambda *_: None  # type: ignore[method-assign]
     turns = match.step({0: (0,) * 7, 1: (0,) * 7})
     assert [turn.observation["variables"][0] for turn in turns] == [1.0, 0.0]
     assert match._measured[1][match._counted.column["HEALTH"]] == 0.0

@@ -144,6 +144,23 @@ def test_a_bot_that_does_not_come_ends_the_match(monkeypatch: pytest.MonkeyPatch
         assert not engines(os.getpid())
 
 
+def test_a_game_that_begins_too_slowly_is_not_waited_for(match: DoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though every step into it comes within its own deadline."""
+    slow = "import time\nreal = m.Engines.play\ndef play(engines, tics):\n    time.sleep(0.4)\n    real(engines, tics)\nm.Engines.play = play"
+    with_process(monkeypatch, slow)
+    match.reset(1)
+    link, real, dead = match._link, match._measure, match._counted.column["DEAD"]
+    assert link is not None
+    match._options = link._options = replace(match._options, start_deadline_s=1.5)
+    monkeypatch.setattr(match, "_measure", lambda: [[1.0 if column == dead else value for column, value in enumerate(row)] for row in real()])
+    started = time.monotonic()
+    with pytest.raises(EnvCrash, match=r"ended: a game did not begin within 1\.5 s: "):
+        match.reset(2)
+    assert 1.5 <= time.monotonic() - started < 1.5 + DEADLINE_S
+    assert match._link is None and match.longest_wait_s == 3.0
+    until(lambda: not engines(os.getpid()), 2.0)
+
+
 def standing_guest(processes: Callable[[], list[psutil.Process]]) -> psutil.Process:
     """The second engine of a match that starts, stopped before it can have asked for anything."""
     found: list[psutil.Process] = []

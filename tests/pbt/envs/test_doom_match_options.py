@@ -42,6 +42,8 @@ def test_seven_heads_of_twelve_thousand_actions() -> None:
         ({"warmup_tics": 0}, "warmup_tics = 0: must be at least 1"),
         ({"scenario": "multiduel"}, "did you mean multi_duel?"),
         ({"wad": "nowhere.wad"}, "no such file"),
+        ({"wad": "."}, "wad = '.': a folder; expected a WAD or a .pk3"),
+        ({"buttons": ["ATTACK", "attack"]}, "buttons: ATTACK stands there more than once"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:

@@ -11,7 +11,7 @@ from pbt.envs.doom import match
 from pbt.envs.doom.game import make
 from pbt.envs.doom.scene import game_file, known
 from pbt.errors import EnvOptionsError
-from tests.pbt.envs.test_doom_wad import wad_of
+from tests.pbt.envs.doom_scene import wad_of
 
 SCENARIOS = sorted(path.stem for path in known().scenarios.glob("*.cfg"))
 # Sold, so ViZDoom does not carry them.

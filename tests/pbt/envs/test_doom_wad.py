@@ -7,17 +7,7 @@ import pytest
 
 from pbt.envs.doom.scene import known
 from pbt.envs.doom.wad import Starts, map_starts
-
-
-def wad_of(path: Path, lumps: list[tuple[str, bytes]]) -> Path:
-    """A WAD of these, directory last, as most programs write it."""
-    body, entries = b"", b""
-    for name, content in lumps:
-        entries += struct.pack("<ii8s", 12 + len(body), len(content), name.encode())
-        body += content
-    path.write_bytes(struct.pack("<4sii", b"PWAD", len(lumps), 12 + len(body)) + body + entries)
-    return path
-
+from tests.pbt.envs.doom_scene import wad_of
 
 TYPES = (11, 1, 11, 2001, 4, 4001, 11)
 
