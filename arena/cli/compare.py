@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Train A and B with each seed, one training after the other, and play all finals of A against all of B; the score is A's.
 
-    Exit codes: 0 when A is better, 5 when it is worse, 6 while that is undecided; 2 for what was typed; 4 when more than 1 % of the games raised; 130
-    after Ctrl-C, which keeps everything: the same command goes on.
+    Exit codes: 0 when A is better, 5 when it is worse, 6 while that is undecided; 2 for what was typed; 4 when more than one game and more than 1 %
+    of them raised; 130 after Ctrl-C, which keeps everything: the same command goes on.
     """
     shared = overrides or []
     contestants = {

@@ -85,8 +85,8 @@ def match(
     """Play A against B; the score is A's. With more names, in games of as many seats, everybody plays everybody and the places count.
 
     Exit codes: 0; 1 for an error of the game, of weights or of the league; 2 for what was typed; 3 for a program that cannot be played with; 4 when
-    more than 1 % of the games raised; 5 when an --assert does not hold; 6 when a sequential test that was asserted did not decide; 130 after Ctrl-C,
-    which keeps whole pairs: `--resume` goes on; 141 when nobody reads the output any more.
+    more than one game and more than 1 % of them raised; 5 when an --assert does not hold; 6 when a sequential test that was asserted did not decide;
+    130 after Ctrl-C, which keeps whole pairs: `--resume` goes on; 141 when nobody reads the output any more.
     """
     names, processes = players or [], concurrency or usable_cores()
     if resume is not None:

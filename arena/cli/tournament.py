@@ -36,7 +36,7 @@ def tournament(
     """A round robin of matches, which are kept in the league, and the ratings of its players from these games alone.
 
     The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was played already counts. Exit codes
-    as of `arena match`: 3 when a program cannot be played with, 4 when more than 1 % of the games raised, 130 after Ctrl-C.
+    as of `arena match`: 3 when a program cannot be played with, 4 when more than one game and more than 1 % raised, 130 after Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
     spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)

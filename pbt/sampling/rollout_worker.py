@@ -12,7 +12,6 @@ a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARKED and FROZE
 """
 
 import hashlib
-import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ import numpy as np
 from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
+from pbt.sampling.game_errors import MAX_CRASHES, raising_line, told
 from pbt.sampling.recording import Nobody, Onlooker
 from pbt.sampling.slots import Share
 from pbt.sampling.starting import start_games
@@ -34,8 +34,6 @@ from pbt.transport.slab import Slab
 
 T = TypeVar("T")
 
-# A table whose engine ended so often without a finished game in between has a fault of its own.
-MAX_CRASHES = 5
 # What `watch` is told when no game's code runs.
 NO_TABLE = -1
 
@@ -249,7 +247,7 @@ class RolloutWorker:
             self.void(table, f"voided: {error}")
             return
         place = raising_line(error)
-        text = f"{error}\n{''.join(traceback.format_exception(error.__cause__ or error))}".rstrip()
+        text = told(error)
         if self._on_error is not None:
             self._on_error(place, text)
         else:
@@ -334,13 +332,6 @@ class RolloutWorker:
             return ask()
         finally:
             self._watch(NO_TABLE)
-
-
-def raising_line(error: EnvError) -> str:
-    """Where an error came from: its type and the innermost line of its traceback. Messages may differ from game to game."""
-    cause = error.__cause__ or error
-    frames = traceback.extract_tb(cause.__traceback__)
-    return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(cause).__name__
 
 
 def origin(table: Table, seat: Seat) -> tuple[int, int, int, int]:

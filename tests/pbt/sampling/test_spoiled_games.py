@@ -9,8 +9,9 @@ import pytest
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvCrash, EnvError
 from pbt.records import PlayerRef
+from pbt.sampling.game_errors import MAX_CRASHES
 from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
-from pbt.sampling.rollout_worker import MAX_CRASHES, GamesFrom, RolloutWorker
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
@@ -150,5 +151,5 @@ def test_a_table_whose_engine_never_survives_a_game_ends_the_run() -> None:
         if game.decisions == 1:
             raise EnvCrash("the engine ended")
 
-    with pytest.raises(EnvError, match=r"(?s)the engine ended.*Traceback"):
+    with pytest.raises(EnvError, match=r"at one table, 6 engines in a row ended before a game was over; of the last one: the engine ended$"):
         play(fault)
