@@ -93,11 +93,12 @@ class FilmFolder:
 
 
 def remove_begun(videos: Iterable[Path]) -> None:
-    """Of these, what processes that are gone had begun to write."""
+    """Of these, what processes that are gone had begun to write. What may not be removed, such as another account's, stays."""
     for path in videos:
         writer = _WRITER.fullmatch(path.name)
         if writer is not None and not _lives(int(writer["pid"])):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
 
 
 def _lives(pid: int) -> bool:

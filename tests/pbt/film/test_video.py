@@ -53,6 +53,8 @@ def test_what_a_writer_that_was_killed_left_of_the_same_video_goes(tmp_path: Pat
     left = [tmp_path / f".{name}.mp4.{pid}.partial" for name, pid in (("a[1]", gone.pid), ("a[1]", os.getppid()), ("a1", gone.pid))]
     for path in left:
         path.touch()
+    # What cannot be removed is no reason to write no video.
+    (tmp_path / f".a[1].mp4.0{gone.pid}.partial").mkdir()
     with VideoWriter(tmp_path / "a[1].mp4", SIZE, Fraction(10)) as video:
         video.add(flat(COLOURS[0]), 0)
     assert [path.exists() for path in left] == [False, True, True]
