@@ -16,8 +16,8 @@ from api.app import create_app
 from api.observability import log_to_stderr
 from api.protocol import Protocol
 from api.settings import Settings
-from arena.lock import PopulationLock, holder
-from arena.service_state import ServiceState, remove_state, service_lock, write_state
+from arena.data.lock import PopulationLock, holder
+from arena.data.service_state import ServiceState, remove_state, service_lock, write_state
 from pbt import __version__
 from pbt.errors import HeldError, PbtError
 

@@ -36,9 +36,9 @@ from api.routes import (
 from api.settings import Settings
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.pages import league_revision
-from arena.paths import league_path
 from pbt import __version__
 
 ROUTERS = tuple(

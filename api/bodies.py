@@ -7,9 +7,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.health import warnings
 from api.plain import plain
+from arena.data.paths import POPULATION_NAME
+from arena.data.status import RunStatus
 from arena.league.supervision import Operation, Supervised
-from arena.paths import POPULATION_NAME
-from arena.status import RunStatus
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 State = Literal[

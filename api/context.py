@@ -19,10 +19,10 @@ from api.supervision.plays import Plays
 from api.supervision.replays import Replays
 from api.supervision.supervisor import Supervisor
 from api.tokens import Tokens
-from arena.curves import CurveStore
+from arena.data.curves import CurveStore
+from arena.data.paths import PopulationPaths, population_paths
 from arena.league.answers import Answer, Keyed, stored_answer
 from arena.league.database import League
-from arena.paths import PopulationPaths, population_paths
 
 KeyHeader = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$")]
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from api.tokens import TOKEN_FILES, read_or_make
-from arena.service_state import service_folder
+from arena.data.service_state import service_folder
 from pbt.errors import PbtError
 
 

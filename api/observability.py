@@ -9,7 +9,7 @@ import prometheus_client
 import structlog
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
-from arena.status import RunStatus
+from arena.data.status import RunStatus
 
 
 class Observed:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.league.matches import MatchError
-from arena.sprt import SequentialTest
-from arena.statistics import MatchStatistics
+from arena.stats.score import MatchStatistics
+from arena.stats.sprt import SequentialTest
 
 SPRT_WORD = "sprt"
 QUANTITIES = ("score", "low", "high", "los", "elo")

@@ -15,15 +15,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from arena.data.lock import holder
+from arena.data.paths import check_population_name, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.matches import Match, find_match
 from arena.league.queries import list_populations, member_names
-from arena.lock import holder
 from arena.match import play_match, resume_match
-from arena.paths import check_population_name, league_path, population_paths
 from arena.players import ResolvedPlayer, resolve_players
 from arena.schedule import Progress
-from arena.seed_scores import SeedScore, seed_score
+from arena.stats.seed_scores import SeedScore, seed_score
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes
 from pbt.config.schema import RunConfig

@@ -4,7 +4,7 @@ import signal
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from arena.edits import Edits
+from arena.data.edits import Edits
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -6,11 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.data.lock import PopulationLock, holder
+from arena.data.paths import league_path, population_names, population_paths
 from arena.league.database import open_league
 from arena.league.populations import Deletion, delete_population
 from arena.league.queries import list_populations
-from arena.lock import PopulationLock, holder
-from arena.paths import league_path, population_names, population_paths
 from pbt.errors import HeldError, PlayerError
 
 

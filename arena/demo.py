@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.cli.rating_table import print_league
+from arena.data.paths import PopulationPaths, league_path, population_paths
 from arena.display import Display, clock, short
 from arena.league.database import open_league
 from arena.league.queries import list_populations, list_snapshots
 from arena.match import play_match
 from arena.match_text import match_lines
-from arena.paths import PopulationPaths, league_path, population_paths
 from arena.players import resolve_players
 from arena.train import resume_training, start_training
 from pbt.config.load import load_config

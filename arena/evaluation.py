@@ -12,7 +12,7 @@ from arena.guests.program import FORFEIT_PREFIX
 from arena.players import RANDOM, ResolvedPlayer, make_game
 from arena.playing import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.schedule import Progress, Schedule, is_spoiled, is_voided, play_all
-from arena.statistics import mean_interval
+from arena.stats.score import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef, SeatRecord

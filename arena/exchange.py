@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 
-from arena.imported import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, weights_folder
+from arena.data.cards import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, weights_folder
 from arena.players import ResolvedPlayer
 from pbt import __version__
 from pbt.envs import registry

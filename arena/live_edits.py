@@ -1,13 +1,13 @@
-"""The trainer's side of edits while it trains (`arena.edits`)."""
+"""The trainer's side of edits while it trains (`arena.data.edits`)."""
 
 import logging
 
 from arena.control import SignalControl
-from arena.edits import Edits, read_edits
+from arena.data.config_file import write_config
+from arena.data.edits import Edits, read_edits
+from arena.data.paths import PopulationPaths
 from arena.housekeeping import Housekeeper
-from arena.paths import PopulationPaths
 from arena.sink import TrainingSink
-from arena.stored_config import write_config
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, changes_members, takes_live, with_live
 from pbt.config.schema import RunConfig

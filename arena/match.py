@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 
-from arena.free_for_all import FreeForAll, free_for_all
 from arena.guests.player import GuestError
 from arena.league.database import League
 from arena.league.matches import FAILED_KEY, SPRT_KEY, Match, MatchError, create_match, fail_match, finish_match, match_lock, stored_games
@@ -13,13 +12,14 @@ from arena.league.writer import LeagueWriter
 from arena.match_crew import Crew
 from arena.match_plan import MatchPlan, plan_match
 from arena.match_results import Results, duel_games, leads, ranked_games
-from arena.plackett_luce import Ranking, fit_rankings
 from arena.players import RANDOM, ResolvedPlayer, make_game
 from arena.playing import DEFAULT_TABLES
-from arena.ratings import Rating
 from arena.schedule import Progress, is_spoiled
-from arena.sprt import SequentialTest, Sprt
-from arena.statistics import MatchStatistics, match_statistics
+from arena.stats.bradley_terry import Rating
+from arena.stats.free_for_all import FreeForAll, free_for_all
+from arena.stats.plackett_luce import Ranking, fit_rankings
+from arena.stats.score import MatchStatistics, match_statistics
+from arena.stats.sprt import SequentialTest, Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec as find_spec
 from pbt.errors import EnvError, SnapshotError

@@ -7,7 +7,6 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from arena.assertions import Assertion, holds
-from arena.free_for_all import Measure
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, FORFEIT_PREFIX, PREFIX, printable
 from arena.match import MatchResult
 from arena.match_model import (
@@ -23,8 +22,9 @@ from arena.match_model import (
     TallyReport,
 )
 from arena.players import RANDOM, ResolvedPlayer
-from arena.sprt import SequentialTest
-from arena.statistics import Tally, mean_interval
+from arena.stats.free_for_all import Measure
+from arena.stats.score import Tally, mean_interval
+from arena.stats.sprt import SequentialTest
 
 FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from arena.free_for_all import RankedGame
 from arena.match_plan import MatchPlan
 from arena.schedule import is_voided
-from arena.sprt import SequentialTest, Sprt
-from arena.statistics import MatchGame
+from arena.stats.free_for_all import RankedGame
+from arena.stats.score import MatchGame
+from arena.stats.sprt import SequentialTest, Sprt
 from pbt.population.scores import VOIDED_PREFIX
 from pbt.records import GameRecord
 from pbt.transport.messages import GameEnd

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.assertions import Assertion
+from arena.data.paths import data_text
 from arena.match import MatchResult
 from arena.match_model import AssertionReport, DuelReport, MeasureReport, ReturnsReport, SprtReport, StandingReport, TableReport, TallyReport
 from arena.match_report import match_report, side_names
-from arena.paths import data_text
-from arena.statistics import with_interval
+from arena.stats.score import with_interval
 
 
 def match_lines(result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None) -> list[str]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arena.data.cards import card_path, read_card, weights_folder
+from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S, GuestProgram, find_program, is_guest
-from arena.imported import card_path, read_card, weights_folder
 from arena.league.database import open_league
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
 from arena.league.snapshot_names import FORMS, find_snapshot
-from arena.paths import IMPORTED, data_dir, league_path, population_paths
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry

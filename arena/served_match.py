@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from arena.data.paths import evaluation_report, league_path
 from arena.league.database import League, open_league
 from arena.league.evaluation_requests import Evaluation, get_evaluation, note_match
 from arena.league.matches import find_match
@@ -18,9 +19,8 @@ from arena.leashed import on_leash
 from arena.match import MatchResult, check_test, play_match, resume_match
 from arena.match_plan import check_meeting
 from arena.match_report import match_json
-from arena.paths import evaluation_report, league_path
 from arena.players import resolve_players
-from arena.sprt import Sprt
+from arena.stats.sprt import Sprt
 from pbt.errors import PbtError
 
 SPOILED, INTERRUPTED = 4, 130

@@ -16,8 +16,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TextIO
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.paths import league_path
 from arena.sitting import Dropped, Request, Silence, Sitting
 from pbt.errors import PbtError
 

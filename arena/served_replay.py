@@ -11,9 +11,9 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_names import game_of_key
-from arena.paths import league_path
 from arena.replay import replay
 from arena.replay_report import replay_json
 from pbt.errors import PbtError

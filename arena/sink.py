@@ -6,11 +6,11 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
+from arena.data.metrics import MetricsWriter
 from arena.league.database import League
 from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
-from arena.metrics import MetricsWriter
-from arena.ratings import PairResult, Rating, fit
+from arena.stats.bradley_terry import PairResult, Rating, fit
 from pbt.population.scores import VOIDED_PREFIX
 from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
 from pbt.sampling.matchmaking import RANDOM

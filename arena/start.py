@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from arena.data.paths import PopulationPaths
 from arena.league.database import League
 from arena.league.queries import list_populations
 from arena.machine import usable_cores
 from arena.membership import Membership, change_members, settled
-from arena.paths import PopulationPaths
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, changes_members, diff_shapes

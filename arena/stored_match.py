@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.league.database import League
 from arena.league.matches import SPRT_KEY, Match, stored_games
-from arena.statistics import MatchGame, MatchStatistics, match_statistics
+from arena.stats.score import MatchGame, MatchStatistics, match_statistics
 from pbt.population.scores import VOIDED_PREFIX
 from pbt.records import GameRecord
 

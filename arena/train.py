@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena.control import SignalControl
+from arena.data.config_file import write_config
+from arena.data.lock import PopulationLock
+from arena.data.logs import log_to
+from arena.data.metrics import MetricsWriter
+from arena.data.paths import PopulationPaths, league_path, population_names, population_paths
+from arena.data.status import RunStatus
+from arena.data.telemetry import TelemetryWriter
 from arena.housekeeping import Housekeeper
 from arena.league.database import League, open_league
 from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, add_members, create_population, open_incarnation, set_state
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.live_edits import LiveEdits
-from arena.lock import PopulationLock
-from arena.log_lines import log_to
-from arena.metrics import MetricsWriter
-from arena.paths import PopulationPaths, league_path, population_names, population_paths
 from arena.progress import Progress, ProgressMeter
 from arena.sink import TrainingSink
 from arena.start import Start, first_start, next_start, resolved
-from arena.status import RunStatus
-from arena.stored_config import write_config
-from arena.telemetry import TelemetryWriter
 from arena.versions import versions
 from arena.watch import RunWatch
 from pbt.config.resume import HYPERPARAMETERS

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from arena.data.paths import PopulationPaths
+from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
+from arena.data.telemetry import TelemetryWriter
 from arena.live_edits import LiveEdits
-from arena.paths import PopulationPaths
 from arena.sink import TrainingSink
-from arena.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
-from arena.telemetry import TelemetryWriter
 from pbt.population.members import Member
 from pbt.runtime.engine import Engine
 

@@ -49,7 +49,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from arena.paths import league_path
+from arena.data.paths import league_path
 from bench.fault_figures import NONE, Allowed, Campaign, Moment, complaints, lines, speeds, table
 from bench.recovered_speed import RowsMade
 from bench.throughput import hardware, settings_of

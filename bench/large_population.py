@@ -10,13 +10,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from arena.data.config_file import write_config
+from arena.data.metrics import MetricsWriter
+from arena.data.paths import league_path, population_paths
+from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
 from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.writer import LeagueWriter
-from arena.metrics import MetricsWriter
-from arena.paths import league_path, population_paths
-from arena.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
-from arena.stored_config import write_config
 from pbt.config.load import load_config
 from pbt.records import Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
 

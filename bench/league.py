@@ -27,14 +27,14 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from arena.cycles import cyclic_share, significant_cycles
+from arena.data.paths import league_path
 from arena.league.database import League, open_league
 from arena.league.evaluations import population_results
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.schema import folded_results, folds, games
 from arena.league.standings import population_table, rate
 from arena.league.writer import LeagueWriter
-from arena.paths import league_path
+from arena.stats.cycles import cyclic_share, significant_cycles
 from bench.throughput import hardware
 from pbt.config.load import load_config
 from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord, SnapshotRecord

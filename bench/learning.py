@@ -41,9 +41,9 @@ from typing import Any
 import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
-from arena.paths import league_path
 from bench.peers import (
     ACTIONS,
     PEER,

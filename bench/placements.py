@@ -28,7 +28,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from arena.status import RunStatus
+from arena.data.status import RunStatus
 from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
 from tests.e2e.faults import processes

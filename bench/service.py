@@ -34,7 +34,7 @@ import httpx2
 import numpy as np
 import psutil
 
-from arena.service_state import ServiceState, read_state
+from arena.data.service_state import ServiceState, read_state
 from bench.throughput import hardware
 
 NAME, CLIENTS, EVERY_S = "watched", 32, 2.0

@@ -24,9 +24,9 @@ from typing import Any
 
 import pyspiel
 
+from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.queries import StoredSnapshot, list_snapshots
-from arena.paths import data_dir, league_path
 from arena.players import resolve_players
 from arena.playing import load_policy
 from bench.exploitability import InformationStates, Table

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from arena.service_state import read_state
+from arena.data.service_state import read_state
 
 SMALL_TRAINING: dict[str, Any] = {
     "stop_at_frames": 50_000_000,

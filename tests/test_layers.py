@@ -43,11 +43,34 @@ PARTS = {
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
 TORCH_FREE = (
-    "pbt", "pbt.errors", "pbt.records", "pbt.hyperparams", "pbt.config.load", "pbt.config.dump", "pbt.config.semantics", "pbt.config.resume",
-    "arena", "arena.paths", "arena.cli.app", "arena.cli.config", "arena.cli.status", "arena.ratings", "arena.statistics", "arena.sprt",
-    "arena.leashed", "arena.service_state", "arena.versions", "arena.cli.serve", "arena.cli.population", "arena.status", "arena.telemetry",
-    "arena.plackett_luce", "arena.cycles", "arena.bootstrap", "arena.free_for_all",
-)  # fmt: skip
+    "pbt",
+    "pbt.errors",
+    "pbt.records",
+    "pbt.hyperparams",
+    "pbt.config.load",
+    "pbt.config.dump",
+    "pbt.config.semantics",
+    "pbt.config.resume",
+    "arena",
+    "arena.data.paths",
+    "arena.cli.app",
+    "arena.cli.config",
+    "arena.cli.status",
+    "arena.stats.bradley_terry",
+    "arena.stats.score",
+    "arena.stats.sprt",
+    "arena.leashed",
+    "arena.data.service_state",
+    "arena.versions",
+    "arena.cli.serve",
+    "arena.cli.population",
+    "arena.data.status",
+    "arena.data.telemetry",
+    "arena.stats.plackett_luce",
+    "arena.stats.cycles",
+    "arena.stats.bootstrap",
+    "arena.stats.free_for_all",
+)
 HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
 
 

@@ -16,7 +16,7 @@ from api.routes.league import SnapshotBody, snapshot_body
 from api.series import decimate
 from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from api.written import json_bytes, written
-from arena.curves import Points, curves_stamp
+from arena.data.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.populations import find_population

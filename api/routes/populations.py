@@ -16,9 +16,9 @@ from api.edits import Decided, config_table, edit_decided, effects, status_of
 from api.problems import EDITS, Problem
 from api.supervision.trainer import LOG_NAME, tail
 from api.written import written
+from arena.data.logs import newest_records
 from arena.league.answers import Answer, Keyed
 from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
-from arena.log_lines import newest_records
 from arena.versions import versions
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, diff_shapes, is_live

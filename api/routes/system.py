@@ -14,9 +14,9 @@ from api.context import Context, Here
 from api.health import warnings
 from api.routes.health import unready
 from api.supervision.keeper import checkpoint_age_s
+from arena.data.status import Look, ProcessRow, RunStatus, look
 from arena.league.supervision import get_supervised, list_supervised
 from arena.machine import memory_bytes, usable_cores
-from arena.status import Look, ProcessRow, RunStatus, look
 from arena.versions import versions
 from pbt.errors import PbtError
 

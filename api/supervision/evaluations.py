@@ -14,9 +14,9 @@ from api.settings import Settings
 from api.supervision.evaluation_rules import MatchFacts, decide_match, state_after
 from api.supervision.rules import Disk, backoff_s
 from api.supervision.trainer import LOG_NAME, Trainer, alive, complaint
+from arena.data.paths import evaluation_report
 from arena.league.database import League
 from arena.league.evaluation_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
-from arena.paths import evaluation_report
 from pbt.errors import PbtError
 
 LOG_LINES = 20

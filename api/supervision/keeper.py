@@ -13,13 +13,13 @@ import structlog
 from api.settings import Settings
 from api.supervision.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
 from api.supervision.trainer import LOG_NAME, Trainer, alive
-from arena.edits import Edits, leave_edits
+from arena.data.edits import Edits, leave_edits
+from arena.data.lock import holder
+from arena.data.paths import population_paths
+from arena.data.status import RunStatus, read_status
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.supervision import Desired, Seen, Supervised
-from arena.lock import holder
-from arena.paths import population_paths
-from arena.status import RunStatus, read_status
 from pbt.config.resume import is_live
 from pbt.errors import PbtError
 

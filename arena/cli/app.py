@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from arena.paths import data_dir
+from arena.data.paths import data_dir
 from pbt.errors import PbtError
 
 PROGRAM = "arena"

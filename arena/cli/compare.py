@@ -12,11 +12,11 @@ from arena.cli.match_options import SPOILED, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.train import load_named
 from arena.compare import SIDES, Comparison, Contestant, Interrupted, Outcome, play_finals, train_runs
+from arena.data.paths import check_population_name, data_dir
 from arena.match import DEFAULT_GAMES
-from arena.paths import check_population_name, data_dir
 from arena.schedule import is_spoiled
-from arena.seed_scores import SeedScore
-from arena.statistics import elo_of_score
+from arena.stats.score import elo_of_score
+from arena.stats.seed_scores import SeedScore
 
 # Of A; better is 0. As `arena match --assert` has them.
 WORSE, UNDECIDED = 5, 6

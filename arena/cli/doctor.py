@@ -19,7 +19,7 @@ import typer
 
 from arena import machine
 from arena.cli.output import DataOption, JsonOption, print_json
-from arena.paths import data_dir, league_path
+from arena.data.paths import data_dir, league_path
 from pbt.errors import PbtError
 
 GIB = 1 << 30

@@ -13,7 +13,7 @@ from arena.evaluation import DEFAULT_EPISODES, Evaluation, evaluate_player
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.match_report import player_json
 from arena.players import options_text, resolve_players
-from arena.statistics import mean_interval
+from arena.stats.score import mean_interval
 from pbt.config.load import options_from
 
 

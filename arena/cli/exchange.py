@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json
+from arena.data.cards import SnapshotCard
+from arena.data.paths import IMPORTED, data_dir, league_path
 from arena.frames import frames_text
-from arena.imported import SnapshotCard
 from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
 from arena.league.snapshot_names import find_snapshot
 from arena.lineage import trace
-from arena.paths import IMPORTED, data_dir, league_path
 from arena.players import ResolvedPlayer, resolve_players
 from pbt.errors import EngineError, PlayerError
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
+from arena.data.paths import data_dir, league_path, population_paths
 from arena.league.database import League, open_league
 from arena.league.films import games_of_films
 from arena.league.game_names import NamedGame, find_game
-from arena.paths import data_dir, league_path, population_paths
 from pbt.film.folder import FilmFolder, StoredFilm
 
 

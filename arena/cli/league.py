@@ -13,6 +13,10 @@ import typer
 from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
 from arena.cli.rating_table import TOP_ROWS, print_league, rating_text
 from arena.cli.tables import tables_of
+from arena.data.lock import holder
+from arena.data.metrics import MetricsRow, metrics_csv, read_metrics
+from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
+from arena.data.telemetry import telemetry_csv
 from arena.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
 from arena.deletion import delete as delete_from
 from arena.frames import frames_text
@@ -22,10 +26,6 @@ from arena.league.queries import PopulationSummary, list_populations
 from arena.league.retention import mark_anchor
 from arena.league.snapshot_names import find_snapshot
 from arena.league.standings import best_standing, standings
-from arena.lock import holder
-from arena.metrics import MetricsRow, metrics_csv, read_metrics
-from arena.paths import IMPORTED, data_dir, league_path, population_paths
-from arena.telemetry import telemetry_csv
 from pbt.errors import ConfigError, SnapshotError
 from pbt.records import GameKind
 
@@ -257,7 +257,7 @@ def delete(
 
 
 def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    from arena.imported import existing_card, read_card, remove_import
+    from arena.data.cards import existing_card, read_card, remove_import
 
     alone = name.removeprefix(f"{IMPORTED}/")
     path, card = existing_card(folder, alone), None

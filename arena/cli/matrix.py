@@ -9,10 +9,10 @@ import typer
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.cli.rating_table import circle_lines, rating_text
 from arena.cli.tables import tables_of
+from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.standings import Standing, Table, by_lower_bound
-from arena.paths import data_dir, league_path
-from arena.statistics import Tally, wilson_interval
+from arena.stats.score import Tally, wilson_interval
 from pbt.errors import ConfigError
 
 TOP_PLAYERS = 10

@@ -9,7 +9,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, SetOption, print_json, print_table, say
 from arena.cli.service_client import Client
-from arena.paths import check_population_name, data_dir
+from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError, PbtError
 
 app = typer.Typer(help="Populations of a running service (`arena serve`).", no_args_is_help=True, rich_markup_mode="rich")

@@ -7,12 +7,12 @@ from typing import Any
 
 from arena.cli.output import print_table
 from arena.cli.return_table import print_returns, returns_report
-from arena.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.league.database import League
 from arena.league.returns import return_standings
 from arena.league.standings import ANCHOR, Standing, Table, best_standing, by_lower_bound, game_table, is_provisional, population_table, standings
-from arena.ratings import BEST_MIN_GAMES, ELO_PER_NAT
-from arena.statistics import Tally, wilson_interval
+from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
+from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
+from arena.stats.score import Tally, wilson_interval
 from pbt.records import PlayerRef
 
 RATING_TEXT = "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % intervals; ordered by the lower end"
@@ -84,7 +84,7 @@ def game_league_report(league: League, env_name: str, env_options: Mapping[str, 
 
 
 def standings_report(table: Table) -> dict[str, Any]:
-    """Rows and circles; share and p of the circles as `arena.cycles.CyclicShare`."""
+    """Rows and circles; share and p of the circles as `arena.stats.cycles.CyclicShare`."""
     rows = by_lower_bound(table.rows)
     found, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
     names = {row.player: row.label for row in rows}

@@ -5,7 +5,7 @@ from typing import Any
 
 from arena.cli.output import print_table
 from arena.league.returns import ReturnStanding, best_by_return
-from arena.ratings import BEST_MIN_GAMES
+from arena.stats.bradley_terry import BEST_MIN_GAMES
 
 RETURN_TEXT = "Mean returns of evaluation games (one seat: nobody wins), with 95 % intervals; ordered by the lower end"
 ID_DIGITS = 8

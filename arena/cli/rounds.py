@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
+from arena.data.paths import data_dir, league_path
 from arena.frames import frames_text
 from arena.league.database import League, open_league
 from arena.league.queries import StoredRound, list_rounds
 from arena.league.round_history import history_problems, missing_games
 from arena.league.verify import RoundCheck, verify_rounds
-from arena.paths import data_dir, league_path
 
 app = typer.Typer(no_args_is_help=True, help="PBT rounds: list them, or prove them from the stored rows.")
 

@@ -9,8 +9,8 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.service_client import Client
-from arena.paths import data_dir
-from arena.service_state import service_folder
+from arena.data.paths import data_dir
+from arena.data.service_state import service_folder
 from pbt.errors import ConfigError
 
 DEFAULT_PORT = 8642

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from arena.service_state import read_state, read_token
+from arena.data.service_state import read_state, read_token
 from pbt.errors import PbtError
 
 TIMEOUT_S = 90.0

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
-from arena.paths import data_dir, population_names, population_paths
-from arena.status import Look, ProcessRow, look, look_json
-from arena.telemetry import STAGES
+from arena.data.paths import data_dir, population_names, population_paths
+from arena.data.status import Look, ProcessRow, look, look_json
+from arena.data.telemetry import STAGES
 from pbt.errors import PlayerError
 
 WATCH_EVERY_S = 1.0

@@ -10,11 +10,11 @@ from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, SPOILED, EnvOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_table import print_standings, standings_report
+from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.standings import Table, match_table
 from arena.match import MatchResult
-from arena.paths import data_dir, data_text, league_path
 from arena.players import resolve_players
 from arena.schedule import is_spoiled
 from arena.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import DataOption, JsonOption, SetOption, print_json, say
-from arena.paths import check_population_name, data_dir, population_paths
+from arena.data.paths import check_population_name, data_dir, population_paths
 from pbt.errors import ConfigError, PbtError, PlayerError
 
 STOP_TIMEOUT_S = 120.0
@@ -75,8 +75,8 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
 
 def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.train imports torch
     """What a training did, for people or for programs."""
+    from arena.data.telemetry import stage_seconds, telemetry_lines
     from arena.display import clock, short
-    from arena.telemetry import stage_seconds, telemetry_lines
 
     progress = result.progress
     if as_json:
@@ -117,7 +117,7 @@ def stop(
     as_json: JsonOption = False,
 ) -> None:
     """Ask the process that trains a population to save and stop, and wait until it has."""
-    from arena.lock import holder
+    from arena.data.lock import holder
 
     paths = population_paths(data_dir(data), name)
     if not paths.config.exists():

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_snapshots, member_names
 from arena.league.snapshot_names import find_snapshot
 from arena.lineage import Decision, Edit, Histories, Origin, Values, Weights
-from arena.paths import IMPORTED, POPULATION_NAME
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError

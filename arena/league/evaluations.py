@@ -15,9 +15,9 @@ from arena.league.pair_totals import CHOSEN, Source
 from arena.league.populations import find_population
 from arena.league.rows import to_json, to_player
 from arena.league.schema import MAX_NUMBER, game_key, game_seats, incarnations, match_game_key, matches, players, populations, snapshots
-from arena.plackett_luce import Ranking
-from arena.ratings import PairResult
-from arena.win_matrix import WinMatrix, win_matrix
+from arena.stats.bradley_terry import PairResult
+from arena.stats.plackett_luce import Ranking
+from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.records import PlayerRef
 
 # A player in several seats is its best one.

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Select, Table, bindparam, func, select
 
+from arena.data.paths import IMPORTED
 from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population, game_bytes
@@ -23,7 +24,6 @@ from arena.league.schema import (
     snapshots,
 )
 from arena.lineage import Decision
-from arena.paths import IMPORTED
 from pbt.records import Event, RoundRecord, SnapshotRecord
 
 
@@ -236,7 +236,7 @@ def imported_snapshots(league: League) -> list[StoredSnapshot]:
     if not (league.path.parent / IMPORTED).is_dir():
         return []
     # Cards are read by pydantic, which takes a quarter of a second to load.
-    from arena.imported import imported_cards
+    from arena.data.cards import imported_cards
 
     stored = []
     for name, card in imported_cards(league.path.parent):

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from arena.league.database import League
 from arena.league.populations import find_population
 from arena.league.queries import StoredSnapshot, snapshots_of
-from arena.ratings import BEST_MIN_GAMES
-from arena.statistics import mean_interval
+from arena.stats.bradley_terry import BEST_MIN_GAMES
+from arena.stats.score import mean_interval
 
 _RETURNS = text("""
 SELECT p.name, s.returns FROM games g INDEXED BY ix_games_evaluation

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
+from arena.data.paths import IMPORTED
 from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.populations import find_population
@@ -13,8 +14,7 @@ from arena.league.queries import StoredSnapshot, imported_snapshots, list_member
 from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
 from arena.league.standings import best_standing, standings
-from arena.paths import IMPORTED
-from arena.ratings import BEST_MIN_GAMES
+from arena.stats.bradley_terry import BEST_MIN_GAMES
 from pbt.errors import PlayerError
 
 FORMS = "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below so many frames), demo@best, or a snapshot id"

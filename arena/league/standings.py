@@ -8,10 +8,10 @@ from typing import Any
 from arena.league.database import League
 from arena.league.evaluations import Results, game_results, match_results, population_results
 from arena.league.queries import StoredSnapshot, named_snapshots
-from arena.plackett_luce import fit_rankings
-from arena.ratings import BEST_MIN_GAMES, Rating
-from arena.statistics import Tally
-from arena.win_matrix import WinMatrix, WinRow, fit_matrix
+from arena.stats.bradley_terry import BEST_MIN_GAMES, Rating
+from arena.stats.plackett_luce import fit_rankings
+from arena.stats.score import Tally
+from arena.stats.win_matrix import WinMatrix, WinRow, fit_matrix
 from pbt.records import PlayerRef
 
 ANCHOR = PlayerRef("scripted", "random")

@@ -10,10 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+from arena.data.paths import evaluation_report, league_path
 from arena.league.database import League, open_league
 from arena.league.evaluation_requests import get_evaluation
 from arena.leashed import on_leash
-from arena.paths import evaluation_report, league_path
 
 REPORT = {"kind": "duel", "env": "connect_four", "planned": 400, "score": 0.5, "elo": 0.0, "elo_low": None, "elo_high": None,
           "los": 0.5, "wins": 1, "draws": 0, "losses": 1, "verdict": "not decided"}  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from api.edits import effects
-from arena.status import MemberRow
+from arena.data.status import MemberRow
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from tests.api.service import Service

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from arena.data.paths import population_paths
 from arena.league.database import open_league
 from arena.league.films import games_of_films
 from arena.league.matches import create_match
 from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
-from arena.paths import population_paths
 from pbt.film.folder import FilmFolder, FilmName
 from tests.api.service import Service, serving
 from tests.arena.league.samples import CONFIG, MEMBERS, RANDOM, game, snapshot_player

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from api.health import warnings
+from arena.data.lock import PopulationLock, holder
+from arena.data.paths import population_paths
+from arena.data.status import MemberRow, ProcessRow, RowCounts, write_status
 from arena.league.supervision import Supervised
-from arena.lock import PopulationLock, holder
-from arena.paths import population_paths
-from arena.status import MemberRow, ProcessRow, RowCounts, write_status
 from tests.api.service import Service, serving
 from tests.arena.sample_status import STATUS
 

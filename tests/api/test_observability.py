@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from api.observability import Observed
-from arena.status import RowCounts
+from arena.data.status import RowCounts
 from tests.api.service import HERE, Service
 from tests.arena.sample_status import STATUS
 

@@ -13,7 +13,7 @@ import httpx2
 import psutil
 import pytest
 
-from arena.lock import holder
+from arena.data.lock import holder
 from tests.api.live import live
 from tests.api.service import HERE
 

@@ -9,6 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 from arena.cli.rating_table import league_report
+from arena.data.metrics import MetricsWriter
+from arena.data.paths import population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.matches import create_match, finish_match
@@ -17,8 +19,6 @@ from arena.league.populations import create_population, open_incarnation
 from arena.league.schema import snapshots
 from arena.league.service_events import events_after
 from arena.league.writer import LeagueWriter
-from arena.metrics import MetricsWriter
-from arena.paths import population_paths
 from pbt.config.load import config_from_table
 from pbt.records import PlayerRef
 from tests.api.service import Service, serving

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from arena.data.paths import population_paths
 from arena.league.schema import game_key
-from arena.paths import population_paths
 from pbt.film.folder import FilmName
 from tests.api.live import live
 from tests.api.service import CONFIG, HERE, Service

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, seed, settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, initialize, invariant, precondition, rule
 
-from arena.lock import holder
+from arena.data.lock import holder
 from tests.api.service import Service, serving
 from tests.api.test_races import doubled, trainers
 from tests.contracts.test_trainer import CONFIG

@@ -11,10 +11,10 @@ import pytest
 
 from api.supervision import strays
 from api.supervision.trainer import identity
+from arena.data.lock import holder
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.supervision import Seen, get_supervised, record
-from arena.lock import holder
-from arena.paths import league_path
 from tests.api.service import HERE, Service, serving
 
 

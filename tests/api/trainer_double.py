@@ -15,11 +15,11 @@ from pathlib import Path
 from types import FrameType
 
 from api.supervision.trainer import alive, identity
-from arena.edits import read_edits
+from arena.data.edits import read_edits
+from arena.data.lock import PopulationLock
+from arena.data.paths import population_paths
+from arena.data.status import MemberRow, RowCounts, RunStatus, write_status
 from arena.leashed import watch
-from arena.lock import PopulationLock
-from arena.paths import population_paths
-from arena.status import MemberRow, RowCounts, RunStatus, write_status
 from pbt.config.load import config_from_table
 from pbt.errors import HeldError
 

@@ -1,6 +1,6 @@
 """One look at a run with two kinds of processes."""
 
-from arena.status import MemberRow, ProcessRow, RowCounts, RunStatus
+from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus
 
 STATUS = RunStatus(
     population="first",

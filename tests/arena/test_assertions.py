@@ -4,9 +4,9 @@ import pytest
 
 from arena.assertions import holds, read_assertions
 from arena.league.matches import MatchError
-from arena.sprt import SequentialTest, Sprt
-from arena.statistics import MatchGame, match_statistics
-from tests.arena.test_statistics import pairs
+from arena.stats.score import MatchGame, match_statistics
+from arena.stats.sprt import SequentialTest, Sprt
+from tests.arena.stats.test_score import pairs
 
 # Score 0.75, from 20 pairs.
 GOOD = match_statistics(pairs(*[(1.0, 1.0)] * 10, *[(1.0, 0.0)] * 10))

@@ -11,14 +11,14 @@ from unittest.mock import Mock
 
 import pytest
 
+from arena.data.metrics import MetricsWriter
+from arena.data.paths import league_path, population_paths
 from arena.housekeeping import Housekeeper
 from arena.league.database import open_league
 from arena.league.game_rows import newest_evaluations
 from arena.league.populations import open_incarnation
 from arena.league.queries import list_events, list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
-from arena.metrics import MetricsWriter
-from arena.paths import league_path, population_paths
 from arena.sink import TrainingSink
 from pbt.checkpoints import Checkpoint, read_newest
 from pbt.config.schema import RunConfig

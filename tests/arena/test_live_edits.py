@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from arena.edits import Edits, leave_edits, read_edits
+from arena.data.edits import Edits, leave_edits, read_edits
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
 from arena.league.queries import list_events, list_rounds, list_snapshots
-from arena.paths import league_path, population_paths
 from arena.progress import Progress
 from arena.train import Result, start_training
 from pbt.checkpoints import read_newest

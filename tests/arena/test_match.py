@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arena.data.paths import league_path
 from arena.evaluation import evaluate_player
 from arena.league.database import League, open_league
 from arena.league.matches import find_match, stored_games
@@ -18,9 +19,8 @@ from arena.match import MatchResult, play_match
 from arena.match_plan import opening_plies
 from arena.match_report import match_json, verdict
 from arena.match_text import match_lines
-from arena.paths import league_path
 from arena.players import ResolvedPlayer, resolve_players
-from arena.statistics import mean_interval
+from arena.stats.score import mean_interval
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.registry import spec

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import read_seats
 from arena.league.schema import games, match_game_key
-from arena.paths import league_path
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 KILLS = int(os.environ.get("ARENA_KILLS", "3"))

@@ -18,12 +18,12 @@ from arena.match_plan import MatchPlan, Seating
 from arena.match_report import match_json, match_report, resume_command, verdict
 from arena.match_text import match_lines
 from arena.players import ResolvedPlayer
-from arena.sprt import SequentialTest, Sprt
-from arena.statistics import MatchGame, match_statistics
+from arena.stats.score import MatchGame, match_statistics
+from arena.stats.sprt import SequentialTest, Sprt
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 from tests.arena import bidding
 from tests.arena.bidding import BOLD, MIDDLING, MODEST
-from tests.arena.test_statistics import published_sample
+from tests.arena.stats.test_score import published_sample
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs/schemas/match.json"
 

@@ -9,7 +9,7 @@ import pytest
 from arena.match_plan import MatchPlan, plan_match
 from arena.match_results import Results, duel_games
 from arena.players import ResolvedPlayer
-from arena.sprt import SequentialTest, Sprt
+from arena.stats.sprt import SequentialTest, Sprt
 from pbt.envs.registry import spec
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 from pbt.transport.messages import GameEnd, SeatPlan

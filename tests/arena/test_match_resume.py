@@ -21,7 +21,7 @@ from arena.match import MatchResult, play_match, resume_match
 from arena.match_helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, main, order_of
 from arena.match_report import match_report
 from arena.players import ResolvedPlayer
-from arena.sprt import Sprt
+from arena.stats.sprt import Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, HeldError

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pettingzoo.classic import connect_four_v3
 
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.queries import list_snapshots
 from arena.match import play_match
-from arena.paths import league_path, population_paths
 from arena.players import _check_one_game, load_player, resolve_players, scripted_names
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, EnvNameError, PlayerError, SnapshotError

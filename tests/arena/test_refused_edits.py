@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.edits import Edits, leave_edits
+from arena.data.edits import Edits, leave_edits
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.queries import list_events, list_members
-from arena.paths import league_path, population_paths
 from arena.progress import Progress
 from arena.train import start_training
 from pbt.config.load import config_from_table

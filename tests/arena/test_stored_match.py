@@ -10,7 +10,7 @@ from arena.league.matches import create_match, find_match, stored_games
 from arena.league.writer import LeagueWriter
 from arena.match import play_match
 from arena.players import ResolvedPlayer
-from arena.sprt import Sprt
+from arena.stats.sprt import Sprt
 from arena.stored_match import stored_duel
 from pbt.records import PlayerRef
 from tests.arena.league.samples import RANDOM, game, snapshot_player

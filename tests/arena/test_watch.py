@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from arena.paths import PopulationPaths
+from arena.data.paths import PopulationPaths
+from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
+from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.progress import restarts_text
-from arena.status import MemberRow, ProcessRow, RowCounts, read_status
-from arena.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.watch import TELEMETRY_EVERY_S, RunWatch
 from pbt.runtime.engine import ProcessStatus
 

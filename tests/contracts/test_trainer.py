@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from arena.edits import Edits, leave_edits
-from arena.lock import holder
-from arena.paths import population_paths
-from arena.status import RunStatus, read_status
-from arena.stored_config import write_config
+from arena.data.config_file import write_config
+from arena.data.edits import Edits, leave_edits
+from arena.data.lock import holder
+from arena.data.paths import population_paths
+from arena.data.status import RunStatus, read_status
 from pbt.config.load import config_from_table
 from tests.api.service import HERE
 

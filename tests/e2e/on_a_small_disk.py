@@ -16,10 +16,10 @@ import psutil
 import pytest
 import torch
 
+from arena.data.metrics import MetricsWriter, read_metrics
 from arena.league.database import damage, open_league
 from arena.league.game_rows import population_games
 from arena.league.writer import LeagueWriter
-from arena.metrics import MetricsWriter, read_metrics
 from pbt.checkpoints import Checkpoint, checkpoint_folders, read_checkpoint, read_newest, write_checkpoint
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.game_rows import GameFilter, population_games
-from arena.paths import league_path
 from pbt.checkpoints import checkpoint_folders
 from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import ended_well, voided

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.game_rows import population_games
-from arena.paths import league_path, population_paths
 from pbt.checkpoints import checkpoint_folders
 
 CONFIG = """

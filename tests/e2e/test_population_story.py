@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.queries import list_rounds, list_snapshots
-from arena.paths import league_path
 from pbt.population.decide import SELF_PLAY_COPY_GAP
 
 # Three members: two are compared by their games against the third, so the gap is at most that of the better one and the untrained one against

@@ -20,8 +20,8 @@ import httpx2
 import psutil
 import pytest
 
-from arena.lock import holder
-from arena.service_state import service_lock
+from arena.data.lock import holder
+from arena.data.service_state import service_lock
 from tests.e2e.faults.league_log import LeagueLog
 from tests.e2e.readme_parts import ROOT, blocks
 from tests.served import SMALL_TRAINING, Served, wait

@@ -12,9 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.queries import list_events
-from arena.paths import league_path, population_paths
 from pbt.checkpoints import checkpoint_folders
 
 CONFIG = """

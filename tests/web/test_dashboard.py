@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import create_match, finish_match
 from arena.league.writer import LeagueWriter
-from arena.paths import league_path
 from bench.browser import VIEWS
 from pbt.records import PlayerRef
 from tests.arena.league.samples import RANDOM, game

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from arena.paths import population_paths
-from arena.status import read_status
+from arena.data.paths import population_paths
+from arena.data.status import read_status
 from tests.web.browser import WAIT_MS, shows
 from tests.web.conftest import Visit
 from tests.web.served import Served

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.game_names import game_of_key
-from arena.paths import league_path, population_paths
 from pbt.film.folder import FilmName
 from pbt.film.video import VideoWriter
 from tests.web.browser import WAIT_MS, shows

@@ -17,7 +17,7 @@ from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
 from arena.compare import Comparison, Contestant, Outcome, _kept, _looks, _meet
 from arena.players import ResolvedPlayer
-from arena.seed_scores import seed_score
+from arena.stats.seed_scores import seed_score
 from pbt.config.schema import RunConfig
 from pbt.records import PlayerRef
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
-from arena.paths import league_path, population_paths
 from pbt.film.folder import FilmFolder, FilmName
 from tests.arena.league.samples import CONFIG, MEMBERS, RANDOM, game, snapshot, snapshot_player
 

@@ -20,9 +20,9 @@ import arena.cli.league as cli
 import arena.deletion
 from arena.cli.app import run
 from arena.cli.rating_table import print_league
+from arena.data.lock import PopulationLock
+from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
-from arena.lock import PopulationLock
-from arena.paths import league_path, population_paths
 
 CONFIG = """
 stop_at_frames = 1200

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from arena.cli.app import run
-from arena.metrics import read_metrics
-from arena.paths import population_paths
+from arena.data.metrics import read_metrics
+from arena.data.paths import population_paths
 from pbt.config.load import load_config
 from tests.arena.tiny_populations import CONNECT_FOUR, UNRATED, train
 

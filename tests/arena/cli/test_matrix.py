@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import create_match, finish_match
 from arena.league.writer import LeagueWriter
-from arena.paths import league_path
 from pbt.records import PlayerRef
 from tests.arena.league.samples import game
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.league.database import _engine
 from arena.league.migrate import SCRIPTS, ensure_schema
 from arena.league.schema import SCHEMA_REVISION
-from arena.paths import league_path
 
 OLDER = "0002"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.display import columns, member_cells
 from arena.league.database import open_league
 from arena.league.returns import best_by_return, return_standings
-from arena.paths import league_path
 from arena.progress import MemberProgress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arena import machine
-from arena.paths import check_population_name, data_dir, league_path, population_names, population_paths
+from arena.data.paths import check_population_name, data_dir, league_path, population_names, population_paths
 from pbt.errors import ConfigError
 
 

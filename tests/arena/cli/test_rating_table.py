@@ -5,8 +5,8 @@ import pytest
 from arena.cli.rating_table import best_text, leader, print_standings, standings_report, why_no_best
 from arena.league.queries import StoredSnapshot
 from arena.league.standings import Standing, Table, best_standing, by_lower_bound, is_provisional
-from arena.statistics import Tally
-from arena.win_matrix import win_matrix
+from arena.stats.score import Tally
+from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef
 from tests.arena.league.samples import snapshot
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.populations import create_population, open_incarnation
 from arena.league.writer import LeagueWriter
-from arena.paths import league_path
 from pbt.envs import registry
 from tests.arena.guests.guest_match import acting
 from tests.arena.league.samples import CONFIG, MEMBERS, game

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arena.cli.app import run
-from arena.paths import league_path
+from arena.data.paths import league_path
 
 CONFIG = """
 stop_at_frames = 1500

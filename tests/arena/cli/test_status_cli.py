@@ -11,9 +11,9 @@ import pytest
 
 from arena.cli import status as status_cli
 from arena.cli.app import run
-from arena.lock import PopulationLock
-from arena.paths import PopulationPaths, population_paths
-from arena.status import write_status
+from arena.data.lock import PopulationLock
+from arena.data.paths import PopulationPaths, population_paths
+from arena.data.status import write_status
 from tests.arena.sample_status import STATUS
 
 Output = pytest.CaptureFixture[str]

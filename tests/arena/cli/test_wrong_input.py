@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.paths import league_path
 
 Output = pytest.CaptureFixture[str]
 

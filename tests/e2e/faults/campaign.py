@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arena.paths import league_path
+from arena.data.paths import league_path
 from tests.e2e.faults.league_log import miscounted_scores, voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, start_growing
 from tests.e2e.faults.rows_account import row_problems

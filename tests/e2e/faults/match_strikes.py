@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from arena.paths import league_path
+from arena.data.paths import league_path
 from tests.e2e.faults import processes
 from tests.e2e.faults.league_log import reading
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 
-from arena.status import RunStatus
+from arena.data.status import RunStatus
 from tests.e2e.faults.running import START_LIMIT_S, Run
 
 # How soon it is over is a timing, and shown by bench/faults.py on a machine with nothing else to do; tests only ask that it is, also on one whose

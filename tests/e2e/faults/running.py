@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from arena.paths import league_path, population_paths
-from arena.status import RunStatus, look, read_status
+from arena.data.paths import league_path, population_paths
+from arena.data.status import RunStatus, look, read_status
 from pbt.checkpoints import Checkpoint, read_newest
 from pbt.errors import CheckpointError
 from tests.e2e.faults import processes

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.paths import league_path
-from arena.status import RunStatus
+from arena.data.paths import league_path
+from arena.data.status import RunStatus
 from tests.e2e.faults import processes
 from tests.e2e.faults.league_log import voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids

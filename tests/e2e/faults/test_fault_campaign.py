@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.queries import list_events
-from arena.paths import league_path
 from tests.e2e.faults import processes
 from tests.e2e.faults.campaign import campaign, ended_well, schedule, small_run, voided
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, start_growing

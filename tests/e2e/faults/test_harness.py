@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.status import MemberRow, RowCounts, RunStatus
+from arena.data.status import MemberRow, RowCounts, RunStatus
 from tests.e2e.faults import processes
 from tests.e2e.faults.league_log import LeagueLog, miscounted_scores
 from tests.e2e.faults.recovery import Growth

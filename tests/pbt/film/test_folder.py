@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.paths import PopulationPaths
+from arena.data.paths import PopulationPaths
 from pbt.film.folder import FOLDER, PARTIAL, FilmFolder, FilmName
 
 HASH = "0123456789abcdef"

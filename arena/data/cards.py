@@ -1,0 +1,129 @@
+"""Snapshots from other leagues: `arena-data/imported/NAME.json`, a card that says what the weights are, and `imported/weights/ID.safetensors`.
+
+The id is the SHA-256 of the weights' file, as in the league they come from: the same snapshot is the same player everywhere, whatever it is called.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from arena.data.paths import IMPORTED
+from pbt.config.load import config_from_table
+from pbt.config.schema import ModelConfig, RunConfig
+from pbt.errors import PlayerError, SnapshotError
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+MAX_CARD_BYTES = 1 << 16
+# Shown on terminals: no control characters.
+Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+# A population or a member; empty where a card does not say.
+Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
+
+
+class SnapshotCard(BaseModel):
+    """All that is needed to seat a snapshot away from the league it was trained in.
+
+    snapshot_id, size_bytes  of the weights' file;  model, precision: of the network;  opening_plies: random moves its matches begin with
+    population, member, frames, hyperparams  where it comes from, for people
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    format: Literal["pbt-arena snapshot"] = "pbt-arena snapshot"
+    version: Literal[1] = 1
+    snapshot_id: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, Field(ge=1)]
+    env_name: Text
+    env_options: dict[str, Any]
+    role: Text
+    model: ModelConfig
+    precision: Literal["auto", "float32", "bfloat16"]
+    opening_plies: Annotated[int, Field(ge=0, le=1000)]
+    population: Name
+    member: Name
+    frames: Annotated[int, Field(ge=0, le=10**15)]
+    hyperparams: dict[Text, float] = {}
+    made_by: Text = ""
+
+    def config(self) -> RunConfig:
+        """As much of a population's configuration as its players need. Raises: ConfigError when it contradicts itself."""
+        table = {
+            "env": {"name": self.env_name, "options": self.env_options},
+            "model": self.model.model_dump(mode="json"),
+            "runtime": {"precision": self.precision},
+            "evaluation": {"opening_plies": self.opening_plies},
+        }
+        return config_from_table(table, f"card of snapshot {self.snapshot_id[:12]}")
+
+
+def read_card(path: Path) -> SnapshotCard:
+    """Raises: SnapshotError saying everything that is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_CARD_BYTES + 1)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be read ({error.strerror}); expected the card that `arena export` writes beside the weights") from error
+    if len(content) > MAX_CARD_BYTES:
+        raise SnapshotError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
+    try:
+        return SnapshotCard.model_validate_json(content)
+    except ValidationError as error:
+        found = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}" for problem in error.errors()[:5])
+        raise SnapshotError(f"{path}: no card of a snapshot: {found}") from None
+
+
+def imported_folder(data: Path) -> Path:
+    return data / IMPORTED
+
+
+def weights_folder(data: Path) -> Path:
+    return imported_folder(data) / "weights"
+
+
+def card_path(data: Path, name: str) -> Path:
+    """Raises: PlayerError for a name that is no safe file name."""
+    if not NAME.fullmatch(name):
+        raise PlayerError(
+            f"player {f'{IMPORTED}/{name}'!r}: found the name {name!r}; expected 1 to 64 of a-z, 0-9, '.', '-' and '_', the first a letter or digit"
+        )
+    return imported_folder(data) / f"{name}.json"
+
+
+def existing_card(data: Path, name: str) -> Path:
+    """Where it is, damaged or not. Raises: PlayerError when there is none of this name."""
+    path = card_path(data, name)
+    if not path.exists():
+        known = ", ".join(other.stem for other in sorted(imported_folder(data).glob("*.json")))
+        raise PlayerError(f"no snapshot {IMPORTED}/{name}; there are: {known or 'none yet'}")
+    return path
+
+
+def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
+    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card, saying how to be rid of it."""
+    for path in sorted(imported_folder(data).glob("*.json")):
+        try:
+            yield path.stem, read_card(path)
+        except SnapshotError as error:
+            raise SnapshotError(f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes") from None
+
+
+def remove_import(data: Path, name: str) -> None:
+    """Its card goes, damaged or not, and its weights unless another card names them, or is damaged and might.
+
+    Raises: PlayerError when there is none of this name.
+    """
+    path = existing_card(data, name)
+    try:
+        own: str | None = read_card(path).snapshot_id
+    except SnapshotError:
+        own = None
+    path.unlink()
+    try:
+        others = {card.snapshot_id for _, card in imported_cards(data)}
+    except SnapshotError:
+        return
+    if own is not None and own not in others:
+        (weights_folder(data) / f"{own}.safetensors").unlink(missing_ok=True)

@@ -1,0 +1,118 @@
+"""Where the time of a run goes: JSON lines in the metrics folder, and the lines that are printed when it ends. Needs no torch.
+
+A line of `telemetry.jsonl` is {"incarnation", "t", "elapsed_s", "frames", "restarts", "rows_produced", "rows_trained", "rows_standing",
+"dropped.REASON" ..., "KIND.processes", "KIND.rate", "KIND.queue", "KIND.STAGE_s" ...}. KIND is what processes host ("main", "worker+learner",
+"server", ...), its values are sums over them. Rows count since the population began; seconds and restarts since this start.
+"""
+
+import csv
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+from arena.data.json_lines import cut_torn_tail, read_lines
+from arena.data.status import ProcessRow, RunStatus
+
+TELEMETRY_FILE = "telemetry.jsonl"
+STAGES = {"simulate": "simulating", "infer": "inferring", "learn": "learning", "gather": "gathering", "wait": "waiting"}
+"""Stage -> as people read it, in the order shown."""
+
+_FIRST_COLUMNS = ("incarnation", "t", "elapsed_s", "frames", "restarts", "rows_produced", "rows_trained", "rows_standing")
+
+
+class TelemetryWriter:
+    """Appends points; each is readable at once. One writer per population (the holder of its lock)."""
+
+    def __init__(self, folder: Path, incarnation: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / TELEMETRY_FILE
+        if path.exists():
+            cut_torn_tail(path)
+        self._incarnation = incarnation
+        self._file = path.open("ab", buffering=0)
+
+    def point(self, status: RunStatus) -> None:
+        """Raises: OSError when the disk refuses; the file is then as it was."""
+        line = json.dumps({"incarnation": self._incarnation, **telemetry_point(status)}, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        size, written = self._file.seek(0, os.SEEK_END), 0
+        try:
+            written = self._file.write(line)
+        finally:
+            if written != len(line):
+                self._file.truncate(size)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+
+
+def telemetry_point(status: RunStatus) -> dict[str, float]:
+    """One line's values by name."""
+    rows = status.rows
+    point: dict[str, float] = {
+        "t": round(status.written_at, 3),
+        "elapsed_s": round(status.written_at - status.started_at, 3),
+        "frames": sum(member.frames for member in status.members),
+        "restarts": sum(process.restarts for process in status.processes),
+        "rows_produced": rows.produced,
+        "rows_trained": rows.trained,
+        "rows_standing": rows.standing,
+        **{f"dropped.{reason}": count for reason, count in sorted(rows.dropped.items())},
+    }
+    for kind, processes in by_kind(status.processes).items():
+        point |= {f"{kind}.processes": len(processes), f"{kind}.rate": round(sum(process.rate for process in processes), 1)}
+        point |= {f"{kind}.queue": sum(process.queue for process in processes)}
+        point |= {f"{kind}.{stage}_s": round(seconds, 3) for stage, seconds in stage_seconds(processes).items()}
+    return point
+
+
+def by_kind(processes: Iterable[ProcessRow]) -> dict[str, list[ProcessRow]]:
+    kinds: defaultdict[str, list[ProcessRow]] = defaultdict(list)
+    for process in processes:
+        kinds[process.kind].append(process)
+    return dict(kinds)
+
+
+def stage_seconds(processes: Iterable[ProcessRow]) -> dict[str, float]:
+    """Summed over processes, in the order of STAGES."""
+    total: Counter[str] = Counter()
+    for process in processes:
+        total.update(process.stage_s)
+    return {stage: total[stage] for stage in (*STAGES, *(stage for stage in total if stage not in STAGES)) if stage in total}
+
+
+def telemetry_csv(folder: Path, out: TextIO) -> int:
+    """Write every point as CSV, one column per name (empty where a point has none); returns their number. Raises: PbtError for a damaged line."""
+    path = folder / TELEMETRY_FILE
+    lines = list(read_lines(path, b'"incarnation":')) if path.exists() else []
+    names = sorted({name for line in lines for name in line} - {*_FIRST_COLUMNS})
+    writer = csv.DictWriter(out, [*_FIRST_COLUMNS, *names], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return len(lines)
+
+
+def telemetry_lines(status: RunStatus) -> list[str]:
+    """For people, at the end of a run: rows, then one line per kind of process."""
+    rows = status.rows
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
+    lines = [f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"]
+    for kind, processes in by_kind(status.processes).items():
+        restarts, queue = sum(process.restarts for process in processes), sum(process.queue for process in processes)
+        extra = f"; {queue} waiting" * bool(queue) + f"; restarts: {restarts}" * bool(restarts)
+        lines.append(f"{len(processes)} x {kind}: {shares_text(stage_seconds(processes))}{extra}")
+    return lines
+
+
+def shares_text(seconds: Mapping[str, float]) -> str:
+    """{"infer": 3.0, "wait": 1.0} -> "inferring 75 %, waiting 25 %"."""
+    total = sum(seconds.values())
+    if total <= 0:
+        return "no time accounted"
+    return ", ".join(f"{STAGES.get(stage, stage)} {spent / total:.0%}".replace("%", " %") for stage, spent in seconds.items())

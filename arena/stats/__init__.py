@@ -1,0 +1,1 @@
+"""The statistics of games, as pure functions: scores, ratings, sequential tests, intervals."""

@@ -1,0 +1,119 @@
+"""What no rating can say: who beats whom in a circle, and how much of all results that is."""
+
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.special import betainc, chdtrc, expit
+
+from arena.stats.bradley_terry import ELO_PER_NAT, P
+from arena.stats.win_matrix import WinMatrix, fit_matrix
+
+CYCLE_LEVEL = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle(Generic[P]):
+    """a beats b, b beats c, c beats a.  p: the weakest of the three, corrected for all pairs looked at."""
+
+    a: P
+    b: P
+    c: P
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class CyclicShare:
+    """share  of the variance of the log-odds between players, how much no ratings explain, in [0, 1], what chance adds to it taken off
+    p      how likely chance alone makes as much; where it is not small, share says nothing
+    """
+
+    share: float
+    p: float
+
+
+def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
+    """[n, n] p that the row only seems to beat the column: exact sign test, P(at least its wins | fair coin, decided games), corrected.
+
+    Correction: Holm 1979 over both directions of all pairs that met, so that among all pairs called significant at a level, a wrong one is
+    rarer than that level, however the pairs depend on each other.
+    """
+    met = (matrix.games > 0) & ~np.eye(len(matrix.players), dtype=bool)
+    lost = matrix.wins.T
+    p = np.where(matrix.wins > 0, betainc(np.maximum(matrix.wins, 1e-300), lost + 1, 0.5), 1.0)[met]
+    order = np.argsort(p)
+    corrected = np.ones_like(p)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))))
+    found = np.ones(met.shape)
+    found[met] = corrected
+    return found
+
+
+def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list[Cycle[P]]:
+    """Every three players of whom each beats the next, surest first. The chance of even one that is none is below `level`."""
+    p = superior(matrix)
+    beats, found = p < level, []
+    for a in range(len(p)):
+        # A cycle is told from its first player.
+        beaten, beating = (np.flatnonzero(others[a + 1 :]) + a + 1 for others in (beats[a], beats[:, a]))
+        for i, j in np.argwhere(beats[np.ix_(beaten, beating)]):
+            b, c = beaten[i], beating[j]
+            worst = float(max(p[a, b], p[b, c], p[c, a]))
+            found.append(Cycle(matrix.players[a], matrix.players[b], matrix.players[c], worst))
+    return sorted(found, key=lambda cycle: cycle.p)
+
+
+def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
+    """The part of the pairwise log-odds that no differences of ratings make: curl and harmonic flow of the Hodge split (Jiang, Lim, Yao, Ye 2011).
+
+    Least squares, every pair weighted by what its games tell (the inverse variance of its log-odds). Chance alone makes each part as large as its
+    degrees of freedom on average; so much is taken off. The residual against chi-squared gives p.
+    """
+    first, second = np.nonzero(np.triu(matrix.games, 1))
+    if not len(first):
+        return CyclicShare(0.0, 1.0)
+    flow, weight = _log_odds(matrix, first, second)
+    players = len(matrix.players)
+    parts = int(connected_components(matrix.games, directed=False)[0])
+    laplacian = np.zeros((players, players))
+    np.add.at(laplacian, (first, second), -weight)
+    laplacian += laplacian.T
+    np.fill_diagonal(laplacian, -laplacian.sum(1))
+    divergence = np.bincount(first, weight * flow, players) - np.bincount(second, weight * flow, players)
+    strength = np.linalg.lstsq(laplacian, divergence, rcond=None)[0]
+    residual = float(weight @ (flow - strength[first] + strength[second]) ** 2)
+    explained = float(weight @ (strength[first] - strength[second]) ** 2)
+    freedom = len(first) - (players - parts)
+    if freedom == 0:
+        return CyclicShare(0.0, 1.0)
+    cyclic, transitive = max(0.0, residual - freedom), max(0.0, explained - (players - parts))
+    return CyclicShare(cyclic / (cyclic + transitive) if cyclic > 0 else 0.0, float(chdtrc(freedom, residual)))
+
+
+def _log_odds(matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(log-odds of first against second, inverse of their variance), [pairs], with one game more in each that went as the ratings expect.
+
+    That game keeps 100-0 finite without pulling it to the middle, which would make a circle of a strong, an average and a weak player.
+    """
+    elo = _elo(matrix)
+    # Beyond e ** 30 to 1, one minus the expectation would be lost in rounding.
+    expected = expit(np.clip((elo[first] - elo[second]) / ELO_PER_NAT, -30.0, 30.0))
+    wins, draws, games = matrix.wins[first, second] + expected, matrix.draws[first, second], matrix.games[first, second] + 1
+    losses = matrix.wins[second, first] + 1 - expected
+    win, loss = (wins + draws / 2) / games, (losses + draws / 2) / games
+    variance = (wins * loss**2 + losses * win**2 + draws * ((win - loss) / 2) ** 2) / games**2
+    return np.log(win) - np.log(loss), (win * loss) ** 2 / variance
+
+
+def _elo(matrix: WinMatrix[P]) -> NDArray[np.float64]:
+    """[n] ratings, each connected part of the matrix on its own."""
+    labels = connected_components(matrix.games, directed=False)[1]
+    elo = np.zeros(len(matrix.players))
+    for part in np.unique(labels):
+        inside = np.flatnonzero(labels == part)
+        alone = WinMatrix(tuple(inside.tolist()), matrix.wins[np.ix_(inside, inside)], matrix.draws[np.ix_(inside, inside)])
+        for rating in fit_matrix(alone, int(inside[0])):
+            elo[rating.player] = rating.elo or 0.0
+    return elo

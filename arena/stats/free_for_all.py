@@ -1,0 +1,138 @@
+"""What a match of three or more says: mean place, first places and who came before whom, each with a 95 % interval over blocks of games."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from arena.stats.bootstrap import mean_intervals
+from arena.stats.bradley_terry import P
+from pbt.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class RankedGame(Generic[P]):
+    """One game.  players: different ones, by seat;  places: smaller is better, equal is a tie;  block: None for a game that belongs to none."""
+
+    players: tuple[P, ...]
+    places: tuple[int, ...]
+    block: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """low, high: 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(Generic[P]):
+    """mean_place  1 is best; those tied share the mean of the places they take
+    first       share of games won; of a game won by several, each has its part
+    places      [players] games by place, those tied spread evenly
+    """
+
+    player: P
+    mean_place: Measure
+    first: Measure
+    places: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FreeForAll(Generic[P]):
+    """standings  best mean place first
+    score, low, high  [players, players] by `standings`: how often the row came before the column, a tie is half; 0.5 on the diagonal
+    games, blocks     counted;  left_out: games of unfinished blocks, in none of the numbers
+    """
+
+    standings: tuple[Standing[P], ...]
+    score: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    games: int
+    blocks: int
+    left_out: int
+
+
+def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]:
+    """Whole blocks only (as many games as players), as soon as there is one; without any, every game is a block.
+
+    seed  of the bootstrap: equal games in equal order give equal intervals
+    Raises: EngineError without games, with fewer than two players, or when they were not all played by the same players.
+    """
+    if not games:
+        raise EngineError("a match without a finished game has no places; expected at least one")
+    players = games[0].players
+    if len(players) < 2:
+        raise EngineError(f"{games[0]}: expected at least two players")
+    for game in games:
+        if len(set(game.players)) != len(game.players) or set(game.players) != set(players) or len(game.places) != len(players):
+            raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")
+    blocks = _whole_blocks(games, len(players)) or [[game] for game in games]
+    counted = np.array([len(block) for block in blocks], dtype=np.float64)
+    n = len(players)
+    place, first, before = (np.array(rows) for rows in zip(*(_scores(block, players) for block in blocks), strict=True))
+    totals = np.concatenate([place, first, before.reshape(len(blocks), n * n)], axis=1)
+    mean, low, high = mean_intervals(totals, counted, np.random.default_rng(seed))
+    histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
+    order = np.argsort(mean[:n], kind="stable")
+    standings = tuple(
+        Standing(
+            players[i],
+            Measure(*(1 + (n - 1) * float(end[i]) for end in (mean, low, high))),
+            Measure(*(float(end[n + i]) for end in (mean, low, high))),
+            tuple(histogram[i].tolist()),
+        )
+        for i in order
+    )
+    score, score_low, score_high = (end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high))
+    for matrix in (score, score_low, score_high):
+        np.fill_diagonal(matrix, 0.5)
+    total = int(counted.sum())
+    return FreeForAll(standings, score, score_low, score_high, games=total, blocks=len(blocks), left_out=len(games) - total)
+
+
+def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[RankedGame[P]]]:
+    by_block: dict[int, list[RankedGame[P]]] = defaultdict(list)
+    for game in games:
+        if game.block is not None:
+            by_block[game.block].append(game)
+    crowded = [block for block, found in by_block.items() if len(found) > size]
+    if crowded:
+        raise EngineError(f"block {crowded[0]} has {len(by_block[crowded[0]])} games; expected {size}")
+    return [found for _, found in sorted(by_block.items()) if len(found) == size]
+
+
+def _scores(block: Sequence[RankedGame[P]], players: Sequence[P]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Sums over a block: (places as 0 for the best ... 1 for the last, [n]; first places, [n]; row before column, [n, n])."""
+    n = len(players)
+    place, first, before = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    for game in block:
+        own = _places(game, players)
+        place += (rankdata(own) - 1) / (n - 1)
+        first += (own == own.min()) / np.sum(own == own.min())
+        before += (own[:, None] < own[None, :]) + (own[:, None] == own[None, :]) / 2
+    return place, first, before
+
+
+def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
+    """[players, places]: 1 where a player came in, or its part of each place that those tied take."""
+    own = _places(game, players)
+    best, worst = rankdata(own, "min").astype(int), rankdata(own, "max").astype(int)
+    places = np.arange(1, len(own) + 1)
+    inside = (places >= best[:, None]) & (places <= worst[:, None])
+    share: NDArray[np.float64] = inside / inside.sum(1, keepdims=True)
+    return share
+
+
+def _places(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.int64]:
+    """[players] places in the order of `players`."""
+    found = dict(zip(game.players, game.places, strict=True))
+    return np.array([found[player] for player in players], dtype=np.int64)

@@ -1,0 +1,156 @@
+"""Ratings from games of more than two: Plackett & Luce by maximum likelihood, on the scale of `arena.stats.bradley_terry`, which it equals for two
+players.
+
+P(first of a set S is i) = w_i / sum of w over S, then the same for who is left (Luce 1959, Plackett 1975); w = 10 ** (elo / 400).
+A tie counts as every order of those tied, each with the same share of the game: two players' draw is half a win for both, as in Bradley-Terry.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Generic
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, by_rating, elo_and_error, rating_of
+from pbt.errors import EngineError
+
+# All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when the tied stand in a circle.
+MAX_TIED = 10
+_TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
+# Sets of players (indices, ascending) from which one was chosen, with how often: the denominators of the likelihood.
+_Sets = defaultdict[tuple[int, ...], float]
+_Chosen = defaultdict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Generic[P]):
+    """Players by seat, and their places, smaller is better, equal is a tie. A player may hold several seats. games: how many ended so."""
+
+    players: tuple[P, ...]
+    places: tuple[int, ...]
+    games: int = 1
+
+
+def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+    """Ratings of everybody who played, best first, players without a rating last; as `arena.stats.bradley_terry.fit` for two.
+
+    prior_draws  virtual draws per player, spread over those it met as its games are
+    Raises: EngineError on a game without two seats or with another number of places, and when the fit does not converge.
+    """
+    played, met, chosen, sets = _terms(rankings)
+    players = list(played)
+    elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
+    if players and (anchor is None or anchor in played):
+        _add_prior(met, len(players), prior_draws, chosen, sets)
+        counts = np.array(list(sets.values()))
+        members = _membership(sets, len(players))
+        labels = connected_components(members.T @ members, directed=False)[1]
+        near = np.flatnonzero(labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)]))
+        # The sets of one component hold nobody from another.
+        own = np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]]) if len(counts) else np.arange(0)
+        gains = np.array([chosen[int(i)] for i in near])
+        pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
+        elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
+    return by_rating([rating_of(player, elo[i], error[i], played[player]) for i, player in enumerate(players)])
+
+
+def _terms(rankings: Iterable[Ranking[P]]) -> tuple[dict[P, int], Counter[tuple[int, int]], _Chosen, _Sets]:
+    """(games by player, games together by two players, how often each was chosen, the sets they were chosen from)."""
+    index: dict[P, int] = {}
+    played: dict[P, int] = {}
+    met: Counter[tuple[int, int]] = Counter()
+    chosen: _Chosen = defaultdict(float)
+    sets: _Sets = defaultdict(float)
+    for ranking in rankings:
+        if len(ranking.players) < 2 or len(ranking.players) != len(ranking.places):
+            raise EngineError(f"{ranking}: expected at least two players and a place for each")
+        seats = [index.setdefault(player, len(index)) for player in ranking.players]
+        for player in dict.fromkeys(ranking.players):
+            played[player] = played.get(player, 0) + ranking.games
+        for pair in combinations(sorted(set(seats)), 2):
+            met[pair] += ranking.games
+        by_place: dict[int, list[int]] = {}
+        for seat, place in sorted(zip(seats, ranking.places, strict=True)):
+            by_place.setdefault(place, []).append(seat)
+        rest: list[int] = []
+        for place in sorted(by_place, reverse=True):
+            _add_tied(by_place[place], rest, ranking.games, chosen, sets)
+            rest += by_place[place]
+    return played, met, chosen, sets
+
+
+def _add_tied(tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Chosen, sets: _Sets) -> None:
+    """The likelihood's terms of choosing all of `tied`, in any order, before `rest`."""
+    for seat in tied:
+        chosen[seat] += games
+    for size in range(1, len(tied) + 1):
+        neighbours = (tuple([*tied, *tied][start : start + size]) for start in range(len(tied)))
+        left = list(combinations(tied, size) if len(tied) <= MAX_TIED else neighbours)
+        for part in left:
+            sets[tuple(sorted([*part, *rest]))] += games / len(left)
+
+
+def _add_prior(met: Counter[tuple[int, int]], players: int, prior_draws: float, chosen: _Chosen, sets: _Sets) -> None:
+    total = np.zeros(players)
+    for (i, j), games in met.items():
+        total[[i, j]] += games
+    for (i, j), games in met.items() if prior_draws > 0 else ():
+        virtual = prior_draws / 2 * (games / total[i] + games / total[j])
+        chosen[i] += virtual / 2
+        chosen[j] += virtual / 2
+        sets[i, j] += virtual
+
+
+def _membership(sets: _Sets, players: int) -> csr_array:
+    """[sets, players]: seats a player holds in a set."""
+    row = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    column = np.array([i for members in sets for i in members], dtype=np.intp)
+    members = csr_array((np.ones(len(column)), (row, column)), shape=(len(sets), players))
+    members.sum_duplicates()
+    return members
+
+
+def _fit(
+    members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres them."""
+    players = members.shape[1]
+    free = np.flatnonzero(np.arange(players) != (anchor or 0))
+    strength = np.zeros(players)
+    if not len(free):
+        return strength, strength.copy()
+
+    def likelihood(at: NDArray[np.float64]) -> float:
+        return float(chosen @ at - counts @ np.log(members @ np.exp(at)))
+
+    value = likelihood(strength)
+    for _ in range(_STEPS):
+        weight = np.exp(strength)
+        share = members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
+        expected = share.T @ counts
+        information = (np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray())[np.ix_(free, free)]
+        try:
+            factor = cho_factor(information)
+        except np.linalg.LinAlgError:
+            break
+        step = np.zeros(players)
+        step[free] = cho_solve(factor, (chosen - expected)[free])
+        # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
+        if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
+            return elo_and_error(strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None)
+        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
+        step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
+        scale = 1.0
+        while not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value) and scale > 1e-6:
+            scale /= 2
+        strength, value = strength + scale * step, tried
+        if not math.isfinite(value):
+            break
+    raise EngineError(f"ratings of {players} players did not converge; without a prior every player needs somebody above and below it")

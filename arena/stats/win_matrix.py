@@ -1,0 +1,93 @@
+"""Results of everybody against everybody."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.stats.bradley_terry import PRIOR_DRAWS, P, PairCounts, PairResult, Rating, fit_counts
+from arena.stats.score import Tally
+from pbt.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class WinMatrix(Generic[P]):
+    """wins: [n, n] games the row won against the column;  draws: [n, n], symmetric;  players: of rows and columns"""
+
+    players: tuple[P, ...]
+    wins: NDArray[np.float64]
+    draws: NDArray[np.float64]
+
+    @property
+    def games(self) -> NDArray[np.float64]:
+        return self.wins + self.wins.T + self.draws
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """[n, n] of the row against the column, (W + D/2) / N; 0.5 where they never met."""
+        games = self.games
+        return np.where(games > 0, (self.wins + self.draws / 2) / np.where(games > 0, games, 1.0), 0.5)
+
+    def rows(self) -> list["WinRow[P]"]:
+        """Each player's results, in order."""
+        index = {player: i for i, player in enumerate(self.players)}
+        return [WinRow(self, index, i) for i in range(len(self.players))]
+
+
+class WinRow(Mapping[P, Tally]):
+    """One player's results by opponent: those it met. Counted when asked for, since of many players most pairs are never looked at."""
+
+    def __init__(self, matrix: WinMatrix[P], index: Mapping[P, int], row: int) -> None:
+        self._players, self._index = matrix.players, index
+        self._wins, self._draws, self._losses = matrix.wins[row], matrix.draws[row], matrix.wins[:, row]
+        self._met = np.flatnonzero(self._wins + self._draws + self._losses)
+
+    @property
+    def total(self) -> Tally:
+        """Against all of them."""
+        return Tally(int(self._wins.sum()), int(self._draws.sum()), int(self._losses.sum()))
+
+    def __getitem__(self, player: P) -> Tally:
+        at = self._index[player]
+        found = Tally(int(self._wins[at]), int(self._draws[at]), int(self._losses[at]))
+        if not found.games:
+            raise KeyError(player)
+        return found
+
+    def __iter__(self) -> Iterator[P]:
+        return (self._players[at] for at in self._met)
+
+    def __len__(self) -> int:
+        return len(self._met)
+
+
+def win_matrix(results: Iterable[PairResult[P]], players: Sequence[P] | None = None) -> WinMatrix[P]:
+    """players: whom to show, in this order; None: everybody, as they come. Games with others are left out.
+
+    Raises: EngineError on negative or non-finite counts and on a player against itself.
+    """
+    rows = list(results)
+    shown = tuple(dict.fromkeys(player for row in rows for player in (row.a, row.b)) if players is None else players)
+    index = {player: i for i, player in enumerate(shown)}
+    wins, draws = np.zeros((len(shown), len(shown))), np.zeros((len(shown), len(shown)))
+    for row in rows:
+        if row.a == row.b or not all(math.isfinite(part) and part >= 0 for part in (row.wins, row.draws, row.losses)):
+            raise EngineError(f"result {row}: expected two players and finite counts of at least 0")
+        if row.a in index and row.b in index:
+            i, j = index[row.a], index[row.b]
+            wins[i, j] += row.wins
+            wins[j, i] += row.losses
+            draws[i, j] += row.draws
+            draws[j, i] += row.draws
+    return WinMatrix(shown, wins, draws)
+
+
+def fit_matrix(matrix: WinMatrix[P], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+    """`arena.stats.bradley_terry.fit` of a matrix."""
+    games = matrix.games
+    first, second = np.nonzero(np.triu(games, 1))
+    counts = PairCounts(first, second, (matrix.wins + matrix.draws / 2)[first, second], games[first, second])
+    return fit_counts(matrix.players, counts, anchor, prior_draws)
