@@ -9,7 +9,7 @@ from api.health import warnings
 from api.plain import plain
 from arena.data.paths import POPULATION_NAME
 from arena.data.status import RunStatus
-from arena.league.supervision import Operation, Supervised
+from arena.league.operations import Operation, Supervised
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 State = Literal[

@@ -46,11 +46,11 @@ class Settings(BaseModel):
     backoff_s: Positive = 1.0
     max_backoff_s: Positive = 60.0
     max_restarts: Annotated[int, Field(ge=0)] = 5
-    trainer: tuple[str, ...] = (*_PYTHON, "arena.leashed")
-    checker: tuple[str, ...] = (*_PYTHON, "arena.config_check")
-    player: tuple[str, ...] = (*_PYTHON, "arena.served_match")
-    sitting: tuple[str, ...] = (*_PYTHON, "arena.served_play")
-    replayer: tuple[str, ...] = (*_PYTHON, "arena.served_replay")
+    trainer: tuple[str, ...] = (*_PYTHON, "arena.programs.cli")
+    checker: tuple[str, ...] = (*_PYTHON, "arena.programs.config_check")
+    player: tuple[str, ...] = (*_PYTHON, "arena.programs.match")
+    sitting: tuple[str, ...] = (*_PYTHON, "arena.programs.play")
+    replayer: tuple[str, ...] = (*_PYTHON, "arena.programs.replay")
 
     @model_validator(mode="after")
     def _public_needs_more(self) -> Self:

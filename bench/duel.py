@@ -32,12 +32,12 @@ from pathlib import Path
 from typing import Any
 
 from arena.data.paths import league_path
-from arena.evaluation import Evaluation, evaluate_player
 from arena.league.database import open_league
 from arena.league.game_rows import StoredGame
 from arena.league.pages import match_game_page
 from arena.league.queries import list_snapshots
-from arena.players import resolve_players
+from arena.matches.returns import Evaluation, evaluate_player
+from arena.players.resolve import resolve_players
 from arena.stats.score import mean_interval
 from bench.placements import lag_figures, updates
 from bench.soak import ALL, GROWTH_LIMIT_MB, sample, summary

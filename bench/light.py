@@ -47,7 +47,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from arena.machine import usable_cores
+from arena.host import usable_cores
 from bench.peers import PEER, fastest, in_turn, peer_trained, speed, summary, trained
 from bench.sample_factory import Figures, peer_versions, setting_options, setting_word
 from bench.throughput import adapter_speed, hardware, settings_of

@@ -27,8 +27,8 @@ import pyspiel
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.queries import StoredSnapshot, list_snapshots
-from arena.players import resolve_players
-from arena.playing import load_policy
+from arena.players.policies import load_policy
+from arena.players.resolve import resolve_players
 from bench.exploitability import InformationStates, Table
 from bench.throughput import hardware
 from pbt.sampling.policy_server import NetworkPolicy

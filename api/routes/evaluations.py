@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.bodies import Body
 from api.context import Here, KeyHeader
 from arena.league.answers import Answer
-from arena.league.evaluation_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
+from arena.league.match_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
 

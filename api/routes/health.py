@@ -9,7 +9,7 @@ from api.context import Context, Here
 from api.problems import Problem
 from api.supervision.supervisor import LATE_S
 from api.written import written
-from arena.versions import versions
+from arena.host import versions
 
 router = APIRouter(tags=["service"])
 

@@ -12,7 +12,7 @@ from api.context import Here
 from api.routes.league import MatchId, the_match
 from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.guests.program import FORFEIT_PREFIX
-from arena.stored_match import StoredDuel, stored_duel
+from arena.matches.stored import StoredDuel, stored_duel
 
 router = APIRouter(prefix="/v1/matches", tags=["league"])
 

@@ -19,9 +19,9 @@ from api.written import json_bytes, written
 from arena.data.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
+from arena.league.lineage import Decision, trace
 from arena.league.populations import find_population
 from arena.league.queries import MemberSummary, StoredEvent, list_events, list_members, list_snapshots
-from arena.lineage import Decision, trace
 from pbt.errors import EngineError
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])

@@ -1,4 +1,6 @@
-"""Members into and out of a population, also while it trains: an edit of its config, which its trainer puts in force (`arena.live_edits`)."""
+"""Members into and out of a population, also while it trains: an edit of its config, which its trainer puts in force
+(`arena.training.live_edits`).
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -14,8 +16,8 @@ from api.edits import Decided, edit_decided
 from api.problems import Problem
 from arena.league.answers import Answer
 from arena.league.database import League
+from arena.league.operations import Supervised
 from arena.league.queries import list_members, list_snapshots
-from arena.league.supervision import Supervised
 from pbt.config.schema import RunConfig
 from pbt.config.semantics import member_number
 

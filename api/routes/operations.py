@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path
 
 from api.bodies import OperationBody, operation_body
 from api.context import Here
-from arena.league.supervision import get_operation
+from arena.league.operations import get_operation
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"])
 

@@ -17,9 +17,9 @@ from api.problems import EDITS, Problem
 from api.supervision.trainer import LOG_NAME, tail
 from api.written import written
 from arena.data.logs import newest_records
+from arena.host import versions
 from arena.league.answers import Answer, Keyed
-from arena.league.supervision import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
-from arena.versions import versions
+from arena.league.operations import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, diff_shapes, is_live
 from pbt.config.schema import RunConfig

@@ -15,9 +15,8 @@ from api.health import warnings
 from api.routes.health import unready
 from api.supervision.keeper import checkpoint_age_s
 from arena.data.status import Look, ProcessRow, RunStatus, look
-from arena.league.supervision import get_supervised, list_supervised
-from arena.machine import memory_bytes, usable_cores
-from arena.versions import versions
+from arena.host import memory_bytes, usable_cores, versions
+from arena.league.operations import get_supervised, list_supervised
 from pbt.errors import PbtError
 
 router = APIRouter(prefix="/v1", tags=["service"])

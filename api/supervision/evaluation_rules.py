@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.supervision.rules import Disk
-from arena.league.evaluation_requests import EvaluationState
+from arena.league.match_requests import EvaluationState
 
 Action = Literal["none", "start", "stop", "kill"]
 DONE, USAGE, SPOILED, INTERRUPTED = 0, 2, 4, 130
-"""Exit codes of `arena.served_match`."""
+"""Exit codes of `arena.programs.match`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from api.supervision.rules import Disk, backoff_s
 from api.supervision.trainer import LOG_NAME, Trainer, alive, complaint
 from arena.data.paths import evaluation_report
 from arena.league.database import League
-from arena.league.evaluation_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
+from arena.league.match_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
 from pbt.errors import PbtError
 
 LOG_LINES = 20

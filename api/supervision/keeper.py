@@ -18,8 +18,8 @@ from arena.data.lock import holder
 from arena.data.paths import population_paths
 from arena.data.status import RunStatus, read_status
 from arena.league.database import League
+from arena.league.operations import Desired, Seen, Supervised
 from arena.league.populations import stored_config
-from arena.league.supervision import Desired, Seen, Supervised
 from pbt.config.resume import is_live
 from pbt.errors import PbtError
 

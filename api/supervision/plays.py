@@ -30,7 +30,7 @@ log = structlog.stdlib.get_logger("api.plays")
 class Play:
     """One game, from its start to its end.
 
-    asked     what its process was told (arena.sitting.Request);  said: the body of the request for it, key: that of its repetitions
+    asked     what its process was told (arena.matches.by_hand.Request);  said: the body of the request for it, key: that of its repetitions
     state     turn: the person's;  thinking: their last move is being answered;  dropped: it ended, and nothing was stored
     standing  how the game stands, as its process said last; None before that
     message   why it failed or was dropped
@@ -139,7 +139,9 @@ class Plays:
         self._lock = threading.Lock()
 
     def begin(self, asked: Mapping[str, Any], said: object, key: str | None) -> Play:
-        """asked: as for `arena.sitting.Request`, without the id. Raises: Problem when too many run, and when `key` was used for something else."""
+        """asked: as for `arena.matches.by_hand.Request`, without the id. Raises: Problem when too many run, and when `key` was used for something
+        else.
+        """
         with self._lock:
             known = next((play for play in self._plays.values() if key is not None and play.key == key), None)
             if known is not None:

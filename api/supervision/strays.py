@@ -6,8 +6,8 @@ import structlog
 
 from api.supervision.trainer import alive, kill_session
 from arena.league.database import League
-from arena.league.evaluation_requests import open_evaluations
-from arena.league.supervision import list_supervised
+from arena.league.match_requests import open_evaluations
+from arena.league.operations import list_supervised
 
 STRAY_TIMEOUT_S = 20.0
 """They save and end by themselves before this; one that is stopped or stuck does not."""

@@ -17,10 +17,10 @@ from api.supervision.evaluations import Evaluations
 from api.supervision.keeper import Around, Keeper
 from api.supervision.rules import Disk, Facts, decide
 from api.supervision.strays import Strays
-from arena.deletion import delete
 from arena.league.database import League
+from arena.league.deletion import delete
+from arena.league.operations import Kind, Operation, OperationState, Seen, Supervised, finish_operations, list_supervised, open_operations, record
 from arena.league.service_events import copy_training_events, forget_old_events
-from arena.league.supervision import Kind, Operation, OperationState, Seen, Supervised, finish_operations, list_supervised, open_operations, record
 from pbt.errors import PbtError, PlayerError
 
 MEASURE_EVERY_S = 1.0

@@ -11,10 +11,10 @@ from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import SPOILED, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.train import load_named
-from arena.compare import SIDES, Comparison, Contestant, Interrupted, Outcome, play_finals, train_runs
 from arena.data.paths import check_population_name, data_dir
-from arena.match import DEFAULT_GAMES
-from arena.schedule import is_spoiled
+from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted, Outcome, play_finals, train_runs
+from arena.matches.game_list import is_spoiled
+from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score
 from arena.stats.seed_scores import SeedScore
 

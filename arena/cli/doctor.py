@@ -17,7 +17,7 @@ from typing import Literal
 import psutil
 import typer
 
-from arena import machine
+from arena import host
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.paths import data_dir, league_path
 from pbt.errors import PbtError
@@ -128,10 +128,10 @@ def check_doom(data: Path) -> Iterator[Finding]:
 
 
 def check_cores(data: Path) -> Iterator[Finding]:
-    quota = machine.cpu_quota()
+    quota = host.cpu_quota()
     share = f", the container grants {quota:.1f}" if quota is not None else ""
     load = psutil.getloadavg()[0]
-    cores = machine.usable_cores()
+    cores = host.usable_cores()
     used = f"a training uses {cores}" if cores > 1 else "a training uses it"
     text = f"{cores} usable of {psutil.cpu_count() or cores}{share}; {used}; load {load:.1f}"
     busy = load > cores + 0.5
@@ -139,7 +139,7 @@ def check_cores(data: Path) -> Iterator[Finding]:
 
 
 def check_memory(data: Path) -> Iterator[Finding]:
-    total, free = machine.memory_bytes(), psutil.virtual_memory().available
+    total, free = host.memory_bytes(), psutil.virtual_memory().available
     text = f"{total / GIB:.1f} GiB, {min(free, total) / GIB:.1f} GiB available"
     low = min(free, total) < LOW_MEMORY_BYTES
     yield Finding("memory", "note" if low else "ok", f"{text}; a small population needs about 2 GiB, stop other programs" if low else text)
@@ -147,14 +147,14 @@ def check_memory(data: Path) -> Iterator[Finding]:
 
 def check_data_folder(data: Path) -> Iterator[Finding]:
     """Space, the right to write, and whether SQLite's WAL works there. Writes one temporary folder and removes it."""
-    place = machine.existing_parent(data)
+    place = host.existing_parent(data)
     if not place.is_dir():
         yield Finding("data folder", "broken", f"{place} is a file; expected a folder; choose another with --data or $ARENA_DATA")
         return
-    free = machine.free_disk_bytes(data)
+    free = host.free_disk_bytes(data)
     low = free < LOW_DISK_BYTES
     yield Finding("disk", "note" if low else "ok", f"{free / GIB:.1f} GiB free at {place}" + ("; free some, checkpoints need space" if low else ""))
-    kind = machine.file_system(data)
+    kind = host.file_system(data)
     if kind.startswith(NETWORK_FILE_SYSTEMS):
         yield Finding(
             "data folder", "note", f"{data} is on a network file system ({kind}), where SQLite may lose writes; use a local disk with --data"

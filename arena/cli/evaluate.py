@@ -9,10 +9,10 @@ import typer
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json
-from arena.evaluation import DEFAULT_EPISODES, Evaluation, evaluate_player
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.match_report import player_json
-from arena.players import options_text, resolve_players
+from arena.matches.report import player_json
+from arena.matches.returns import DEFAULT_EPISODES, Evaluation, evaluate_player
+from arena.players.resolve import options_text, resolve_players
 from arena.stats.score import mean_interval
 from pbt.config.load import options_from
 

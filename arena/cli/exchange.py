@@ -9,12 +9,12 @@ import typer
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.data.cards import SnapshotCard
 from arena.data.paths import IMPORTED, data_dir, league_path
-from arena.frames import frames_text
 from arena.league.ancestry import find_weights, read_histories
 from arena.league.database import open_league
+from arena.league.frames import frames_text
+from arena.league.lineage import trace
 from arena.league.snapshot_names import find_snapshot
-from arena.lineage import trace
-from arena.players import ResolvedPlayer, resolve_players
+from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.errors import EngineError, PlayerError
 
 _UNFIT = re.compile(r"[^a-z0-9_.-]+")
@@ -27,7 +27,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere: arena import FILE."""
-    from arena.exchange import card_beside, export_snapshot
+    from arena.players.exchange import card_beside, export_snapshot
 
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         find_snapshot(league, snapshot)
@@ -46,7 +46,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Take in a snapshot from another league, after checking its size, header, shapes and content. It plays as imported/NAME."""
-    from arena.exchange import import_snapshot
+    from arena.players.exchange import import_snapshot
 
     chosen = name if name is not None else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
     card = import_snapshot(weights, data_dir(data), chosen)

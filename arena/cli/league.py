@@ -17,10 +17,10 @@ from arena.data.lock import holder
 from arena.data.metrics import MetricsRow, metrics_csv, read_metrics
 from arena.data.paths import IMPORTED, data_dir, league_path, population_paths
 from arena.data.telemetry import telemetry_csv
-from arena.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
-from arena.deletion import delete as delete_from
-from arena.frames import frames_text
 from arena.league.database import League, open_league, upgrade_league
+from arena.league.deletion import DeletionPlan, file_sizes, plan_deletion, refuse_held
+from arena.league.deletion import delete as delete_from
+from arena.league.frames import frames_text
 from arena.league.populations import stored_config
 from arena.league.queries import PopulationSummary, list_populations
 from arena.league.retention import mark_anchor

@@ -9,12 +9,12 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table, say
 from arena.data.paths import data_dir, league_path
-from arena.frames import frames_text
 from arena.league.ancestry import STILL_LEARNING, find_weights, population_config, read_histories
 from arena.league.database import open_league
+from arena.league.frames import frames_text
+from arena.league.lineage import Lineage, LineageStep, Weights, trace
 from arena.league.queries import list_members
-from arena.lineage import Lineage, LineageStep, Weights, trace
-from arena.schedule_config import schedule_config
+from arena.training.schedule_config import schedule_config
 from pbt.config.dump import to_toml
 from pbt.errors import ConfigError
 from pbt.hyperparams import Hyperparams

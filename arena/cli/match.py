@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.assertions import Assertion, holds, read_assertions
 from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.match_text import match_lines
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
+from arena.host import usable_cores
 from arena.league.database import League, open_league, upgrade_league
 from arena.league.matches import PERSON_KEY, SPRT_KEY, Match, MatchError, find_match, newest_unfinished, unfinished_matches
-from arena.machine import usable_cores
-from arena.match import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
-from arena.match_plan import check_meeting
-from arena.match_report import match_json, resume_command
-from arena.match_text import match_lines
-from arena.players import ResolvedPlayer, resolve_players
+from arena.matches.assertions import Assertion, holds, read_assertions
+from arena.matches.plan import check_meeting
+from arena.matches.play import DEFAULT_GAMES, DEFAULT_SPRT_GAMES, MatchResult, check_test, play_match, resume_match
+from arena.matches.report import match_json, resume_command
+from arena.players.resolve import ResolvedPlayer, resolve_players
 from arena.stats.sprt import Sprt
 from pbt.config.load import options_from
 from pbt.envs.contract import EnvSpec

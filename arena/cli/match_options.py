@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import say
-from arena.schedule import Progress
+from arena.matches.game_list import Progress
 
 SPOILED = 4
 

@@ -8,9 +8,9 @@ from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
 from arena.league.game_names import FORMS, NamedGame, find_game
-from arena.replay import Move, Replay
-from arena.replay import replay as play_again
-from arena.replay_report import plain_action, replay_json
+from arena.matches.replay import Move, Replay
+from arena.matches.replay import replay as play_again
+from arena.matches.replay_report import plain_action, replay_json
 
 DIFFERENT = 1
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from arena.cli.rating_table import game_league_report, game_title, league_report, print_game_league, print_league
 from arena.league.database import League
-from arena.league.evaluations import rated_games
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
+from arena.league.results import rated_games
 from arena.league.standings import Table, game_table, population_table
 from pbt.errors import ConfigError, PlayerError
 

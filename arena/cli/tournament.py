@@ -14,10 +14,10 @@ from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
 from arena.league.standings import Table, match_table
-from arena.match import MatchResult
-from arena.players import resolve_players
-from arena.schedule import is_spoiled
-from arena.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament
+from arena.matches.game_list import is_spoiled
+from arena.matches.play import MatchResult
+from arena.matches.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament
+from arena.players.resolve import resolve_players
 from pbt.config.load import options_from
 
 

@@ -28,8 +28,8 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a population until every member reached stop_at_frames. Ctrl-C saves and stops; twice stops at once."""
-    from arena.display import Display
-    from arena.train import Result, resume_training, start_training
+    from arena.cli.display import Display
+    from arena.training.train import Result, resume_training, start_training
 
     if (config is None) == (resume is None):
         raise ConfigError("arena train", ["give a config (arena train connect_four) or --resume NAME, one of the two"])
@@ -73,10 +73,10 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
     return loaded.model_copy(update={"env": env}), chosen
 
 
-def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.train imports torch
+def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.training.train imports torch
     """What a training did, for people or for programs."""
+    from arena.cli.display import clock, short
     from arena.data.telemetry import stage_seconds, telemetry_lines
-    from arena.display import clock, short
 
     progress = result.progress
     if as_json:
@@ -144,8 +144,8 @@ def demo(
     config: Annotated[str, typer.Option(help="The config to train.", hidden=True)] = "demo",
 ) -> None:
     """Train a small population on connect four in a few minutes, then match its best member against random, a one-ply player and its own past."""
-    from arena.demo import run_demo
-    from arena.display import Display
+    from arena.cli.demo import run_demo
+    from arena.cli.display import Display
 
     if not run_demo(data_dir(data), say, Display("demo"), config, tuple(overrides or ())):
         raise typer.Exit(INTERRUPTED)

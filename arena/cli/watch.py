@@ -12,13 +12,13 @@ from arena.cli.app import INTERRUPTED
 from arena.cli.match_options import NAMES, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
-from arena.match_report import player_json
-from arena.players import ResolvedPlayer, resolve_players
+from arena.matches.report import player_json
+from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.load import options_from
 from pbt.film.extra import require_video
 
 if TYPE_CHECKING:
-    from arena.film.filming import Film, Filming
+    from arena.matches.filming import Film, Filming
 
 
 def watch(
@@ -45,7 +45,7 @@ def watch(
     Nothing is recorded in the league. Ctrl-C ends the film with a whole video of what was played (exit 130); a second one leaves none.
     """
     require_video()
-    from arena.film.filming import film
+    from arena.matches.filming import film
 
     spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
     with _bar(" vs ".join(player.label for player in found)) as on_progress:

@@ -1,4 +1,4 @@
-"""What the league knows of a policy's ancestry, ready for `arena.lineage`."""
+"""What the league knows of a policy's ancestry, ready for `arena.league.lineage`."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from functools import lru_cache
 
 from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
+from arena.league.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from arena.league.populations import stored_config
 from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_snapshots, member_names
 from arena.league.snapshot_names import find_snapshot
-from arena.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError
 from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
 
-# As `arena.train` words the event of an edit.
+# As `arena.training.train` words the event of an edit.
 _EDITED = re.compile(r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)")
 _BEGAN = re.compile(r"edited members\.(m\d+)\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): None -> (\S+)")
 STILL_LEARNING = float("inf")

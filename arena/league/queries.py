@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, Select, Table, bindparam, func, select
 
 from arena.data.paths import IMPORTED
-from arena.frames import frames_text
 from arena.league.database import League
+from arena.league.frames import frames_text
+from arena.league.lineage import Decision
 from arena.league.populations import find_population, game_bytes
 from arena.league.rows import to_directive, to_round, to_snapshot
 from arena.league.schema import (
@@ -23,7 +24,6 @@ from arena.league.schema import (
     rounds,
     snapshots,
 )
-from arena.lineage import Decision
 from pbt.records import Event, RoundRecord, SnapshotRecord
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from arena.data.paths import IMPORTED
-from arena.frames import frames_text
 from arena.league.database import League
+from arena.league.frames import frames_text
 from arena.league.populations import find_population
 from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, member_names, snapshots_of
 from arena.league.returns import best_by_return, return_standings

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.league.database import League
-from arena.league.evaluations import Results, game_results, match_results, population_results
 from arena.league.queries import StoredSnapshot, named_snapshots
+from arena.league.results import Results, game_results, match_results, population_results
 from arena.stats.bradley_terry import BEST_MIN_GAMES, Rating
 from arena.stats.plackett_luce import fit_rankings
 from arena.stats.score import Tally

@@ -1,4 +1,4 @@
-"""A match without a game that keeps the contract of `arena.served_match`: leash, report file, exit codes, going on where it stopped.
+"""A match without a game that keeps the contract of `arena.programs.match`: leash, report file, exit codes, going on where it stopped.
 
 Each step waits until its service has read the one before, however slow the machine: what the service tells of a match has them all.
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from arena.data.paths import evaluation_report, league_path
 from arena.league.database import League, open_league
-from arena.league.evaluation_requests import get_evaluation
-from arena.leashed import on_leash
+from arena.league.match_requests import get_evaluation
+from arena.programs.leash import on_leash
 
 REPORT = {"kind": "duel", "env": "connect_four", "planned": 400, "score": 0.5, "elo": 0.0, "elo_low": None, "elo_high": None,
           "los": 0.5, "wins": 1, "draws": 0, "losses": 1, "verdict": "not decided"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Replays any game as one without a move, in the form of `arena.served_replay`."""
+"""Replays any game as one without a move, in the form of `arena.programs.replay`."""
 
 import json
 

@@ -10,7 +10,7 @@ import pytest
 
 from api.supervision.evaluation_rules import MatchFacts, decide_match, state_after
 from api.supervision.trainer import identity
-from arena.league.evaluation_requests import get_evaluation
+from arena.league.match_requests import get_evaluation
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving
 

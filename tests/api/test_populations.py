@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import api.edits
-from arena.config_check import check
+from arena.programs.config_check import check
 from tests.api.service import CONFIG, Service, serving
 
 
@@ -21,7 +21,7 @@ def post(service: Service, body: Any, status: int, path: str = "/v1/populations"
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """With the real check of configs against their games."""
-    with serving(tmp_path_factory.mktemp("checked"), checker=(sys.executable, "-P", "-m", "arena.config_check")) as running:
+    with serving(tmp_path_factory.mktemp("checked"), checker=(sys.executable, "-P", "-m", "arena.programs.config_check")) as running:
         yield running
 
 
@@ -64,7 +64,7 @@ def test_the_check_says_the_same_where_it_is_no_process() -> None:
 
 
 def test_a_check_that_hangs_ends_without_the_service() -> None:
-    program = "import time, arena.config_check as check; check.LIMIT_S = 1; check.check = lambda table: time.sleep(60); check.main()"
+    program = "import time, arena.programs.config_check as check; check.LIMIT_S = 1; check.check = lambda table: time.sleep(60); check.main()"
     done = subprocess.run([sys.executable, "-c", program], input="{}", text=True, timeout=50)
     assert done.returncode == -signal.SIGALRM
 

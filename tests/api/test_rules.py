@@ -9,7 +9,7 @@ import pytest
 
 from api.supervision.rules import Decision, Disk, Facts, backoff_s, decide, why_it_ended
 from api.supervision.supervisor import outcome
-from arena.league.supervision import Desired, Kind
+from arena.league.operations import Desired, Kind
 
 REST = Facts(running=False, ready=False, outside=None, leaving=False, asked_s=None, grace_s=10, edited=False, wait_s=0, ends=0, place=True, disk="ok")
 RUNNING = replace(REST, running=True, ready=True)

@@ -169,7 +169,7 @@ class WithRealTrainers(Supervised):
     """Small ones, each in one process."""
 
     done: ClassVar[Counter[str]] = Counter()
-    more = {"trainer": (sys.executable, "-P", "-m", "arena.leashed"), "backoff_s": 0.5}
+    more = {"trainer": (sys.executable, "-P", "-m", "arena.programs.cli"), "backoff_s": 0.5}
     config = {**CONFIG, "population": {"members": 1}}
 
     @rule()

@@ -14,7 +14,7 @@ from api.supervision.trainer import identity
 from arena.data.lock import holder
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.supervision import Seen, get_supervised, record
+from arena.league.operations import Seen, get_supervised, record
 from tests.api.service import HERE, Service, serving
 
 

@@ -19,7 +19,7 @@ from arena.data.edits import read_edits
 from arena.data.lock import PopulationLock
 from arena.data.paths import population_paths
 from arena.data.status import MemberRow, RowCounts, RunStatus, write_status
-from arena.leashed import watch
+from arena.programs.leash import watch
 from pbt.config.load import config_from_table
 from pbt.errors import HeldError
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from arena.train import start_training
+from arena.training.train import start_training
 from pbt.config.load import config_from_table
 
 CONNECT_FOUR: dict[str, Any] = {

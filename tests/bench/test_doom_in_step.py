@@ -10,7 +10,7 @@ import pytest
 from bench import doom_in_step
 from pbt.envs.contract import SeatTurn
 from pbt.errors import EnvCrash
-from tests.arena.film.lamps import STEPS, Lamps
+from tests.arena.matches.lamps import STEPS, Lamps
 
 SKIP_THAT_CRASHES, CRASHES_IN = 2, 7
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from arena.evaluation import Evaluation
 from arena.league.game_rows import StoredGame
+from arena.matches.returns import Evaluation
 from bench import duel
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 

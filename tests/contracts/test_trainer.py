@@ -30,7 +30,7 @@ CONFIG: dict[str, Any] = {
     "checkpoints": {"every_s": 0.5},
     "runtime": {"placement": "serial"},
 }
-REAL = (sys.executable, "-P", "-m", "arena.leashed")
+REAL = (sys.executable, "-P", "-m", "arena.programs.cli")
 DOUBLE = (sys.executable, str(HERE / "trainer_double.py"))
 LIMIT_S, SAVED_S = 60.0, 15.0
 INTERRUPTED = 130

@@ -24,8 +24,8 @@ from pbt.checkpoints import Checkpoint, checkpoint_folders, read_checkpoint, rea
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore
-from tests.arena.film.lamps import Lamps
 from tests.arena.league.samples import game, new_league
+from tests.arena.matches.lamps import Lamps
 from tests.pbt.film.reading import read
 from tests.pbt.sampling.test_recording import name_of, play
 from tests.served import SMALL_TRAINING, Served, wait

@@ -15,8 +15,8 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
-from arena.compare import Comparison, Contestant, Outcome, _kept, _looks, _meet
-from arena.players import ResolvedPlayer
+from arena.matches.compare import Comparison, Contestant, Outcome, _kept, _looks, _meet
+from arena.players.resolve import ResolvedPlayer
 from arena.stats.seed_scores import seed_score
 from pbt.config.schema import RunConfig
 from pbt.records import PlayerRef

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from arena.cli.app import run
-from arena.exchange import card_beside
+from arena.players.exchange import card_beside
 from pbt.models.weights import load_weights, to_bytes
 from tests.arena.tiny_populations import UNRATED, train
 

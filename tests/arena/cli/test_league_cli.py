@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import arena.cli.league as cli
-import arena.deletion
+import arena.league.deletion
 from arena.cli.app import run
 from arena.cli.rating_table import print_league
 from arena.data.lock import PopulationLock
@@ -306,7 +306,7 @@ def test_a_deletion_that_was_cut_short_is_repeated(step: str, data: Path, capsys
             case _:
                 patch.setattr(shutil, "rmtree", killed)
         with pytest.raises(Killed):
-            arena.deletion.delete(data, "demo")
+            arena.league.deletion.delete(data, "demo")
     assert ("demo" in names(capsys, data)) == (step == "rows half gone")
     assert report(capsys, "delete", "demo", "--yes", "--data", str(data))["deleted"]
     assert names(capsys, data) == ["unrated"]

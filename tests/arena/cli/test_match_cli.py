@@ -8,7 +8,7 @@ import pytest
 import arena.cli.match as cli
 from arena.cli.app import run
 from arena.cli.match_options import SPOILED
-from arena.schedule import Progress
+from arena.matches.game_list import Progress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 Output = pytest.CaptureFixture[str]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from arena.cli.app import run
+from arena.cli.display import columns, member_cells
 from arena.data.paths import league_path
-from arena.display import columns, member_cells
 from arena.league.database import open_league
 from arena.league.returns import best_by_return, return_standings
-from arena.progress import MemberProgress
+from arena.training.progress import MemberProgress
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 
 Output = pytest.CaptureFixture[str]

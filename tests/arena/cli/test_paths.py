@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena import machine
+from arena import host
 from arena.data.paths import check_population_name, data_dir, league_path, population_names, population_paths
 from pbt.errors import ConfigError
 
@@ -56,18 +56,18 @@ def test_cpu_quota_of_both_kinds_of_cgroup(files: dict[str, str], cores: float |
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text + "\n")
-    assert machine.cpu_quota(tmp_path) == cores
-    assert machine.usable_cores() >= 1
+    assert host.cpu_quota(tmp_path) == cores
+    assert host.usable_cores() >= 1
 
 
 def test_memory_is_the_smaller_of_machine_and_cgroup(tmp_path: Path) -> None:
-    assert machine.memory_bytes(tmp_path, lambda: 8) == 8
+    assert host.memory_bytes(tmp_path, lambda: 8) == 8
     (tmp_path / "memory.max").write_text("5\n")
-    assert machine.memory_bytes(tmp_path, lambda: 8) == 5
+    assert host.memory_bytes(tmp_path, lambda: 8) == 5
     (tmp_path / "memory.max").write_text("max\n")
-    assert machine.memory_bytes(tmp_path, lambda: 8) == 8
+    assert host.memory_bytes(tmp_path, lambda: 8) == 8
 
 
 def test_disk_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
-    assert machine.existing_parent(tmp_path / "a/b/c") == tmp_path
-    assert machine.free_disk_bytes(tmp_path / "a/b/c") > 0
+    assert host.existing_parent(tmp_path / "a/b/c") == tmp_path
+    assert host.free_disk_bytes(tmp_path / "a/b/c") > 0

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from arena import tournament
 from arena.cli.app import INTERRUPTED, run
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.matches import find_match
-from arena.match import MatchResult, play_match
+from arena.matches import tournament
+from arena.matches.play import MatchResult, play_match
 
 Output = pytest.CaptureFixture[str]
 # Nine throws, so that the random opening throw, which makes each game another one, decides none.

@@ -11,8 +11,8 @@ from typing import Any
 
 import psutil
 
-from arena.players import resolve_players
-from arena.playing import FrozenTables, PlannedGame
+from arena.matches.tables import FrozenTables, PlannedGame
+from arena.players.resolve import resolve_players
 from pbt.transport.messages import GameEnd, GamePlan
 
 HONEST = """

@@ -11,8 +11,9 @@ import pytest
 
 from arena.guests.player import GuestError
 from arena.guests.program import find_program
-from arena.match_report import resume_command
-from arena.players import load_player, resolve_players
+from arena.matches.report import resume_command
+from arena.players.load import load_player
+from arena.players.resolve import resolve_players
 from pbt.errors import PlayerError
 from pbt.records import PlayerRef
 from tests.arena.guests.guest_match import LOWEST, acting, program, running

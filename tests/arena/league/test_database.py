@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 
 from arena.league.database import League, damage, open_league
 from arena.league.game_rows import GameFilter, population_games
+from arena.league.lineage import Decision
 from arena.league.migrate import SCRIPTS, ensure_schema
 from arena.league.populations import (
     NOTHING_KNOWN,
@@ -28,7 +29,6 @@ from arena.league.populations import (
 from arena.league.queries import list_decisions, list_events, list_members, list_populations, list_rounds, list_snapshots
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.writer import LeagueWriter
-from arena.lineage import Decision
 from pbt.errors import PbtError, PlayerError
 from pbt.records import Event
 from tests.arena.league.samples import CONFIG, event, game, new_league, round_record, snapshot

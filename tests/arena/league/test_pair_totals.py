@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import event as hook
 
 from arena.league.database import League, open_league
-from arena.league.evaluations import Results, game_results, population_results
 from arena.league.matches import create_match, finish_match
 from arena.league.populations import Incarnation, _delete_some_games, create_population, delete_population, open_incarnation, set_state
+from arena.league.results import Results, game_results, population_results
 from arena.league.writer import LeagueWriter
 from pbt.records import GameRecord
 from tests.arena.league.samples import CONFIG, RANDOM, game, snapshot, snapshot_player

@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
-from arena.frames import frames_text
 from arena.league.database import League
 from arena.league.folding import Folding
+from arena.league.frames import frames_text
 from arena.league.game_rows import GameFilter, folded_through, population_games, training_games, training_score
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation

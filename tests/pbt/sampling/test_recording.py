@@ -21,7 +21,7 @@ from pbt.sampling.slots import Share
 from pbt.seeding import uniform
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
-from tests.arena.film.lamps import STEPS, Lamps, lamps
+from tests.arena.matches.lamps import STEPS, Lamps, lamps
 from tests.pbt.film.reading import read
 
 TABLES = 2

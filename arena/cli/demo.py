@@ -1,0 +1,134 @@
+"""`arena demo`: train a small population on connect four, then say how strong it became and how sure that is. Run again: go on, or show."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.cli.display import Display, clock, short
+from arena.cli.match_text import match_lines
+from arena.cli.rating_table import print_league
+from arena.data.paths import PopulationPaths, league_path, population_paths
+from arena.league.database import open_league
+from arena.league.queries import list_populations, list_snapshots
+from arena.matches.play import play_match
+from arena.players.resolve import resolve_players
+from arena.training.train import resume_training, start_training
+from pbt.config.load import load_config
+from pbt.config.schema import PbtConfig, RunConfig
+
+NAME = "demo"
+GAMES, SEED = 400, 1
+VERDICTS_FILE = "verdicts.json"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One match of the best member. opponent: a player name;  question: what it answers;  lines: the report."""
+
+    opponent: str
+    question: str
+    lines: tuple[str, ...]
+
+
+def run_demo(data: Path, say: Say, display: Display, config_name: str = NAME, overrides: tuple[str, ...] = ()) -> bool:
+    """Train (or go on, or find it done), then show table and verdicts. Returns False when the training was stopped before its end."""
+    paths, config = population_paths(data, NAME), load_config(config_name, overrides)
+    say(introduction(config))
+    if not train_to_end(config, data, paths, say, display):
+        say("Stopped and saved. The same command goes on from here.")
+        return False
+    with open_league(league_path(data)) as league:
+        print_league(league, NAME, top=12)
+    for verdict in verdicts(data, paths, say):
+        print(f"\n{verdict.question}")
+        for line in verdict.lines:
+            print(f"  {line}")
+    print(what_next(data))
+    return True
+
+
+def introduction(config: RunConfig) -> str:
+    """What is about to happen, and in what it is not the real thing."""
+    usual = PbtConfig()
+    pbt = config.pbt
+    return (
+        f"{config.population.members} members learn {config.env.name} by playing each other, {short(config.stop_at_frames)} frames each "
+        "(1 frame = 1 move of one's own).\n"
+        f"Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames instead of {short(usual.period_frames)}, the first after "
+        f"{short(pbt.warmup_frames)} instead of {short(usual.warmup_frames)}.\n"
+        f"A member copies another only if the scores say so ({pbt.copy_gap if pbt.copy_gap is not None else 0.35:.2f} in win rate): "
+        "in a run this short there may be none."
+    )
+
+
+def train_to_end(config: RunConfig, data: Path, paths: PopulationPaths, say: Say, display: Display) -> bool:
+    """Start, resume, or nothing if it is finished. Returns False when it was stopped before the end."""
+    if not paths.config.exists():
+        with display:
+            result = start_training(config, NAME, data, display)
+    elif league_state(data) == "finished":
+        say("It is trained already; here is what came of it. To train anew: arena delete demo --yes")
+        return True
+    else:
+        say("It was interrupted; going on from the newest checkpoint.")
+        with display:
+            result = resume_training(NAME, data, (), display)
+    progress = result.progress
+    say(f"{short(progress.frames)} frames and {progress.training_games} games in {clock(progress.elapsed_s)}.")
+    return result.finished
+
+
+def league_state(data: Path) -> str:
+    with open_league(league_path(data)) as league:
+        return next((summary.state for summary in list_populations(league) if summary.name == NAME), "unknown")
+
+
+def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
+    """The three matches; read back if they were played for a training of this length."""
+    stored = paths.root / VERDICTS_FILE
+    stop_at_frames = json.loads(paths.config.read_bytes())["stop_at_frames"]
+    if stored.exists():
+        kept = json.loads(stored.read_bytes())
+        if kept["stop_at_frames"] == stop_at_frames:
+            return [Verdict(entry["opponent"], entry["question"], tuple(entry["lines"])) for entry in kept["verdicts"]]
+    _, (best,) = resolve_players([f"{NAME}@best"], data)
+    third = stop_at_frames // 3
+    questions = {
+        "random": "Does it beat random play?",
+        "oneply": "Does it beat a player that wins or blocks whenever it can, and plays at random otherwise?",
+        earlier_self(data, str(best.member), third): "Is it stronger than it was after a third of the training?",
+    }
+    played = [Verdict(opponent, question, play(best.label, opponent, data, say)) for opponent, question in questions.items()]
+    aside = stored.with_suffix(".part")
+    aside.write_text(json.dumps({"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]}, indent=1), encoding="utf-8")
+    aside.replace(stored)
+    return played
+
+
+def earlier_self(data: Path, member: str, frames: int) -> str:
+    """The player name of a member's snapshot nearest to so many frames. "At or below" would not do: snapshots come a little after each period."""
+    with open_league(league_path(data), read_only=True) as league:
+        clocks = [snapshot.record.frames for snapshot in list_snapshots(league, NAME, member) if not snapshot.weights_removed]
+    return f"{NAME}/{member}@{min(clocks, key=lambda clock: abs(clock - frames))}"
+
+
+def play(player: str, opponent: str, data: Path, say: Say) -> tuple[str, ...]:
+    say(f"playing {GAMES} games: {player} against {opponent}")
+    spec, (a, b) = resolve_players([player, opponent], data)
+    with open_league(league_path(data)) as league:
+        return tuple(match_lines(play_match(a, b, games=GAMES, seed=SEED, league=league, env=spec)))
+
+
+def what_next(data: Path) -> str:
+    """Commands that go on from here."""
+    option = "" if data == Path("arena-data").absolute() else f" --data {data}"
+    return f"""
+What to try next
+  arena match demo@best demo/m0{option}            any two players, with error bars
+  arena rounds verify demo{option}                 every PBT decision, recomputed from the stored games
+  arena train --resume demo --set stop_at_frames=2_000_000{option}
+  arena train connect_four{option}                 the same game for longer, with the usual periods
+  arena env check ./my_game.py:make                your own game; README shows one of 30 lines"""

@@ -1,0 +1,114 @@
+"""The live display of a training: a table that redraws on a terminal, a line now and then elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from arena.training.progress import MemberProgress, Progress
+from pbt.population.scores import Objective
+
+LINE_EVERY_S = 10.0
+
+
+class Display:
+    """Shows each `Progress` it is called with. On standard error, so that results can be piped."""
+
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
+        self._name, self._quiet = name, quiet
+        self._console = Console(stderr=True)
+        self._live = Live(console=self._console, refresh_per_second=4, transient=False) if self._console.is_terminal and not quiet else None
+        self._lined, self._stage = -LINE_EVERY_S, (False, False)
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show it. Whoever closed the other end wants to see no more; the training goes on."""
+        try:
+            self._show(progress)
+        except (OSError, SystemExit):  # rich leaves the program when its output is a broken pipe
+            self._live, self._quiet = None, True
+
+    def _show(self, progress: Progress) -> None:
+        if self._live is not None:
+            self._live.update(Group(*self._picture(progress)))
+        elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or stage(progress) != self._stage):
+            self._lined, self._stage = time.monotonic(), stage(progress)
+            trouble = f"  TROUBLE: {progress.trouble}" * bool(progress.trouble) + f"  {progress.restarts}" * bool(progress.restarts)
+            self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
+
+    def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
+        table = Table(title=f"population {self._name}", title_justify="left", box=None, header_style="bold", pad_edge=False)
+        for column in columns(progress.ranked_by):
+            table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+        for member in progress.members:
+            table.add_row(*member_cells(member, progress.ranked_by))
+        bar = ProgressBar(total=1.0, completed=progress.share, width=60)
+        lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
+        if progress.trouble:
+            lines.append(Text(f"{progress.trouble}; what was played waits in memory meanwhile", style="bold red"))
+        if progress.restarts:
+            lines.append(Text(progress.restarts, style="yellow"))
+        # A bar ends no line: whatever stood behind it would be cut off.
+        return [*lines, bar]
+
+    def _line(self, progress: Progress) -> str:
+        done = f"{progress.share:4.0%}  {short(progress.frames)} of {short(progress.target_frames)} frames"
+        games = f"{progress.training_games} training games, {progress.evaluation_games} evaluation games"
+        if progress.closing:
+            played, planned = progress.closing
+            return f"{done}  {games}  closing evaluation: {played} of {planned} games"
+        left = f"  about {clock(progress.eta_s)} left" if progress.eta_s is not None else ""
+        left += f", then {progress.ahead} evaluation games" if left and progress.ahead else ""
+        return f"{done}  {progress.frames_per_s:,.0f} frames/s  {games}{left}"
+
+
+def stage(progress: Progress) -> tuple[bool, bool]:
+    """Everybody has trained; the closing evaluation is over."""
+    return progress.share >= 1.0, progress.closing is not None and progress.closing[0] >= progress.closing[1]
+
+
+def columns(ranked_by: Objective) -> tuple[str, ...]:
+    """Of the table; ">" for those of numbers. Nobody is rated in games of one seat."""
+    ranked = (">win rate", ">rating") if ranked_by == "wins" else (">return",)
+    return ("member", ">frames", ">frames/s", *ranked, "last PBT event")
+
+
+def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple[str, ...]:
+    """One row of the table; what is not known yet is a dash."""
+    number = f"{member.objective:.3f}" if ranked_by == "wins" else f"{member.objective:.4g}"
+    objective = number if member.games else "-"
+    rating = "-"
+    if member.rating is not None:
+        elo, low, high = member.rating
+        rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
+    state = "failed; " if member.failed else "done; " if member.finished else ""
+    ranked = (objective, rating) if ranked_by == "wins" else (objective,)
+    return (member.name, short(member.frames), f"{member.frames_per_s:,.0f}", *ranked, state + (member.last_event or "-"))
+
+
+def short(count: int) -> str:
+    """1234567 -> 1.23M."""
+    for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= limit:
+            return f"{count / limit:.3g}{unit}"
+    return str(count)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as 1:02:03 or 2:03."""
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

@@ -1,0 +1,142 @@
+"""What a match says to people; what it comes to stands last."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.data.paths import data_text
+from arena.matches.assertions import Assertion
+from arena.matches.play import MatchResult
+from arena.matches.report import match_report, side_names
+from arena.matches.report_schema import (
+    AssertionReport,
+    DuelReport,
+    MeasureReport,
+    ReturnsReport,
+    SprtReport,
+    StandingReport,
+    TableReport,
+    TallyReport,
+)
+from arena.stats.score import with_interval
+
+
+def match_lines(result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None) -> list[str]:
+    """The report, a line each. data: the data directory, if one was named."""
+    report, where = match_report(result, asserted), data_text(data)
+    rows = _duel_rows(report, result) if isinstance(report, DuelReport) else _table_rows(report)
+    rows.append(("Games", _games(report)))
+    if isinstance(report, DuelReport) and report.sprt is not None:
+        rows.append(("SPRT", _sprt(report.sprt, paired=report.pair_counts is not None)))
+    rows += [("Note", note) for note in report.notes]
+    if isinstance(report, DuelReport):
+        rows += [("Assert", _assertion(one)) for one in report.assertions]
+    if report.match is not None:
+        rows.append(("Saved", f"match {report.match}" + (f"; go on with: {report.resume}{where}" if report.resume else "")))
+    rows.append(("Interim" if report.interim else "Verdict", report.verdict))
+    return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
+
+
+def _headline(result: MatchResult) -> str:
+    plan, played = result.plan, len(result.records)
+    together = plan.seating.block
+    games = f"{plan.games} games" if played == plan.games else f"{played} of {plan.games} games"
+    if plan.seating.alone:
+        games += f" on {plan.games // 2} seeds" if plan.seating.paired else ""
+    elif plan.seating.paired:
+        games += f" in {plan.games // together} " + ("seed pairs" if together == 2 else f"blocks of {together}")
+    actions = "greedy actions" if plan.greedy else "sampled actions"
+    openings = f", {plan.opening_plies} random plies to open" if plan.opening_plies else ""
+    names = " vs ".join(player.label for player in plan.players)
+    return f"{names}   {result.a.env_name}, {games}, {actions}{openings}, seed {plan.seed}"
+
+
+def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]:
+    score = f"{100 * report.score:.1f} % [{100 * report.low:.1f}, {100 * report.high:.1f}]"
+    counted = report.wins + report.draws + report.losses
+    nelo = "not known"
+    if report.nelo is not None and report.nelo_low is not None and report.nelo_high is not None:
+        nelo = with_interval(report.nelo, report.nelo_low, report.nelo_high)
+    first, second = side_names(result)
+    above = f"({first} above {second})"
+    rows = [
+        ("Score", f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}"),
+        ("Elo", f"{result.duel.elo_text}   nElo {nelo}   LOS {100 * report.los:.1f} %   {above}"),
+    ]
+    if report.pair_counts is not None and report.even_pairs is not None:
+        lost, won = sum(report.pair_counts[:2]), sum(report.pair_counts[3:])
+        split, drawn = report.even_pairs
+        counts = ", ".join(str(count) for count in report.pair_counts)
+        rows.append(("Pairs", f"Ptnml(0-2) [{counts}]   WL/DD {split}/{drawn}   pairs won/lost {won}/{lost}"))
+    if report.returns is not None:
+        rows += _return_rows(report.returns, first, second)
+    else:
+        seats = f"first {_wdl(report.as_first)}   second {_wdl(report.as_second)}   first vs second {_wdl(report.first_against_second)}"
+        rows.append(("Seats", f"{seats}   (won-drawn-lost)"))
+    return rows
+
+
+def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[str, str]]:
+    lead = f"{returns.mean_lead:+.4g}, on every seed" if returns.lead is None else _measure(returns.lead, "+.4g")
+    return [
+        (
+            "Return",
+            f"{first} {returns.mean_a:.4g}   {second} {returns.mean_b:.4g}   (means; Score counts the seeds on which the first returned more)",
+        ),
+        ("Lead", f"{lead}   (of {first}: how much more it returned on the same seed)"),
+    ]
+
+
+def _table_rows(report: TableReport) -> list[tuple[str, str]]:
+    names = [row.player.name for row in report.standings]
+    width = max(len(name) for name in names)
+    rows = [("Place", f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places")]
+    rows += [(str(place), f"{row.player.name:{width}}  {_standing(row)}") for place, row in enumerate(report.standings, start=1)]
+    rows.append(("", "the intervals of Elo take all games as independent, the others only whole blocks"))
+    heads = [f"{name:>{width}}" for name in names]
+    rows.append(("Before", f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)"))
+    for name, scores in zip(names, report.score, strict=True):
+        cells = [f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}" for score in scores]
+        rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
+    return rows
+
+
+def _standing(row: StandingReport) -> str:
+    rating = "not known" if row.rating is None else _rating(row.rating)
+    places = " ".join(f"{games:g}" for games in row.places)
+    return f"{_measure(row.mean_place, '.2f'):21}  {_percent(row.place_points):19}  {_percent(row.first):19}  {rating:20}  {places}"
+
+
+def _rating(elo: MeasureReport) -> str:
+    """Of the player pinned at 0 there is nothing to be uncertain of."""
+    return "0" if elo.low == elo.high else _measure(elo, "+.0f")
+
+
+def _percent(measure: MeasureReport) -> str:
+    return f"{100 * measure.value:.1f} % [{100 * measure.low:.1f}, {100 * measure.high:.1f}]"
+
+
+def _measure(measure: MeasureReport, form: str) -> str:
+    return f"{measure.value:{form}} [{measure.low:{form}}, {measure.high:{form}}]"
+
+
+def _games(report: DuelReport | TableReport) -> str:
+    speed = "" if report.games_per_s is None else f", {report.games_per_s:.{0 if report.games_per_s >= 100 else 1}f} games/s"
+    again = " (played again)" if report.errors else ""
+    length = f"{report.mean_length:.1f} ± {report.length_deviation:.1f} decisions"
+    return f"{length}, distinct {report.distinct}/{report.games}, forfeits {report.forfeits}, errors {report.errors}{again}{speed}"
+
+
+def _sprt(sprt: SprtReport, *, paired: bool) -> str:
+    units = "pairs" if paired else "games"
+    unit = "nElo" if sprt.model == "normalised" else "Elo"
+    said = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[sprt.state]
+    bounds = f"[{sprt.lower:.2f}, {sprt.upper:.2f}]"
+    return f"{said} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} {sprt.elo0:g} against {sprt.elo1:g}"
+
+
+def _assertion(one: AssertionReport) -> str:
+    return f"{one.text}: " + {True: "holds", False: "does not hold", None: "not decided"}[one.holds]
+
+
+def _wdl(tally: TallyReport) -> str:
+    return f"{tally.wins}-{tally.draws}-{tally.losses}"

@@ -1,1 +1,0 @@
-"""Games that are played to be filmed."""

@@ -1,0 +1,197 @@
+"""A person against a player of the league, move by move: the same tables as a match, and a game that is stored and rated like any guest's."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from arena.guests.person import Person
+from arena.guests.protocol import GuestFault
+from arena.league.database import League
+from arena.league.matches import PERSON_KEY
+from arena.league.played import store_played
+from arena.league.schema import match_game_key
+from arena.matches.boards import Board
+from arena.matches.game_list import is_voided, turn
+from arena.matches.tables import FrozenTables, PlannedGame
+from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names
+from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
+from pbt.envs.spaces import ActionCodec
+from pbt.errors import EnvError, PlayerError
+from pbt.records import PlayerRef
+from pbt.transport.messages import GameEnd, GamePlan
+
+Standing = dict[str, Any]
+Hear = Callable[[], Mapping[str, Any]]
+"""What the person says next: {"action": 3, "at": moves so far}, or {"resign": true}. Raises: Silence."""
+
+
+class Silence(Exception):
+    """They have said nothing for longer than they may. In words."""
+
+
+class Dropped(Exception):
+    """Nothing is stored of this game, in words: the person left before they had moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """id: of the sitting, never used again;  opponent: a name as for `arena match`;  env: where nobody was trained;  name, seat: the person's"""
+
+    id: str
+    opponent: str
+    env: str | None
+    name: str
+    seat: int
+    seed: int
+
+
+class ToldGame:
+    """A game that remembers how it came to where it stands, and is otherwise the game itself.
+
+    start  the position before the first move;  moves: seat, action, its name and square, the position after it
+    """
+
+    def __init__(self, spec: EnvSpec, game: Game) -> None:
+        self._game, self.board = game, Board(spec, game)
+        self.roles, self.seat_names = game.roles, game.seat_names
+        self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
+        self.start: str | None = None
+        self.moves: list[dict[str, Any]] = []
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        turns = self._game.reset(seed)
+        self.start, self.moves = self.board.position(turns), []
+        return turns
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        ((seat, action),) = actions.items()
+        move = {"seat": seat, **self.described(seat, action[0])}
+        turns = self._game.step(actions)
+        self.moves.append({**move, "board": self.board.position(turns)})
+        return turns
+
+    def described(self, seat: int, action: int) -> dict[str, Any]:
+        """An action of the seat that is due."""
+        return {"action": action, "name": self.board.action_name(seat, (action,)), "square": self.board.square((action,))}
+
+    def outcome(self) -> Outcome:
+        return self._game.outcome()
+
+    def close(self) -> None:
+        self._game.close()
+
+
+class Sitting:
+    """One game. Raises: PlayerError for players who cannot meet at a board."""
+
+    def __init__(self, request: Request, data: Path, league: League, say: Callable[[Standing], None], hear: Hear) -> None:
+        self._request, self._league, self._say, self._hear = request, league, say, hear
+        self._spec, (opponent,) = resolve_players([request.opponent], data, request.env)
+        if request.name in scripted_names(self._spec):
+            raise PlayerError(f"name {request.name!r}: a player of {opponent.env_name} is called so; choose another")
+        person = ResolvedPlayer(PlayerRef("guest", request.name), request.name, opponent.env_name, opponent.env_options)
+        self._players = (person, opponent)
+        self._sitting = (0, 1) if request.seat == 0 else (1, 0)
+        self._told = self._new_game()
+        check_board(self._told, opponent, 1 - request.seat)
+
+    def _new_game(self, **_: Any) -> ToldGame:
+        self._told = ToldGame(self._spec, self._spec.make(**self._players[0].env_options))
+        return self._told
+
+    def play(self) -> None:
+        """To its end, which is stored and said. Raises: Dropped, EnvError for a game that raises, SnapshotError for unusable weights."""
+        planned = iter([self._planned()])
+        spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
+        tables = FrozenTables(spec, self._told, self._players, 1, self._request.seed, lambda: next(planned, None), person)
+        # A forfeited game leaves its table, which then gets another one.
+        told = self._told
+        with closing(tables):
+            while not (ended := turn(tables)):
+                pass
+        (end,) = ended
+        if is_voided(end):
+            raise EnvError(end.reason)
+        self._say(self._standing("over", told, result=self._stored(end)))
+
+    def _planned(self) -> PlannedGame:
+        seed = self._request.seed
+        plan = GamePlan(game_count=0, kind="evaluation", seed=seed, seats=(), noise=("person", seed), record_actions=True)
+        return PlannedGame(self._sitting, plan)
+
+    def _choose(self, legal: Sequence[int]) -> int:
+        """Ask until the answer can be played. Raises: GuestFault when they give up, Dropped when they had not begun."""
+        told, seat = self._told, self._request.seat
+        self._say(self._standing("turn", told, legal=[told.described(seat, action) for action in legal]))
+        while True:
+            try:
+                said = self._hear()
+            except Silence as silence:
+                raise self._leaving(str(silence)) from silence
+            if said.get("resign"):
+                raise self._leaving("resigned")
+            refused = refusal(said, legal, len(told.moves))
+            if refused is None:
+                return int(said["action"])
+            self._say(refused)
+
+    def _leaving(self, why: str) -> GuestFault | Dropped:
+        begun = any(move["seat"] == self._request.seat for move in self._told.moves)
+        words = f"{self._request.name} {why}"
+        return GuestFault(words) if begun else Dropped(f"{words} before their first move; nothing is stored")
+
+    def _standing(self, state: str, told: ToldGame, *, legal: Sequence[Any] = (), result: Any = None) -> Standing:
+        seats = [
+            {"seat": name, "player": self._players[player].label, "kind": self._players[player].ref.kind, "id": self._players[player].ref.name}
+            for name, player in zip(told.seat_names, self._sitting, strict=True)
+        ]
+        return {
+            "type": "standing",
+            "state": state,
+            "env": self._players[1].env_name,
+            "seats": seats,
+            "grid": told.board.size,
+            "in_a_row": told.board.in_a_row,
+            "start": told.start,
+            "moves": list(told.moves),
+            "legal": legal,
+            "result": result,
+        }
+
+    def _stored(self, end: GameEnd) -> dict[str, Any]:
+        """As a match of one game, its end in the same transaction as its beginning: what is cut off leaves nothing behind."""
+        opponent, seed = self._players[1], self._request.seed
+        # Without the sitting's own mark two games from one seed would count as one evidence.
+        settings = {"greedy": False, "opening_plies": 0, "paired": False, "batch": 1, PERSON_KEY: self._request.id}
+        refs = [player.ref for player in self._players]
+        match = store_played(self._league, opponent.env_name, opponent.env_options, refs, seed, settings, [end.record(0)])
+        places = [seat.place for seat in end.seats]
+        return {"places": places, "reason": end.reason, "match": str(match.id), "game": str(match_game_key(match.id, 0))}
+
+
+def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
+    """seat: the opponent's. Raises: PlayerError for what is no board game of two, and for an opponent who cannot sit there."""
+    name = opponent.env_name
+    if len(game.seat_names) != 2:
+        raise PlayerError(f"{name} has {len(game.seat_names)} seats; expected a board game of two")
+    acting = [turn.seat for turn in game.reset(0) if not turn.over]
+    if game.start is None or len(acting) != 1 or any(len(ActionCodec(role.action_space).head_sizes) != 1 for role in game.roles):
+        raise PlayerError(f"{name} has no board to play at; games that have one: connect_four, tictactoe, and OpenSpiel's in which nothing is hidden")
+    role = game.roles[game.seat_roles[seat]].name
+    if not opponent.plays(role):
+        raise PlayerError(f"{opponent.label} plays {opponent.role}, and seat {seat} of {name} is {role}; take the other seat")
+
+
+def refusal(said: Mapping[str, Any], legal: Sequence[int], at: int) -> Standing | None:
+    """Why this is no move now; None for one that is. at: moves so far."""
+    if said.get("at") != at:
+        return _refused("conflict", f"this move was chosen behind {said.get('at')} others, and {at} have been made; look again")
+    if type(said.get("action")) is not int or said["action"] not in legal:
+        return _refused("invalid", f"action {said.get('action')} is not legal now; expected one of {', '.join(map(str, legal))}")
+    return None
+
+
+def _refused(kind: str, detail: str) -> Standing:
+    return {"type": "refused", "kind": kind, "detail": detail}

@@ -1,0 +1,184 @@
+"""Who plays the batches of a match: this process, and, where the rest would take long, helpers beside it.
+
+A batch comes to the same games whoever plays it, so nothing depends on who is quick: when none is left to hand out, this process plays the oldest one
+that a helper still has; whoever is first counts. A helper that dies or hangs costs time and no game, and nobody is ever waited for.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from arena.matches.batches import BatchTables
+from arena.matches.game_list import is_voided
+from arena.matches.helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, order_of
+from arena.matches.plan import MatchPlan
+from pbt.envs.contract import EnvSpec
+from pbt.errors import EngineError
+from pbt.runtime.entry import LEFT_TO_MAIN
+from pbt.transport.channel import Channel, PeerGone, channel_pair
+from pbt.transport.messages import GameEnd, JsonState
+from pbt.transport.wire import Wire
+
+# A helper loads torch for some seconds: it is worth its while when the rest takes longer than that.
+LOOK_AFTER_S, WORTH_HELP_S = 1.0, 10.0
+END_TIMEOUT_S = 5.0
+
+
+class Helper:
+    """A process at `arena.matches.helper`; it dies with this one. batch: what it plays now;  gone: nothing will come from it."""
+
+    def __init__(self, order: JsonState) -> None:
+        ours, theirs = channel_pair()
+        self.batch: int | None = None
+        self.gone: str | None = None
+        # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
+        command = [sys.executable, "-P", "-m", "arena.matches.helper", str(theirs.fileno())]
+        # A Ctrl-C must not reach it before it knows that this is not for it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(theirs.fileno(),), env={**os.environ, "OMP_NUM_THREADS": "1"}, process_group=0
+            )  # fmt: skip
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        self._channel = Channel(ours, outgoing=Wire(TO_HELPER), incoming=Wire(FROM_HELPER), blocking_send=False)
+        self._channel.send(Order(order))
+
+    def play(self, message: PlayBatch) -> None:
+        self.batch = message.batch
+        self._channel.send(message)
+
+    def hear(self) -> list[Any]:
+        """What has arrived; never waits."""
+        if self.gone is not None:
+            return []
+        try:
+            self._channel.flush()
+            messages = self._channel.receive()
+        except PeerGone:
+            self.gone = "it ended"
+            return []
+        for message in messages:
+            if isinstance(message, GaveUp):
+                self.gone = message.text
+        return messages
+
+    def close(self) -> None:
+        """End it and what its games started; one that is stuck in the kernel is left to its death signal."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_TIMEOUT_S)
+        self._channel.close()
+
+
+class Crew:
+    """Plays what is missing of a match, a turn at a time.
+
+    missing      indices of a batch that are still to be played;  tries: how often a game was spoiled before
+    concurrency  processes, this one included
+    notes        what became of helpers
+    """
+
+    def __init__(self, env: EnvSpec, plan: MatchPlan, missing: Callable[[int], Sequence[int]], tries: Callable[[int], int], concurrency: int) -> None:
+        self._env, self._plan, self._missing, self._tries = env, plan, missing, tries
+        self._waiting = deque(batch for batch in range(plan.batches) if missing(batch))
+        self._finished: set[int] = set()
+        self._tables: BatchTables | None = None
+        self._own: int | None = None
+        self._helpers: list[Helper] = []
+        # Guests are processes already, and may play another game when asked again.
+        self._wanted_helpers = 0 if any(player.program for player in plan.players) else concurrency - 1
+        self._started_s = time.monotonic()
+        self._played, self._to_play = 0, sum(len(missing(batch)) for batch in self._waiting)
+        self.notes: list[str] = []
+
+    def turn(self) -> list[GameEnd]:
+        """Games that ended, voided and repeated ones included. Raises: EnvError when a game keeps raising, SnapshotError for unusable weights."""
+        if self._wanted_helpers > 0 and self._worth_help():
+            self._start_helpers()
+        ended = [end for helper in self._helpers for end in self._hear(helper)]
+        tables = self._own_tables()
+        if tables is None:
+            if not ended:
+                raise EngineError(f"{self._to_play - self._played} games are left, and no batch holds them")
+            return ended
+        tables.settle()
+        if not tables.left:
+            self._finish(self._own)
+            return ended
+        own = tables.turn()
+        self._played += sum(not is_voided(end) for end in own)
+        return ended + own
+
+    def _own_tables(self) -> BatchTables | None:
+        """With a batch to be played at them; None when there is none."""
+        if self._own in self._finished:
+            # A helper was first; games that are half played have no place in another batch.
+            self._own = None
+            if self._tables is not None and self._tables.left:
+                self._tables.close()
+                self._tables = None
+        if self._own is None:
+            lent = {helper.batch for helper in self._helpers if helper.batch is not None} - self._finished
+            self._own = self._waiting.popleft() if self._waiting else min(lent, default=None)
+            if self._own is None:
+                return None
+            self._tables = self._tables or BatchTables(self._env, self._plan)
+            message = self._order(self._own)
+            self._tables.begin(message.wanted, message.tries)
+        return self._tables
+
+    def _finish(self, batch: int | None) -> None:
+        if batch is not None:
+            self._finished.add(batch)
+
+    def _order(self, batch: int) -> PlayBatch:
+        wanted = tuple(self._missing(batch))
+        return PlayBatch(batch, wanted, tuple(self._tries(index) for index in wanted))
+
+    def _hear(self, helper: Helper) -> list[GameEnd]:
+        ended = []
+        for message in helper.hear():
+            if isinstance(message, GameEnd):
+                ended.append(message)
+            elif isinstance(message, BatchPlayed):
+                self._finish(message.batch)
+                helper.batch = None
+        self._played += sum(not is_voided(end) for end in ended)
+        if helper.gone is not None:
+            self._bury(helper)
+        elif helper.batch is None and self._waiting:
+            helper.play(self._order(self._waiting.popleft()))
+        return ended
+
+    def _bury(self, helper: Helper) -> None:
+        helper.close()
+        self._helpers = [other for other in self._helpers if other is not helper]
+        self.notes.append(f"a helping process ended ({helper.gone}); others played its games")
+        if helper.batch is not None and helper.batch not in self._finished and helper.batch != self._own:
+            self._waiting.appendleft(helper.batch)
+
+    def _worth_help(self) -> bool:
+        """The rest would take long, by what was played so far."""
+        spent_s = time.monotonic() - self._started_s
+        return spent_s > LOOK_AFTER_S and spent_s * (self._to_play - self._played) > WORTH_HELP_S * max(self._played, 1)
+
+    def _start_helpers(self) -> None:
+        number = min(self._wanted_helpers, len(self._waiting))
+        self._wanted_helpers = 0
+        order = order_of(self._plan)
+        self._helpers = [Helper(order) for _ in range(number)]
+
+    def close(self) -> None:
+        for helper in self._helpers:
+            helper.close()
+        if self._tables is not None:
+            self._tables.close()

@@ -1,0 +1,189 @@
+"""A stored game played again from its seed and its actions, and held against what was stored of it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from arena.guests.program import FORFEIT_PREFIX
+from arena.guests.tables import forfeit_places
+from arena.league.game_names import NamedGame, no_actions
+from arena.matches.boards import Board, Square
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec, Game, SeatTurn
+from pbt.envs.seating import env_error
+from pbt.envs.spaces import ActionCodec
+from pbt.errors import EnvError, PlayerError
+from pbt.sampling.table import unpack_actions
+
+TRAJECTORY_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one seat did, and what came of it.
+
+    step      1, 2, ...: calls of the game's step; in simultaneous games several moves share one
+    action    as the game takes it;  name: in the game's own words, where it has some;  square: where on the board, where there is one
+    opening   drawn from the game's seed instead of from the player
+    rewards   of every seat that learned something in this step, by reward term; given with the last move of the step, else empty
+    board     the position after it, where the game can be drawn
+    """
+
+    step: int
+    seat: int
+    action: Any
+    name: str | None
+    square: Square | None
+    opening: bool
+    rewards: Mapping[int, tuple[float, ...]]
+    board: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """seat_names, terms: as the game calls them;  problems: how it differs from what is stored
+
+    grid      (rows, columns) of the squares on its board;  start: the position before the first move; both None where it is not drawn
+    in_a_row  so many equal marks in a line win, where that is so
+    """
+
+    seat_names: tuple[str, ...]
+    terms: tuple[str, ...]
+    grid: tuple[int, int] | None
+    in_a_row: int | None
+    start: str | None
+    moves: tuple[Move, ...]
+    problems: tuple[str, ...]
+
+
+def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
+    """Play it again. allow_files: also a game from a file of the local user's.
+
+    Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises, or may not be run.
+    """
+    spec = registry.spec(named.env_name, allow_files=allow_files)
+    if (why := no_actions(named)) is not None:
+        raise PlayerError(why)
+    if not spec.replayable:
+        again = f"seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed"
+        raise PlayerError(f"game {named.name}: {again}; those that were recorded while they were played: arena films NAME")
+    with closing(spec.make(**named.env_options)) as game:
+        return _Replayer(named, spec, game).play()
+
+
+class _Mismatch(Exception):
+    """The stored actions are not those of this game."""
+
+
+class _Replayer:
+    def __init__(self, named: NamedGame, spec: EnvSpec, game: Game) -> None:
+        self._named, self._record, self._game = named, named.record, game
+        self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
+        self._board = Board(spec, game)
+        self._returns = [0.0] * len(game.seat_names)
+        self._moves: list[Move] = []
+        # Of a forfeited game: the seats that owe an action where it ends.
+        self._owing: set[int] = set()
+
+    @property
+    def _forfeited(self) -> bool:
+        return self._record.end_reason.startswith(FORFEIT_PREFIX)
+
+    def play(self) -> Replay:
+        problems: list[str] = []
+        found = hashlib.blake2b(self._record.actions or b"", digest_size=TRAJECTORY_BYTES).hexdigest()
+        if found != self._record.trajectory_hash:
+            problems.append(f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}")
+        turns = self._call("reset", lambda: self._game.reset(self._record.seed))
+        start = self._board.position(turns)
+        try:
+            self._play_on(turns)
+            problems += self._differences()
+        except _Mismatch as mismatch:
+            problems.append(str(mismatch))
+        board = self._board
+        return Replay(self._game.seat_names, self._game.reward_terms, board.size, board.in_a_row, start, tuple(self._moves), tuple(problems))
+
+    def _play_on(self, turns: Sequence[SeatTurn]) -> None:
+        """Raises: _Mismatch when the actions do not fit the game."""
+        try:
+            heads = tuple(len(codec.head_sizes) for codec in self._codecs)
+            actions = unpack_actions(self._record.actions or b"", heads)
+        except (IndexError, ValueError):
+            raise _Mismatch(f"actions: {len(self._record.actions or b'')} bytes that are no list of seats and choices of this game") from None
+        at = step = 0
+        while due := {turn.seat: turn for turn in turns if not turn.over}:
+            chosen = dict(actions[at : at + len(due)])
+            if self._forfeited and len(actions) < at + len(due) and set(chosen) < set(due):
+                self._check_legal(step + 1, due, chosen)
+                self._note(step + 1, chosen, self._named_by(chosen), (), opening=False)
+                self._owing = set(due) - set(chosen)
+                return
+            if set(chosen) != set(due):
+                raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
+            self._check_legal(step + 1, due, chosen)
+            opening = step < self._record.opening_plies
+            at, step, names = at + len(due), step + 1, self._named_by(chosen)
+            turns = self._call("step", lambda chosen=chosen: self._game.step(chosen))
+            self._note(step, chosen, names, turns, opening)
+        if self._forfeited:
+            raise _Mismatch(f"step {step}: the game is over, and stored as forfeited")
+        if at < len(actions):
+            raise _Mismatch(f"step {step}: the game is over, {len(actions) - at} stored actions are left")
+
+    def _check_legal(self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]) -> None:
+        for seat, action in chosen.items():
+            sizes, mask = self._codecs[seat].head_sizes, due[seat].mask
+            offsets = [sum(sizes[:head]) for head in range(len(sizes))]
+            inside = all(index < size for index, size in zip(action, sizes, strict=True))
+            if not inside or (mask is not None and not all(mask[offset + index] for offset, index in zip(offsets, action, strict=True))):
+                raise _Mismatch(f"step {step}: action {list(action)} of seat {seat} is not legal there")
+
+    def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
+        return {seat: self._board.action_name(seat, action) for seat, action in chosen.items()}
+
+    def _note(
+        self, step: int, chosen: Mapping[int, tuple[int, ...]], names: Mapping[int, str | None], turns: Sequence[SeatTurn], opening: bool
+    ) -> None:
+        rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
+        for seat, terms in rewards.items():
+            self._returns[seat] += terms[0]
+        last, board = list(chosen)[-1] if chosen else None, self._board.position(turns)
+        for seat, action in chosen.items():
+            decoded, square, whole = self._codecs[seat].decode(action), self._board.square(action), seat == last
+            self._moves.append(Move(step, seat, decoded, names[seat], square, opening, rewards if whole else {}, board if whole else None))
+
+    def _differences(self) -> list[str]:
+        """Between the game as it ended now and as it is stored."""
+        record = self._record
+        ranking, reason = self._ending()
+        places, returns = tuple(seat.place for seat in record.seats), tuple(seat.returns for seat in record.seats)
+        pairs = (
+            ("places", places, ranking),
+            ("returns", returns, tuple(self._returns)),
+            ("decisions", record.steps, len(self._moves)),
+            ("end", record.end_reason, reason),
+        )
+        return [f"{name}: stored {stored}, replayed {found}" for name, stored, found in pairs if stored != found]
+
+    def _ending(self) -> tuple[tuple[int, ...], str]:
+        """(places, reason). Raises: _Mismatch when it is not for a guest to move where a forfeited game ends."""
+        if not self._forfeited:
+            outcome = self._call("outcome", self._game.outcome)
+            return tuple(outcome.ranking), outcome.reason
+        seats = self._record.seats
+        guests = [seat for seat in self._owing if seats[seat].player.kind == "guest"]
+        if not guests:
+            raise _Mismatch(f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, are no guest's")
+        guilty = max(guests, key=lambda seat: seats[seat].place)
+        return forfeit_places(len(seats), guilty), self._record.end_reason
+
+    def _call(self, what: str, call: Any) -> Any:
+        try:
+            return call()
+        except EnvError:
+            raise
+        except Exception as error:
+            raise env_error(self._named.env_name, self._record.seed, len(self._moves), what, error) from error

@@ -1,0 +1,152 @@
+"""What came of the games of a match: kept a whole block at a time, counted in the order planned."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from arena.matches.game_list import is_voided
+from arena.matches.plan import MatchPlan
+from arena.stats.free_for_all import RankedGame
+from arena.stats.score import MatchGame
+from arena.stats.sprt import SequentialTest, Sprt
+from pbt.population.scores import VOIDED_PREFIX
+from pbt.records import GameRecord
+from pbt.transport.messages import GameEnd
+
+
+class Results:
+    """Finished games by their place in the plan. They are kept a whole block at a time: half a pair is no evidence.
+
+    stored  what is kept already;  keep: told every other game once its block is whole, and every voided try
+    games   index in the plan -> the finished game;  tries: index -> spoiled tries
+    changed  games that came out otherwise when they were played again
+    test    the sequential test that ends the match, None without
+    """
+
+    def __init__(self, plan: MatchPlan, keep: Callable[[GameRecord], None], stored: Iterable[GameRecord] = (), sprt: Sprt | None = None) -> None:
+        self._plan, self._keep = plan, keep
+        self.games: dict[int, GameRecord] = {}
+        self._errors: list[tuple[int, str]] = []
+        self.tries: Counter[int] = Counter()
+        self.changed = 0
+        self._hashes: dict[int, str] = {}
+        for record in stored:
+            self._add(record, voided=record.end_reason.startswith(VOIDED_PREFIX))
+        self.test = SequentialTest(sprt, 5 if plan.seating.paired and not plan.seating.alone else 3) if sprt else None
+        self.settle()
+
+    def take(self, end: GameEnd) -> None:
+        record = end.record(end.plan.game_count)
+        known = self._hashes.get(record.number)
+        if known is not None:
+            self.changed += known != record.trajectory_hash
+            return
+        voided = is_voided(end)
+        self._add(record, voided=voided)
+        if voided:
+            self._keep(record)
+            return
+        block = self._block(record.count % self._plan.games)
+        if self._finished(block.start):
+            for index in block:
+                self._keep(self.games[index])
+
+    def _add(self, record: GameRecord, *, voided: bool) -> None:
+        self._hashes[record.number] = record.trajectory_hash
+        index = record.count % self._plan.games
+        if voided:
+            self._errors.append((index, record.end_reason))
+            self.tries[index] += 1
+        else:
+            self.games[index] = record
+
+    def _block(self, index: int) -> range:
+        size = self._plan.seating.block
+        return range(index - index % size, index - index % size + size)
+
+    def settle(self) -> None:
+        """Let the test look at the blocks that are whole, up to the first that is not."""
+        if self.test is None or self.test.state != "continue":
+            return
+        size, cells = self._plan.seating.block, []
+        start = self.test.looked_at * size
+        while self._finished(start) and start < self._plan.games:
+            block = {index: self.games[index] for index in self._block(start)}
+            cells.append(round(2 * sum(game.points for game in duel_games(self._plan, block))))
+            start += size
+        self.test.look(cells)
+
+    @property
+    def decided(self) -> bool:
+        """The test has ended the match."""
+        return self.test is not None and self.test.state != "continue"
+
+    @property
+    def complete(self) -> bool:
+        """Nothing is left to play."""
+        return self.decided or len(self.games) == self._plan.games
+
+    @property
+    def whole(self) -> bool:
+        """At least one block is finished."""
+        return any(self._finished(index) for index in self.games)
+
+    def _finished(self, index: int) -> bool:
+        """The whole block of a game is."""
+        return all(game in self.games for game in self._block(index))
+
+    @property
+    def end(self) -> int:
+        """So many games of the plan count: up to the test's decision, if it has made one."""
+        return self.test.looked_at * self._plan.seating.block if self.test is not None and self.decided else self._plan.games
+
+    @property
+    def counted(self) -> dict[int, GameRecord]:
+        """Games of whole blocks, in the order planned."""
+        return {index: record for index, record in sorted(self.games.items()) if index < self.end and self._finished(index)}
+
+    @property
+    def left_out(self) -> int:
+        """Finished games of blocks that are not whole."""
+        return sum(not self._finished(index) for index in self.games if index < self.end)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What the environment said in each try that it spoiled, of the games that count."""
+        return tuple(reason for index, reason in self._errors if index < self.end)
+
+
+def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGame]:
+    """From the first player's side, told by the seat: in a match of a player with itself the name would not do.
+
+    In games of one seat the higher return wins, on each seed that both have played.
+    """
+    found = []
+    for index, record in games.items():
+        sitting = plan.seating.sitting(index)
+        if plan.seating.alone:
+            other = games.get(index + 1)
+            if index % 2 == 0 and other is not None:
+                points = _points(record.seats[0].returns, other.seats[0].returns)
+                found.append(MatchGame(points, True, None, record.trajectory_hash + other.trajectory_hash))
+            continue
+        seat = sitting.index(0)
+        # Places: smaller is better.
+        found.append(MatchGame(_points(-record.seats[seat].place, -record.seats[1 - seat].place), seat == 0, record.pair, record.trajectory_hash))
+    return found
+
+
+def _points(own: float, other: float) -> float:
+    return 0.5 if own == other else float(own > other)
+
+
+def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[int]]:
+    """Games of more than two, players by their place in the plan."""
+    return [
+        RankedGame(plan.seating.sitting(index), tuple(seat.place for seat in record.seats), record.pair) for index, record in games.items()
+    ]  # fmt: skip
+
+
+def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:
+    """In games of one seat, (returns of the first, of the second player) on each seed that both have played."""
+    both = [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games] if plan.seating.alone else []
+    return [(games[first].seats[0].returns, games[second].seats[0].returns) for first, second in both]

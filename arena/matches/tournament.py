@@ -1,0 +1,129 @@
+"""A round robin: every two players that can meet play a match. Each match is a row of the league, so the same call goes on where one stopped."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import combinations
+
+from arena.league.database import League
+from arena.league.matches import SPRT_KEY, Match, MatchError, matches_between
+from arena.matches.game_list import Progress
+from arena.matches.plan import seating_of
+from arena.matches.play import MatchResult, play_match, resume_match
+from arena.players.resolve import ResolvedPlayer, make_game
+from pbt.envs.contract import EnvSpec
+from pbt.errors import PlayerError
+
+DEFAULT_GAMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One match of the plan. round: 1, 2, ...;  seed: of its games, another in each round"""
+
+    a: ResolvedPlayer
+    b: ResolvedPlayer
+    round: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A tournament as played. results: of the matches so far, in the order of the plan;  interim: somebody interrupted it"""
+
+    planned: Sequence[Fixture]
+    results: Sequence[tuple[Fixture, MatchResult]]
+    interim: bool
+
+    @property
+    def match_ids(self) -> list[int]:
+        return [result.match_id for _, result in self.results if result.match_id is not None]
+
+    @property
+    def errors(self) -> int:
+        return sum(len(result.errors) for _, result in self.results)
+
+
+def plan_tournament(env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int) -> list[Fixture]:
+    """Every two once in each round, a whole round before the next, so that it may be stopped at any time. Two of the same one-sided role do not meet.
+
+    Raises: PlayerError for fewer than two players, for one named twice, for games of more or less than two seats, and when nobody can meet.
+    """
+    refs = [player.ref for player in players]
+    if len(players) < 2:
+        raise PlayerError(f"players named: {len(players)}; expected two or more, such as `arena tournament demo/m0 demo/m1 random`")
+    for player in players:
+        if refs.count(player.ref) > 1:
+            raise PlayerError(f"{player.label} was named twice; expected different players")
+    able = [pair for pair in combinations(players, 2) if _can_meet(env, pair)]
+    if not able:
+        raise PlayerError(f"no two of {', '.join(player.label for player in players)} can meet in {players[0].env_name}; name players of each role")
+    return [Fixture(a, b, number, seed + number - 1) for number in range(1, rounds + 1) for a, b in able]
+
+
+def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool:
+    """Raises: PlayerError unless the game has two seats."""
+    with closing(make_game(env, pair[0].env_options)) as game:
+        roles = [game.roles[role].name for role in game.seat_roles]
+        if len(roles) != 2:
+            raise PlayerError(f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of two: `arena match` seats a whole table")
+        if not any(a.plays(roles[0]) and b.plays(roles[1]) for a, b in (pair, pair[::-1])):
+            return False
+        seating_of(env, game, pair)
+    return True
+
+
+def play_tournament(
+    league: League,
+    env: EnvSpec,
+    fixtures: Sequence[Fixture],
+    games: int,
+    *,
+    concurrency: int = 1,
+    on_match: Callable[[Fixture, MatchResult], None] = lambda fixture, result: None,
+    on_progress: Progress | None = None,
+) -> Tournament:
+    """Play what is not played yet. games: of each match, rounded up to whole pairs;  on_match: told each result, of stored matches, too.
+
+    Ctrl-C ends it early: whole pairs stay, and the same call goes on. Raises: as `play_match` and `resume_match`.
+    """
+    results: list[tuple[Fixture, MatchResult]] = []
+    for number, fixture in enumerate(fixtures):
+        try:
+            result = _play(league, env, fixture, games, concurrency, _counted(on_progress, number, len(fixtures)))
+        except KeyboardInterrupt:
+            return Tournament(fixtures, results, interim=True)
+        results.append((fixture, result))
+        on_match(fixture, result)
+        if result.interim:
+            return Tournament(fixtures, results, interim=True)
+    return Tournament(fixtures, results, interim=False)
+
+
+def _play(league: League, env: EnvSpec, fixture: Fixture, games: int, concurrency: int, on_progress: Progress | None) -> MatchResult:
+    """From the beginning, or from where an equal match stopped; of a finished one, its result."""
+    for match, players in _begun(league, fixture, games):
+        try:
+            return resume_match(league, match, players, env, concurrency=concurrency, on_progress=on_progress)
+        except MatchError:
+            # Of an older version, or planned with other openings: another match.
+            continue
+    return play_match(
+        fixture.a, fixture.b, games=games, seed=fixture.seed, league=league, concurrency=concurrency, on_progress=on_progress, env=env
+    )  # fmt: skip
+
+
+def _begun(league: League, fixture: Fixture, games: int) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ResolvedPlayer]]]:
+    """Matches of the league with this plan, in either order of the players, finished ones first."""
+    for players in ((fixture.a, fixture.b), (fixture.b, fixture.a)):
+        refs = tuple(player.ref for player in players)
+        for match in matches_between(league, fixture.a.env_name, fixture.a.env_options, refs, fixture.seed):
+            if not match.settings.get("greedy") and SPRT_KEY not in match.settings and match.games in (games, games + games % 2):
+                yield match, players
+
+
+def _counted(on_progress: Progress | None, before: int, matches: int) -> Progress | None:
+    """A match's progress as the tournament's: in games, all matches being equally long."""
+    if on_progress is None:
+        return None
+    return lambda done, planned: on_progress(before * planned + done, matches * planned)

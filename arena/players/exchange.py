@@ -1,0 +1,191 @@
+"""Snapshots out of a league and into another: the weights' file as it is, and a card beside it."""
+
+import hashlib
+import os
+import shutil
+from contextlib import closing
+from io import BufferedWriter
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from arena.data.cards import MAX_CARD_BYTES, SnapshotCard, card_path, read_card, weights_folder
+from arena.players.resolve import ResolvedPlayer
+from pbt import __version__
+from pbt.envs import registry
+from pbt.errors import ConfigError, EnvError, PbtError, PlayerError, SnapshotError
+from pbt.models.policy_model import PolicyModel
+from pbt.models.tensor_file import TensorFile, read_tensor_file
+from pbt.models.weights import MODEL_PREFIX
+from pbt.snapshots import FileSnapshotStore
+from pbt.transport.slab import role_layout
+
+CARD_SUFFIX = ".json"
+CHUNK_BYTES = 1 << 20
+_DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.bfloat16: "BF16", torch.float16: "F16", torch.int64: "I64", torch.bool: "BOOL"}
+
+
+class ExchangeError(PbtError):
+    """What was typed cannot be exported or imported: a file that is not there, or is there already, or a name that is taken."""
+
+    exit_code = 2
+
+
+def card_beside(weights: Path) -> Path:
+    """best.safetensors -> best.safetensors.json"""
+    return weights.with_name(weights.name + CARD_SUFFIX)
+
+
+def export_snapshot(player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]) -> SnapshotCard:
+    """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those in force when it was taken, {} if unknown.
+
+    Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged, ExchangeError when the files cannot be written.
+    """
+    if player.config is None or player.snapshots is None:
+        raise PlayerError(f"{player.label} has no weights; expected a snapshot, such as demo@best")
+    store = FileSnapshotStore(player.snapshots)
+    store.load(player.ref.name)
+    source = store.path(player.ref.name)
+    card = SnapshotCard(
+        snapshot_id=player.ref.name,
+        size_bytes=source.stat().st_size,
+        env_name=player.env_name,
+        env_options=dict(player.env_options),
+        role=player.role or "",
+        model=player.config.model,
+        precision=player.config.runtime.precision,
+        opening_plies=player.config.evaluation.opening_plies,
+        population=player.population or "",
+        member=player.member or "",
+        frames=player.frames or 0,
+        hyperparams=hyperparams,
+        made_by=f"pbt-arena {__version__}",
+    )
+    text = card.model_dump_json(indent=2) + "\n"
+    if len(text.encode()) > MAX_CARD_BYTES:
+        raise SnapshotError(f"card of {player.label}: {len(text)} characters; expected at most {MAX_CARD_BYTES}: its env.options are too long")
+    _write_new(card_beside(out), text.encode())
+    try:
+        with source.open("rb") as weights, _create(out) as copy:
+            shutil.copyfileobj(weights, copy, CHUNK_BYTES)
+    except BaseException:
+        card_beside(out).unlink()
+        raise
+    return card
+
+
+def _create(path: Path) -> BufferedWriter:
+    try:
+        return path.open("xb")
+    except FileExistsError:
+        raise ExchangeError(f"{path}: exists already; expected a new file: name another with --out, or remove it") from None
+    except OSError as error:
+        raise ExchangeError(f"{path}: {error.strerror}; name a file in a folder you can write") from error
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    with _create(path) as file:
+        file.write(content)
+
+
+def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
+    """Take a snapshot in as `imported/NAME`. Everything is checked before the first byte is written, and before a tensor is allocated.
+
+    Raises: ExchangeError for files that are not there and a name that is taken, PlayerError for one that cannot be one, SnapshotError saying what is
+    wrong with the card, the file's header, its shapes, or its content.
+    """
+    destination = card_path(data, name)
+    for path in (weights, card_beside(weights)):
+        if not path.is_file():
+            raise ExchangeError(
+                f"{path}: no such file; expected the weights that `arena export` wrote, and their card {card_beside(weights).name} beside"
+            )
+    card = read_card(card_beside(weights))
+    if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
+        raise ExchangeError(f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}")
+    info = read_tensor_file(weights)
+    if info.size_bytes != card.size_bytes:
+        raise SnapshotError(
+            f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its card says: the file is not the one exported"
+        )
+    _check_shapes(info, _expected_shapes(card), weights)
+    _check_content(weights, card)
+    _check_finite(weights)
+    stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
+    if not stored.exists():
+        _copy(weights, stored, card.snapshot_id)
+    _replace(destination, (card.model_dump_json(indent=2) + "\n").encode())
+    return card
+
+
+def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Name -> (dtype, shape) of what acts, from the card's game and network; made without memory for its weights."""
+    try:
+        config, spec = card.config(), registry.spec(card.env_name)
+        with closing(spec.make(**card.env_options)) as game:
+            roles = {role.name: role for role in game.roles}
+            if card.role not in roles:
+                raise SnapshotError(f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it was exported from another version")
+            layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
+        with torch.device("meta"):
+            model = PolicyModel(layout, config.model)
+    except (ConfigError, EnvError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise SnapshotError(f"card: its game and network cannot be made here: {error}; nothing was imported") from error
+    return {f"{MODEL_PREFIX}{name}": (_DTYPES[tensor.dtype], tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
+
+
+def _check_shapes(info: TensorFile, expected: dict[str, tuple[str, tuple[int, ...]]], weights: Path) -> None:
+    """What else is in the file (an optimiser's moments) is for nobody here."""
+    found = {name: (tensor.dtype, tensor.shape) for name, tensor in info.tensors.items() if name.startswith(MODEL_PREFIX)}
+    problems = [f"{name[:80]}: found {found.get(name, 'nothing')}, expected {expected.get(name, 'nothing')}" for name in sorted({*found, *expected})
+                if found.get(name) != expected.get(name)]  # fmt: skip
+    if problems:
+        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise SnapshotError(f"{weights}: tensors that do not fit its card: {'; '.join(problems[:5])}{more}; nothing was imported")
+
+
+def _check_content(weights: Path, card: SnapshotCard) -> None:
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != card.snapshot_id:
+        raise SnapshotError(f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: the file is damaged or another one")
+
+
+def _check_finite(weights: Path) -> None:
+    """One tensor in memory at a time."""
+    try:
+        with safe_open(weights, framework="pt") as tensors:
+            bad = [name for name in tensors.keys() if name.startswith(MODEL_PREFIX) and not torch.isfinite(tensors.get_tensor(name)).all()]  # noqa: SIM118
+    except SafetensorError as error:
+        raise SnapshotError(f"{weights}: cannot be read as safetensors: {error}; nothing was imported") from error
+    if bad:
+        raise SnapshotError(f"{weights}: {bad[0]}: found numbers that are not finite; expected weights that can play; nothing was imported")
+
+
+def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:
+    """Whole or absent. The copy is hashed, too: the file may have changed since it was looked at."""
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    aside = stored.with_name(f"{stored.name}.{os.getpid()}.part")
+    try:
+        with weights.open("rb") as file, aside.open("wb") as copy:
+            digest = hashlib.sha256()
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+                copy.write(chunk)
+            copy.flush()
+            os.fsync(copy.fileno())
+        if digest.hexdigest() != snapshot_id:
+            raise SnapshotError(f"{weights} changed while it was imported; nothing was imported")
+        aside.replace(stored)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with aside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)

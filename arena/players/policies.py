@@ -1,0 +1,63 @@
+"""The policy behind a player: its network, the width of its memory, the numbers it computes with."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from arena.players.resolve import ResolvedPlayer
+from pbt.config.schema import ModelConfig, RunConfig
+from pbt.envs.contract import EnvSpec
+from pbt.envs.scripted import random_act
+from pbt.models.policy_model import ActOutput, PolicyModel
+from pbt.models.precision import choose_dtype
+from pbt.models.weights import load_model_weights
+from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
+from pbt.snapshots import FileSnapshotStore
+from pbt.transport.slab import RoleLayout
+from pbt.transport.staging import CPU
+
+
+class SeatModel(PolicyModel):
+    """A player's network whose memory stands in a column that may be wider, because players of different sizes share a slab."""
+
+    def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype) -> None:
+        super().__init__(layout, config, dtype)
+        self._column_width = layout.state_size
+
+    def act(
+        self,
+        observations: Mapping[str, Tensor],
+        mask: Tensor,
+        episode_start: Tensor,
+        state: Tensor,
+        uniforms: Tensor,
+        greedy: bool = False,
+    ) -> ActOutput:
+        """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are the memory."""
+        acted = super().act(observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy)
+        return acted._replace(state=pad(acted.state, (0, self._column_width - self.state_size)))
+
+
+def memory_size(player: ResolvedPlayer) -> int:
+    """Width of its recurrent state, 0 without memory."""
+    return player.config.model.gru_size if player.config is not None and player.config.model.core == "gru" else 0
+
+
+def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
+    """What its training computes with, too, so that a policy plays as it learned to: `runtime.precision`, where that is "auto" the choice for a CPU.
+
+    Frozen players act on the CPU, so the devices of the training do not matter, nor whether this machine has them.
+    """
+    return choose_dtype(config.runtime.precision, config.model, layout.leaves, (CPU,))
+
+
+def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
+    """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or do not fit the game."""
+    if player.config is None or player.snapshots is None:
+        return ScriptedPolicy(random_act(layout.head_sizes) if player.ref.name == "random" else spec.scripted[player.ref.name])
+    model = SeatModel(layout, player.config.model, playing_dtype(player.config, layout))
+    load_model_weights(model, FileSnapshotStore(player.snapshots).load(player.ref.name), f"snapshot {player.ref.name[:12]}")
+    model.fix_dtype()
+    return NetworkPolicy(model)

@@ -1,0 +1,1 @@
+"""Programs that the service starts: each is one process with its own standard input and output."""

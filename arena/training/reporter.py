@@ -1,0 +1,86 @@
+"""Looks at a running engine each second, so that `arena status` and the telemetry can say what it did."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from arena.data.paths import PopulationPaths
+from arena.data.status import MemberRow, ProcessRow, RowCounts, RunStatus, write_status
+from arena.data.telemetry import TelemetryWriter
+from arena.training.live_edits import LiveEdits
+from arena.training.sink import TrainingSink
+from pbt.population.members import Member
+from pbt.runtime.engine import Engine
+
+TELEMETRY_EVERY_S = 10.0
+
+log = logging.getLogger("arena.training.reporter")
+
+
+class RunWatch:
+    """Writes `status.json` and the telemetry of one start. A disk that refuses them stops nothing: it is said once in the log."""
+
+    def __init__(
+        self,
+        name: str,
+        paths: PopulationPaths,
+        engine: Engine,
+        sink: TrainingSink,
+        telemetry: TelemetryWriter,
+        edits: LiveEdits,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._name, self._path, self._engine, self._sink, self._telemetry, self._clock = name, paths.status, engine, sink, telemetry, clock
+        self._edits = edits
+        self._started_at = clock()
+        self._told_at = self._started_at
+        self._refused = False
+        self._last: RunStatus | None = None
+
+    def look(self, ended: str = "") -> RunStatus:
+        """Read the engine, write what is due. ended: the last look, and how the run ended."""
+        self._last = self.read(ended)
+        self._write(self._last)
+        return self._last
+
+    def give_up(self, ended: str) -> None:
+        """The run broke: what was seen last, and why it ended."""
+        if self._last is not None:
+            self._write(replace(self._last, ended=ended, written_at=self._clock()))
+
+    def _write(self, status: RunStatus) -> None:
+        try:
+            write_status(self._path, status)
+            if status.ended or status.written_at - self._told_at >= TELEMETRY_EVERY_S:
+                self._told_at = status.written_at
+                self._telemetry.point(status)
+            self._refused = False
+        except OSError as error:
+            if not self._refused:
+                log.warning("status and telemetry could not be written: %s", error)
+            self._refused = True
+
+    def read(self, ended: str = "") -> RunStatus:
+        engine, controller = self._engine, self._engine.controller
+        processes = tuple(
+            ProcessRow(
+                process.name, process.pid, process.roles, process.state, round(process.rate, 1), process.restarts,
+                round(process.beat_age_s, 3), process.queue, {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
+            )
+            for process in engine.processes()
+        )  # fmt: skip
+        members = tuple(
+            MemberRow(name, frames, self._sink.lags.get(name), member_state(controller.members[name])) for name, frames in engine.clocks().items()
+        )
+        rows = RowCounts(engine.rows_produced(), engine.rows_trained, engine.rows_standing(), dict(engine.dropped()))
+        placement = engine.config.runtime.placement
+        edits = self._edits.taken, self._edits.refused
+        times, trouble = (self._started_at, self._clock()), self._sink.trouble
+        return RunStatus(self._name, os.getpid(), placement, *times, ended, processes, members, rows, *edits, trouble)
+
+
+def member_state(member: Member) -> str:
+    """ "learning", "finished" or "failed"."""
+    return "failed" if member.failed else "finished" if member.finished else "learning"

@@ -1,0 +1,146 @@
+"""What a start of a population begins with: its config, its checkpoint, the edits on top, and whether all that fits together."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from arena.data.paths import PopulationPaths
+from arena.host import usable_cores
+from arena.league.database import League
+from arena.league.queries import list_populations
+from arena.training.membership import Membership, change_members, settled
+from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
+from pbt.config.load import config_from_table
+from pbt.config.resume import changes, changes_members, diff_shapes
+from pbt.config.schema import RunConfig
+from pbt.config.semantics import check_against_game
+from pbt.envs import registry
+from pbt.envs.contract import EnvSpec
+from pbt.errors import ConfigError, EnvNameError, EnvOptionsError, PbtError
+from pbt.runtime.devices import check_devices
+from pbt.runtime.membership import members_of
+from pbt.runtime.placements import resolve
+from pbt.sampling.recording import check_recording
+from pbt.snapshots import FileSnapshotStore
+
+EVERY_ROUND = 2**62
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an incarnation begins. config: as it is stored.
+
+    checkpoint  that it goes on from; None: the first frame
+    notes       what was unusual, and each edit in words, for log and events;  edited: what --set changed, by key
+    membership  who joins and who leaves with it
+    last_rounds  member -> its last round that the checkpoint knows
+    """
+
+    config: RunConfig
+    spec: EnvSpec
+    checkpoint: Checkpoint | None = None
+    notes: Sequence[str] = ()
+    edited: Mapping[str, Any] = field(default_factory=dict)
+    membership: Membership = field(default_factory=Membership)
+    last_rounds: Mapping[str, int] = field(default_factory=dict)
+
+
+def first_start(config: RunConfig, name: str) -> Start:
+    """Raises: ConfigError when the configuration does not fit its game."""
+    config, source = with_tables(config), f"config of {name!r}"
+    if takers := [member for member, one in config.population.joined.items() if one.weights]:
+        raise ConfigError(source, [f"population.joined.{member}.weights: nobody has any yet; leave it out" for member in takers])
+    return Start(config, checked_game(config, source))
+
+
+def next_start(name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]) -> Start:
+    """From the newest intact checkpoint, with edits. Raises: ConfigError for edits it cannot take, PbtError when league and checkpoints disagree."""
+    checkpoint, notes = newest_checkpoint(paths)
+    # One that the service made has not decided its tables yet.
+    before = with_tables(config_in_force(paths, name, checkpoint))
+    source = f"stored config of {name!r}" + (" with --set" if overrides else "")
+    config = with_tables(config_from_table(before.model_dump(mode="json"), source, overrides))
+    if refused := diff_shapes(before, config):
+        raise ConfigError(f"--set for {name!r}", refused)
+    spec = checked_game(config, source)
+    refuse_lost_history(league, name, paths, checkpoint)
+    membership, last_rounds = Membership(), known_rounds(checkpoint)
+    if checkpoint is not None and changes_members(before, config):
+        config = settled(before, config, checkpoint)
+        checkpoint, membership = change_members(before, resolved(config), spec, checkpoint, FileSnapshotStore(paths.snapshots))
+    if checkpoint is None and (takers := [member for member, one in config.population.joined.items() if one.weights]):
+        notes.append(f"{', '.join(takers)}: with weights of their own, since nobody had any to give yet")
+    edited = changes(before, config)
+    notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
+    return Start(config, spec, checkpoint, notes, {key: new for key, (_, new) in edited.items()}, membership, last_rounds)
+
+
+def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
+    """Of a member that had left before, every round stands."""
+    if checkpoint is None:
+        return {}
+    left = config_from_table(checkpoint.state["config"], "stored config").population.left
+    return dict.fromkeys(left, EVERY_ROUND) | {name: member.round for name, member in members_of(checkpoint).items()}
+
+
+def refuse_lost_history(league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None) -> None:
+    """Raise when league and checkpoints do not belong together: going on would take games back that nobody meant to lose."""
+    summary = next((summary for summary in list_populations(league) if summary.name == name), None)
+    if checkpoint is not None and summary is None:
+        raise PbtError(f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it")
+    if checkpoint is None and summary is not None and summary.games:
+        lost = f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league holds {summary.games} of its games"
+        raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
+
+
+def resolved(config: RunConfig) -> RunConfig:
+    """The placement, processes and tables of a start on this machine."""
+    return resolve(config, usable_cores(), torch.cuda.is_available())
+
+
+def with_tables(config: RunConfig) -> RunConfig:
+    """The config as it is stored: its number of tables is decided, since random streams belong to tables; the rest is decided at every start."""
+    return config.model_copy(update={"sampling": resolved(config).sampling})
+
+
+def checked_game(config: RunConfig, source: str) -> EnvSpec:
+    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for a game whose own code fails."""
+    try:
+        spec = registry.spec(config.env.name, allow_files=True)
+    except EnvNameError as error:
+        raise ConfigError(source, [f"env.name: {error}"]) from error
+    try:
+        game = spec.make(**config.env.options)
+    except EnvOptionsError as error:
+        raise ConfigError(source, [f"env.options.{problem}" for problem in error.problems]) from error
+    except TypeError as error:
+        raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
+    try:
+        check_against_game(config, game, source)
+        check_devices(config, source)
+        check_recording(config, game, source)
+    finally:
+        game.close()
+    return spec
+
+
+def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
+    """The newest intact checkpoint, or None for a population that was killed before its first; with notes on damaged ones."""
+    if not checkpoint_folders(paths.checkpoints):
+        return None, ["there was no checkpoint yet: started from the first frame"]
+    checkpoint, damaged = read_newest(paths.checkpoints)
+    return checkpoint, [f"{text}; went back to the checkpoint before it" for text in damaged]
+
+
+def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:
+    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else that of a start which never came to a checkpoint."""
+    if checkpoint is not None:
+        return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
+    try:
+        table = json.loads(paths.config.read_bytes())
+    except ValueError as error:
+        raise PbtError(f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`") from error
+    return config_from_table(table, f"stored config of {name!r}")

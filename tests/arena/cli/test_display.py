@@ -1,0 +1,57 @@
+"""What the display of a training says: all of it on a narrow terminal, and how far the closing evaluation is."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console, Group
+
+from arena.cli.display import Display
+from arena.training.progress import MemberProgress, Progress
+
+
+def test_nothing_is_cut_off_on_eighty_columns() -> None:
+    member = MemberProgress("m0", "player", 123_456, 2_345.0, 0.512, 900, (12.0, -30.0, 54.0), 1, "round 3: mutated learning_rate", False)
+    progress = Progress(54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (member,), None, "disk full")
+    out = StringIO()
+    Console(file=out, width=80, force_terminal=False).print(Group(*Display("demo", quiet=True)._picture(progress)))
+    words = " ".join(out.getvalue().split())
+    assert "31000 training games, 1650 evaluation games about 3:29 left" in words
+    assert "disk full" in words and "mutated learning_rate" in words
+
+
+class ClosedPipe(StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_a_display_nobody_reads_any_more_does_not_end_the_training() -> None:
+    progress = Progress(54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (), None, None)
+    display = Display("demo")
+    display._console = Console(file=ClosedPipe(), width=80)
+    display(progress)
+    display._lined = -1e9
+    display(progress)
+
+
+TRAINED = Progress(54.0, 2_400_000, 2_400_000, 0.0, None, 31_000, 1_650, (), (31, 80), None)
+
+
+def test_the_closing_evaluation_says_how_far_it_is() -> None:
+    assert Display("demo", quiet=True)._line(TRAINED).endswith("31000 training games, 1650 evaluation games  closing evaluation: 31 of 80 games")
+
+
+def test_the_closing_evaluation_is_announced_while_the_training_goes_on() -> None:
+    training = replace(TRAINED, frames=1_000, closing=None, eta_s=209.0, ahead=80)
+    assert Display("demo", quiet=True)._line(training).endswith("about 3:29 left, then 80 evaluation games")
+    assert Display("demo", quiet=True)._line(replace(training, ahead=0)).endswith("about 3:29 left")
+
+
+def test_without_a_terminal_the_closing_evaluation_is_no_flood_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line when it begins and when it is over, and one now and then as ever."""
+    display = Display("demo")
+    display(replace(TRAINED, frames=1_000, closing=None))
+    for done in (0, 1, 2, 79, 80, 80):
+        display(replace(TRAINED, closing=(done, 80)))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition("closing evaluation: ")[2] for line in lines[1:]] == ["0 of 80 games", "80 of 80 games"]
