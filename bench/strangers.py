@@ -31,7 +31,7 @@ from arena.players.policies import load_policy
 from arena.players.resolve import resolve_players
 from bench.exploitability import InformationStates, Table
 from bench.throughput import hardware
-from pbt.sampling.policy_server import NetworkPolicy
+from pbt.inference.policy_server import NetworkPolicy
 from pbt.transport.slab import role_layout
 
 BOT = Path(__file__).with_name("mcts_bot.py")

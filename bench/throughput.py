@@ -33,11 +33,11 @@ from pbt.envs import registry
 from pbt.envs.contract import SeatTurn
 from pbt.envs.scripted import random_act
 from pbt.envs.spaces import ActionCodec
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan

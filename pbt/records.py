@@ -6,6 +6,13 @@ from typing import Literal
 
 GameKind = Literal["training", "evaluation"]
 
+_VOIDED = "voided"
+
+
+def is_voided(end_reason: str) -> bool:
+    """True for a game that was broken off by a fault ("voided: ..."). Such a game is never scored."""
+    return end_reason.startswith(_VOIDED)
+
 
 @dataclass(frozen=True, slots=True)
 class PlayerRef:

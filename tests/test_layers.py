@@ -34,11 +34,15 @@ PARTS = {
     "models": ENVS | {"native", "transport"},
     "transport": ENVS | {"models"},
     "film": ENVS | {"transport"},
-    "sampling": WIRES | {"film"},
+    "inference": WIRES,
     "learning": WIRES,
-    "population": WIRES | {"learning", "sampling"},
+    "matchmaking": WIRES | {"inference"},
+    "sampling": WIRES | {"film", "inference", "matchmaking"},
+    "population": WIRES | {"learning", "matchmaking"},
     "snapshots": {"errors", "models"},
-    "runtime": WIRES | {"film", "learning", "sampling", "population", "checkpoints", "snapshots", "telemetry"},
+    "checkpoint": WIRES | {"learning", "sampling", "population", "matchmaking"},
+    "processes": WIRES,
+    "runtime": WIRES | {"film", "inference", "learning", "matchmaking", "sampling", "population", "checkpoint", "processes", "snapshots"},
 }
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from arena.cli.output import JsonOption, print_json, print_table, say
-from pbt.envs.check import CheckReport, check_game
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import names, spec
+from pbt.envs.testing.check import CheckReport, check_game
 from pbt.errors import EnvError
 
 app = typer.Typer(no_args_is_help=True, help="Games: which there are, and whether one keeps the contract.")

@@ -62,7 +62,7 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
         if name is not None or everyone:
             raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
         # Games are not imported where none is named.
-        from pbt.envs.registry import absolute_name
+        from pbt.envs.names import absolute_name
 
         return _of_game(league, absolute_name(env))
     if name is not None:

@@ -63,7 +63,8 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
 def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import load_config
-    from pbt.envs.registry import absolute_name, absolute_options
+    from pbt.envs.names import absolute_name
+    from pbt.envs.registry import absolute_options
 
     loaded = load_config(config, overrides)
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())

@@ -11,7 +11,7 @@ from arena.guests.program import FORFEIT_PREFIX, GuestProgram
 from arena.guests.protocol import Action, GuestFault
 from arena.host import usable_cores
 from pbt.envs.contract import Game
-from pbt.population.scores import VOIDED_PREFIX
+from pbt.records import is_voided
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.seeding import seat_key
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan
@@ -91,7 +91,7 @@ class GuestTables:
 
     def game_over(self, end: GameEnd) -> None:
         for seat, key in self._seats(end.plan):
-            record, voided = end.seats[seat], end.reason.startswith(VOIDED_PREFIX)
+            record, voided = end.seats[seat], is_voided(end.reason)
             places = None if voided else [other.place for other in end.seats]
             result = {"place": None if voided else record.place, "places": places, "return": record.returns, "reason": end.reason}
             self._guests[end.plan.seats[seat].policy].leave(key, result)

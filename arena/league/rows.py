@@ -13,8 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
 from pbt.errors import EngineError
-from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import Against, Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
+from pbt.records import Against, Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord, is_voided
 
 Row = tuple[Any, ...]
 
@@ -75,7 +74,7 @@ def game_row(key: int, incarnation_id: int | None, match_id: int | None, game: G
         game.steps,
         game.frames,
         game.end_reason,
-        1 if game.end_reason.startswith(VOIDED_PREFIX) else 0,
+        1 if is_voided(game.end_reason) else 0,
         0,
         1 if game.greedy else 0,
         game.opening_plies,

@@ -13,13 +13,13 @@ from arena.league.matches import PERSON_KEY
 from arena.league.played import store_played
 from arena.league.schema import match_game_key
 from arena.matches.boards import Board
-from arena.matches.game_list import is_voided, turn
+from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names
 from pbt.envs.contract import EnvSpec, Game, Outcome, SeatTurn
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
-from pbt.records import PlayerRef
+from pbt.records import PlayerRef, is_voided
 from pbt.transport.messages import GameEnd, GamePlan
 
 Standing = dict[str, Any]
@@ -112,7 +112,7 @@ class Sitting:
             while not (ended := turn(tables)):
                 pass
         (end,) = ended
-        if is_voided(end):
+        if is_voided(end.reason):
             raise EnvError(end.reason)
         self._say(self._standing("over", told, result=self._stored(end)))
 

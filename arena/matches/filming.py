@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from arena.matches.game_list import Schedule, is_voided, turn
+from arena.matches.game_list import Schedule, turn
 from arena.matches.plan import sittings
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, make_game
@@ -18,6 +18,7 @@ from pbt.film.extra import FilmError
 from pbt.film.folder import SUFFIX
 from pbt.film.picture import Painter
 from pbt.film.video import VideoWriter
+from pbt.records import is_voided
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
 
@@ -94,8 +95,8 @@ def film(
         with closing(FrozenTables(seen, make_game(env, players[0].env_options), players, 1, seed, next_game)) as tables:
             while schedule.left and not control.stop_requested():
                 for end in turn(tables):
-                    camera.ends(end, is_voided(end))
-                    if is_voided(end):
+                    camera.ends(end, is_voided(end.reason))
+                    if is_voided(end.reason):
                         voided.append(end.reason)
                     else:
                         times_s = pace.seconds(camera.first_tick), pace.seconds(camera.last_tick)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from arena.matches.tables import FrozenTables, PlannedGame
 from pbt.errors import EngineError, EnvError
-from pbt.population.scores import VOIDED_PREFIX
+from pbt.records import is_voided
 from pbt.transport.messages import GameEnd
 
 MAX_TRIES = 3
@@ -49,7 +49,7 @@ class Schedule:
 
     def ended(self, end: GameEnd) -> None:
         """Count it as played, or, if it was voided, hand it out again. Raises: EnvError when it was voided at every try."""
-        if not is_voided(end):
+        if not is_voided(end.reason):
             self.left -= 1
             return
         index = self.index(end)
@@ -83,10 +83,6 @@ def turn(tables: FrozenTables) -> list[GameEnd]:
     if not ended and not tables.busy:
         raise EngineError("games are left to play, and no table plays one")
     return ended
-
-
-def is_voided(end: GameEnd) -> bool:
-    return end.reason.startswith(VOIDED_PREFIX)
 
 
 def is_spoiled(errors: int, games: int) -> bool:

@@ -15,11 +15,11 @@ from contextlib import suppress
 from typing import Any
 
 from arena.matches.batches import BatchTables
-from arena.matches.game_list import is_voided
 from arena.matches.helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, order_of
 from arena.matches.plan import MatchPlan
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
+from pbt.records import is_voided
 from pbt.runtime.entry import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.messages import GameEnd, JsonState
@@ -115,7 +115,7 @@ class Crew:
             self._finish(self._own)
             return ended
         own = tables.turn()
-        self._played += sum(not is_voided(end) for end in own)
+        self._played += sum(not is_voided(end.reason) for end in own)
         return ended + own
 
     def _own_tables(self) -> BatchTables | None:
@@ -152,7 +152,7 @@ class Crew:
             elif isinstance(message, BatchPlayed):
                 self._finish(message.batch)
                 helper.batch = None
-        self._played += sum(not is_voided(end) for end in ended)
+        self._played += sum(not is_voided(end.reason) for end in ended)
         if helper.gone is not None:
             self._bury(helper)
         elif helper.batch is None and self._waiting:

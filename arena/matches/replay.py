@@ -11,8 +11,7 @@ from arena.guests.tables import forfeit_places
 from arena.league.game_names import NamedGame, no_actions
 from arena.matches.boards import Board, Square
 from pbt.envs import registry
-from pbt.envs.contract import EnvSpec, Game, SeatTurn
-from pbt.envs.seating import env_error
+from pbt.envs.contract import EnvSpec, Game, SeatTurn, env_error
 from pbt.envs.spaces import ActionCodec
 from pbt.errors import EnvError, PlayerError
 from pbt.sampling.table import unpack_actions

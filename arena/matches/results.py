@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from arena.matches.game_list import is_voided
 from arena.matches.plan import MatchPlan
 from arena.stats.free_for_all import RankedGame
 from arena.stats.score import MatchGame
 from arena.stats.sprt import SequentialTest, Sprt
-from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import GameRecord
+from pbt.records import GameRecord, is_voided
 from pbt.transport.messages import GameEnd
 
 
@@ -30,7 +28,7 @@ class Results:
         self.changed = 0
         self._hashes: dict[int, str] = {}
         for record in stored:
-            self._add(record, voided=record.end_reason.startswith(VOIDED_PREFIX))
+            self._add(record, voided=is_voided(record.end_reason))
         self.test = SequentialTest(sprt, 5 if plan.seating.paired and not plan.seating.alone else 3) if sprt else None
         self.settle()
 
@@ -40,7 +38,7 @@ class Results:
         if known is not None:
             self.changed += known != record.trajectory_hash
             return
-        voided = is_voided(end)
+        voided = is_voided(end.reason)
         self._add(record, voided=voided)
         if voided:
             self._keep(record)

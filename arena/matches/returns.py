@@ -9,13 +9,13 @@ import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.game_list import Progress, Schedule, is_spoiled, is_voided, play_all
+from arena.matches.game_list import Progress, Schedule, is_spoiled, play_all
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.score import mean_interval
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import PlayerError
-from pbt.records import PlayerRef, SeatRecord
+from pbt.records import PlayerRef, SeatRecord, is_voided
 from pbt.seeding import integer
 from pbt.transport.messages import GameEnd, GamePlan
 
@@ -121,7 +121,7 @@ class _Episodes:
     def take(self, index: int, end: GameEnd) -> None:
         if end.reason.startswith(FORFEIT_PREFIX):
             raise GuestError(f"{end.reason.removeprefix(FORFEIT_PREFIX)}; half an episode has no return")
-        if is_voided(end):
+        if is_voided(end.reason):
             self.errors.append(end.reason)
         else:
             self.ends[index] = end

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from arena.league.database import League
 from arena.league.matches import SPRT_KEY, Match, stored_games
 from arena.stats.score import MatchGame, MatchStatistics, match_statistics
-from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import GameRecord
+from pbt.records import GameRecord, is_voided
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
         return None
     found = [(_place(match, record), record) for record in stored_games(league, match)]
     inside = [(place, record) for place, record in found if place < match.games]
-    whole = {place: record for place, record in inside if not record.end_reason.startswith(VOIDED_PREFIX)}
+    whole = {place: record for place, record in inside if not is_voided(record.end_reason)}
     alone = any(len(record.seats) == 1 for record in whole.values())
     games = _lone_games(whole) if alone else [_game(match, place, record) for place, record in sorted(whole.items())]
     if not games:

@@ -11,7 +11,7 @@ from arena.players.policies import load_policy, memory_size
 from arena.players.resolve import ResolvedPlayer
 from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EngineError
-from pbt.sampling.policy_server import PolicyServer
+from pbt.inference.policy_server import PolicyServer
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan

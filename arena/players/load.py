@@ -19,11 +19,11 @@ from arena.guests.player import GuestError, GuestPlayer, SeatTaken
 from arena.guests.protocol import GuestFault
 from arena.players.policies import load_policy, memory_size
 from arena.players.resolve import ResolvedPlayer, resolve_players
+from pbt.envs.adapters.seating import flat_mask
 from pbt.envs.contract import EnvSpec, Role
-from pbt.envs.seating import flat_mask
 from pbt.envs.spaces import ActionCodec, ObservationCodec
 from pbt.errors import EnvError, PlayerError
-from pbt.sampling.policy_server import NetworkPolicy
+from pbt.inference.policy_server import NetworkPolicy
 from pbt.seeding import action_uniforms, seat_key
 from pbt.transport.slab import role_layout
 from pbt.transport.staging import CPU

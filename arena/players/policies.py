@@ -10,10 +10,10 @@ from arena.players.resolve import ResolvedPlayer
 from pbt.config.schema import ModelConfig, RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.envs.scripted import random_act
+from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.precision import choose_dtype
 from pbt.models.weights import load_model_weights
-from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.slab import RoleLayout
 from pbt.transport.staging import CPU

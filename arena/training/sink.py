@@ -11,9 +11,8 @@ from arena.league.database import League
 from arena.league.game_rows import newest_evaluations
 from arena.league.writer import LeagueWriter
 from arena.stats.bradley_terry import PairResult, Rating, fit
-from pbt.population.scores import VOIDED_PREFIX
-from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord
-from pbt.sampling.matchmaking import RANDOM
+from pbt.matchmaking.seats import RANDOM
+from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecord, is_voided
 
 RECENT_EVENTS = 50
 REMEMBERED_GAMES = 20_000
@@ -46,7 +45,7 @@ class TrainingSink:
 
     def tally(self, record: GameRecord) -> None:
         """Count an evaluation game of two seats for `ratings`."""
-        if len(record.seats) != 2 or record.greedy or record.end_reason.startswith(VOIDED_PREFIX):
+        if len(record.seats) != 2 or record.greedy or is_voided(record.end_reason):
             return
         first, second = record.seats
         if first.player != second.player:

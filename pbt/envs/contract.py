@@ -23,6 +23,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from pbt.errors import EnvError
+
 
 @dataclass(frozen=True)
 class Role:
@@ -208,3 +210,11 @@ def opens_at_random(env: EnvSpec, game: Game) -> bool:
 def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:
     """Places by score, higher is better, ties share the smaller place: (3, 5, 3) -> (1, 0, 1)."""
     return tuple(sum(other > score for other in scores) for score in scores)
+
+
+def env_error(game: str, seed: int | None, step: int, seat: str, error: BaseException) -> EnvError:
+    """The error to raise `from error` when a game's own code raised: names game, seed, step and seat."""
+    return EnvError(
+        f"game {game!r} raised {type(error).__name__}: {error} (seed {seed}, step {step}, seat {seat}); "
+        "replay it with this seed, by the game's own traceback, and fix the game"
+    )

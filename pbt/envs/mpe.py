@@ -46,7 +46,7 @@ def make(**options: Any) -> Game:
 
 
 def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: bool) -> Game:
-    from pbt.envs.pettingzoo_parallel import PettingZooParallel
+    from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 
     try:
         raw = raw_env(**options)

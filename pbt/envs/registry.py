@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.names import OPENSPIEL, is_file_name
 from pbt.errors import EnvError, EnvNameError
 
 ENTRY_POINT_GROUP = "pbt_arena.envs"
-OPENSPIEL = "openspiel:"
 
 BUILTIN: dict[str, tuple[str, str]] = {
-    "connect_four": ("pbt.envs.connect_four", "SPEC"),
-    "tictactoe": ("pbt.envs.classics", "TICTACTOE"),
-    "leduc_holdem": ("pbt.envs.classics", "LEDUC_HOLDEM"),
-    "texas_holdem": ("pbt.envs.classics", "TEXAS_HOLDEM"),
-    "cartpole": ("pbt.envs.classics", "CARTPOLE"),
+    "connect_four": ("pbt.envs.classic.connect_four", "SPEC"),
+    "tictactoe": ("pbt.envs.classic.games", "TICTACTOE"),
+    "leduc_holdem": ("pbt.envs.classic.games", "LEDUC_HOLDEM"),
+    "texas_holdem": ("pbt.envs.classic.games", "TEXAS_HOLDEM"),
+    "cartpole": ("pbt.envs.classic.games", "CARTPOLE"),
     "rock_paper_scissors": ("pbt.envs.tiny.rock_paper_scissors", "SPEC"),
     "hide_and_seek": ("pbt.envs.tiny.hide_and_seek", "SPEC"),
     "memory": ("pbt.envs.tiny.memory", "SPEC"),
@@ -49,11 +49,11 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
                 f"env {name!r} is a file of the user's; expected a registered name here, because only the local command line runs code from files; "
                 f"train it from the command line, or register it as an entry point in the group {ENTRY_POINT_GROUP!r}"
             )
-        from pbt.envs.user_file import file_spec
+        from pbt.envs.adapters.user_file import file_spec
 
         return file_spec(name, measured)
     if name.startswith(OPENSPIEL):
-        from pbt.envs.openspiel import openspiel_spec
+        from pbt.envs.adapters.openspiel import openspiel_spec
 
         found = openspiel_spec(name)
         return found if allow_files else _without_files(found)
@@ -80,18 +80,6 @@ def _without_files(found: EnvSpec) -> EnvSpec:
         return found.make(**options)
 
     return replace(found, make=make)
-
-
-def is_file_name(name: str) -> bool:
-    """True for "./file.py:function" and the like: anything that names a Python file or a path."""
-    path = name.partition(":")[0]
-    return path.endswith(".py") or "/" in path or "\\" in path
-
-
-def absolute_name(name: str) -> str:
-    """The name with the file's path absolute, so that it means the same from any working directory; other names as they are."""
-    path, _, function = name.rpartition(":")
-    return f"{Path(path).expanduser().resolve()}:{function}" if path and is_file_name(name) else name
 
 
 def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

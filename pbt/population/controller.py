@@ -14,14 +14,14 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import scheduled_hyperparams
 from pbt.learning.statistics import UpdateStats
+from pbt.matchmaking.payoffs import payoff_source
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.decide import Decision, PbtRules, decide, next_due
 from pbt.population.members import Member
-from pbt.population.payoffs import payoff_source
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
-from pbt.population.scores import VOIDED_PREFIX, ScoreWindow
-from pbt.records import Directive, Event, RoundRecord, SnapshotRecord
-from pbt.sampling.matchmaking import SnapshotEntry
+from pbt.population.scores import ScoreWindow
+from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.transport.messages import GameEnd, JsonState
 
 # So often is the matchmaker told what members may expect of the past, in games that tell something of it.
@@ -66,7 +66,7 @@ class Controller:
         if self._payoffs is not None and self._payoffs.add(record):
             self._untold += 1
             self._tell_payoffs(PAYOFFS_EVERY_GAMES)
-        voided = end.reason.startswith(VOIDED_PREFIX)
+        voided = is_voided(end.reason)
         if record.kind == "training" and not voided:
             for seat in record.seats:
                 if seat.player.kind == "member":

@@ -6,10 +6,9 @@ from typing import Protocol
 from torch import Tensor
 
 from pbt.hyperparams import Hyperparams
+from pbt.matchmaking.past import WinRates
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
-from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.past import WinRates
-from pbt.transport.messages import JsonState
 
 
 class RunSink(Protocol):
@@ -81,33 +80,6 @@ class Matchmaker(Protocol):
 
     def set_evaluation_share(self, share: float) -> None:
         """So many of the games from now on are played between frozen snapshots."""
-
-
-class PayoffSource(Protocol):
-    """What members may expect against the past, from the games they played: for the modes of matchmaking that ask for it.
-
-    kind: what a checkpoint calls it
-    """
-
-    @property
-    def kind(self) -> str: ...
-
-    def add(self, record: GameRecord) -> bool:
-        """A game ended; whether it counted."""
-
-    def add_snapshot(self, entry: SnapshotEntry) -> None:
-        """There is a new opponent; those that have left the window are forgotten."""
-
-    def copied(self, member: str, donor: str, generation: int) -> None:
-        """The member plays with the donor's weights from this generation on, so what is known of the donor is known of it."""
-
-    def win_rates(self) -> WinRates:
-        """Against each snapshot of the window: expected scores in [0, 1], never nan. Pairs without a game may be missing."""
-
-    def state(self) -> JsonState: ...
-
-    def load(self, state: JsonState) -> None:
-        """Take over what `state` returned."""
 
 
 class ControlSource(Protocol):

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from pbt.errors import EngineError, EnvError
-from pbt.records import Against, GameRecord, MemberScore, PlayerRef
+from pbt.records import Against, GameRecord, MemberScore, PlayerRef, is_voided
 
 Objective = Literal["wins", "return"]
 Detail = Literal["plain", "against", "squares"]
 """What a score holds besides its mean: nothing, its games by opponent, or its sum of squares."""
 
 SEVERAL = "several"
-
-VOIDED_PREFIX = "voided"
 
 
 def as_objective(word: object) -> Objective:
@@ -31,7 +29,7 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
     "wins": 1.0 if the member's best seat came first and no other player shared the first place, else 0.0; games without another player do not count.
     "return": the mean unshaped return over the member's seats. Raises: EnvError when that is not a finite number.
     """
-    if record.kind != "training" or record.end_reason.startswith(VOIDED_PREFIX):
+    if record.kind != "training" or is_voided(record.end_reason):
         return None
     player = PlayerRef("member", member)
     own = [seat for seat in record.seats if seat.player == player]

@@ -17,8 +17,12 @@ from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.envs.scripted import random_act
 from pbt.errors import EngineError
 from pbt.hyperparams import initial_hyperparams
+from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalHost
+from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
+from pbt.matchmaking.planner import Entrant, GameFacts, TrainingPlanner
+from pbt.matchmaking.seats import MemberEntry
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.precision import choose_dtype
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
@@ -28,10 +32,6 @@ from pbt.population.members import Member
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.records import PlayerRef
 from pbt.runtime.devices import choose_device
-from pbt.sampling.frozen import FrozenPool, LoadPolicy, LocalHost
-from pbt.sampling.matchmaking import MemberEntry
-from pbt.sampling.planner import Entrant, GameFacts, TrainingPlanner
-from pbt.sampling.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.sampling.recording import Onlooker
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.slots import Share

@@ -6,7 +6,7 @@ A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main 
 from typing import Any, NamedTuple
 
 from pbt.learning.statistics import UpdateStats
-from pbt.sampling.past import WinRates
+from pbt.matchmaking.past import WinRates
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
@@ -107,7 +107,7 @@ class RemoveSnapshots(NamedTuple):
 
 
 class SetWinRates(NamedTuple):
-    """What members may expect against snapshots (`pbt.sampling.past.WinRates`), for who is drawn among the past."""
+    """What members may expect against snapshots (`pbt.matchmaking.past.WinRates`), for who is drawn among the past."""
 
     win_rates: WinRates
 

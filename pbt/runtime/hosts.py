@@ -6,6 +6,11 @@ from typing import Any, Protocol
 
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
+from pbt.inference.client import Inference, LocalInference
+from pbt.inference.frozen import FrozenPool
+from pbt.inference.policy_server import NetworkPolicy, PolicyServer
+from pbt.inference.remote import PolicyService, RemoteInference, server_of_member
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.ports import SnapshotStore
 from pbt.runtime.assembly import Blueprint, MemberPlace, acting_model, game_maker, new_planner, policy_loader
 from pbt.runtime.control import (
@@ -29,11 +34,6 @@ from pbt.runtime.freed_memory import return_free_pages
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
-from pbt.sampling.frozen import FrozenPool
-from pbt.sampling.inference import Inference, LocalInference
-from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
-from pbt.sampling.remote import PolicyService, RemoteInference, server_of_member
 from pbt.sampling.rollout_worker import NO_TABLE, RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.saving import load_worker, save_worker

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from pbt.matchmaking.past import WinRates
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetEvaluationShare, SetLearning, SetWinRates
-from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, JsonState
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from pbt.errors import EngineError
-from pbt.sampling.inference import Inference
+from pbt.inference.client import Inference
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.transport.board import Row
 from pbt.transport.messages import ActionsReady, RolloutPermit, WorkerMessage

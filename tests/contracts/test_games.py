@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from pbt.envs.check import check_game
 from pbt.envs.contract import EnvSpec, Game
 from pbt.envs.registry import BUILTIN, spec
 from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.envs.testing.check import check_game
 from tests.contracts.broken_games import BROKEN, Sound, broken_spec
 
 # With its default options one game of these takes a second; tests of their own play short ones.

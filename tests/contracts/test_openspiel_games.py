@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pbt.envs.check import check_game
 from pbt.envs.registry import spec
+from pbt.envs.testing.check import check_game
 
 GAMES: dict[str, tuple[str, dict[str, Any], int]] = {
     "tic_tac_toe": ("tic_tac_toe", {}, 2),

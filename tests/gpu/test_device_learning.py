@@ -9,8 +9,8 @@ from pbt.learning.learner import Learner
 from pbt.learning.shared_reducer import SharedReducer, reducer_bytes
 from pbt.transport.memory import Region
 from pbt.transport.staging import CPU
+from tests.pbt.inference.acting import SLOTS, T, lag_of_trained_rows, serve
 from tests.pbt.learning.conftest import Bench
-from tests.pbt.sampling.acting import SLOTS, T, lag_of_trained_rows, serve
 
 pytestmark = pytest.mark.gpu
 

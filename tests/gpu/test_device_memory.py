@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from pbt.envs.contract import Role
+from pbt.inference.policy_server import NetworkPolicy
 from pbt.learning.batcher import gather
 from pbt.learning.gathering import BatchGatherer
 from pbt.models.policy_model import build_model
-from pbt.sampling.policy_server import NetworkPolicy
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.staging import Staging, to_host
 from pbt.transport.weights import PublishedWeights
-from tests.pbt.sampling.acting import ROLE, config
+from tests.pbt.inference.acting import ROLE, config
 
 pytestmark = pytest.mark.gpu
 

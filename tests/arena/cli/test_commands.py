@@ -10,7 +10,7 @@ from arena.cli.app import run
 from arena.cli.env import report_lines
 from arena.league.writer import LeagueWriter
 from pbt.config.load import load_config
-from pbt.envs.check import CheckReport
+from pbt.envs.testing.check import CheckReport
 from tests.arena.league.samples import game, new_league
 
 CONFIG = 'seed = 4\n[env]\nname = "connect_four"\n'

@@ -188,7 +188,7 @@ def test_a_helper_plays_a_batch_to_the_same_games() -> None:
 
 SLOW = """
 import time
-from pbt.envs.connect_four import SPEC
+from pbt.envs.classic.connect_four import SPEC
 
 
 def make():

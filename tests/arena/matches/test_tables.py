@@ -15,10 +15,10 @@ from arena.players.policies import load_policy, playing_dtype
 from arena.players.resolve import ResolvedPlayer, resolve_players
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Role
+from pbt.inference.policy_server import NetworkPolicy
 from pbt.models.policy_model import ActOutput, PolicyModel
 from pbt.models.precision import has_bfloat16
 from pbt.runtime.assembly import frozen_model
-from pbt.sampling.policy_server import NetworkPolicy
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.slab import RoleLayout, role_layout
 from pbt.transport.staging import CPU

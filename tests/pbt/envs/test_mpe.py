@@ -8,9 +8,9 @@ import pytest
 from pettingzoo.utils.conversions import aec_to_parallel
 
 from pbt.envs import mpe
-from pbt.envs.check import check_game
+from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
 from pbt.envs.contract import EnvSpec, Game
-from pbt.envs.pettingzoo_parallel import PettingZooParallel
+from pbt.envs.testing.check import check_game
 from pbt.errors import EnvError, EnvOptionsError
 
 ALL = sorted(mpe.scenarios())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pbt.envs import registry
-from pbt.envs.check import check_game
 from pbt.envs.contract import EnvSpec
+from pbt.envs.testing.check import check_game
 from pbt.errors import EnvError
 
 PARALLEL = '''
@@ -76,7 +76,7 @@ def test_names_and_unknown_names() -> None:
 
 def test_nothing_here_needs_torch_and_names_need_no_game() -> None:
     code = (
-        "import sys, pbt.envs.registry as r, pbt.envs.check\n"
+        "import sys, pbt.envs.registry as r, pbt.envs.testing.check\n"
         "r.names(), r.spec('connect_four')\n"
         "assert 'pettingzoo' not in sys.modules and 'pygame' not in sys.modules\n"
         "r.spec('connect_four').make(); assert 'torch' not in sys.modules"
@@ -88,9 +88,9 @@ def test_nothing_here_needs_torch_and_names_need_no_game() -> None:
 
 def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("theirs", "pbt.envs.connect_four:SPEC", registry.ENTRY_POINT_GROUP),
+        EntryPoint("theirs", "pbt.envs.classic.connect_four:SPEC", registry.ENTRY_POINT_GROUP),
         EntryPoint("made", "tests.pbt.envs.test_registry:plugin", registry.ENTRY_POINT_GROUP),
-        EntryPoint("wrong", "pbt.envs.connect_four:ROWS", registry.ENTRY_POINT_GROUP),
+        EntryPoint("wrong", "pbt.envs.classic.connect_four:ROWS", registry.ENTRY_POINT_GROUP),
         EntryPoint("gone", "no_such_package:SPEC", registry.ENTRY_POINT_GROUP),
         EntryPoint("path", "os.path:sep.join", registry.ENTRY_POINT_GROUP),
         EntryPoint("text", "builtins:str", registry.ENTRY_POINT_GROUP),

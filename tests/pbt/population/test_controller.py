@@ -11,13 +11,13 @@ from torch import Tensor
 from pbt.config.schema import MatchmakingConfig, PastMode, RunConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
+from pbt.matchmaking.past import WinRates
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
 from pbt.records import Directive, GameKind, PlayerRef, SeatRecord
-from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.past import WinRates
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 
 CONFIG = RunConfig.model_validate(

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.runtime import process
 from pbt.runtime.entry import leave, settle
 from pbt.runtime.learner_host import HostedLearner, LearnerHost
-from pbt.sampling.policy_server import NetworkPolicy, PolicyServer
 from pbt.transport.messages import ActionRequest, ActionsReady
 
 LOGS, FAILING = "ARENA_TEST_LOGS", "ARENA_TEST_FAILING"

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
+from pbt.inference.remote import server_of_member
 from pbt.runtime.assembly import Blueprint, equal_shares, facts_of, usual_slots
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
 from pbt.runtime.shared import SharedMemory
-from pbt.sampling.remote import server_of_member
 
 
 def config(environments: int | str = "auto", seat_block: int = 1, batch_slots: int = 4, minibatches: int = 1, **runtime: Any) -> RunConfig:

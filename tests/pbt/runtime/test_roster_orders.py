@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
+from pbt.inference.frozen import FrozenPool
+from pbt.matchmaking.planner import TrainingPlanner
+from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import Blueprint, assemble, facts_of, new_planner
@@ -24,9 +27,6 @@ from pbt.runtime.placements import ProcessPlan, process_plans, resolve
 from pbt.runtime.roster import Roster
 from pbt.runtime.serial import SerialEngine
 from pbt.runtime.shared import SharedMemory, read_share
-from pbt.sampling.frozen import FrozenPool
-from pbt.sampling.matchmaking import SnapshotEntry
-from pbt.sampling.planner import TrainingPlanner
 from pbt.transport.messages import GameEnd, GamePlan, JsonState, SeatPlan
 from pbt.transport.wire import Wire
 

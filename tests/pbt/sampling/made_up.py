@@ -16,12 +16,12 @@ from torch import Tensor
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvError
+from pbt.inference.policy_server import PolicyServer
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher, gather
 from pbt.models.policy_model import ActOutput
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import shared_slots, slots_needed
-from pbt.sampling.policy_server import PolicyServer
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import ActionRequest, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from pbt.envs.contract import Overlapping, SeatTurn
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan

@@ -13,8 +13,8 @@ from pbt.envs import registry
 from pbt.errors import ConfigError, EnvCrash
 from pbt.film import extra
 from pbt.film.folder import PARTIAL, FilmFolder, FilmName
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import GameKind, PlayerRef
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.recording import Recorder, check_recording
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from pbt.envs.contract import SeatTurn
 from pbt.errors import EngineError
+from pbt.inference.client import Inference, LocalInference
+from pbt.inference.policy_server import NetworkPolicy, PolicyServer, ScriptedPolicy
+from pbt.inference.remote import RemoteInference
 from pbt.records import PlayerRef
-from pbt.sampling.inference import Inference, LocalInference
-from pbt.sampling.policy_server import NetworkPolicy, PolicyServer, ScriptedPolicy
-from pbt.sampling.remote import RemoteInference
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.slots import Share
 from pbt.transport.board import Board, Row
 from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab
-from tests.pbt.sampling.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, model_of, plane
+from tests.pbt.inference.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, model_of, plane
 
 POLICIES = 3
 

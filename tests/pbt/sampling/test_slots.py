@@ -8,10 +8,10 @@ import pytest
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EngineError
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import Batcher
 from pbt.records import PlayerRef
 from pbt.runtime.assembly import slots_needed
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan, SlotFull

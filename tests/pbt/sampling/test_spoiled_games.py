@@ -8,9 +8,9 @@ import pytest
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EnvCrash, EnvError
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.game_errors import MAX_CRASHES
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import gather
 from pbt.records import PlayerRef
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull, WorkerMessage

@@ -8,8 +8,8 @@ import pytest
 
 from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EngineError
+from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
-from pbt.sampling.policy_server import PolicyServer, ScriptedPolicy
 from pbt.sampling.rollout_worker import NO_TABLE, GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull

@@ -1,0 +1,168 @@
+"""Games of OpenSpiel (Lanctot et al. 2019) by name, "openspiel:leduc_poker"; `env.options` are the game's own parameters. An optional dependency.
+
+Seats see information-state tensors, which remember all that they saw and did; where a game has none, observation tensors. Chance is drawn from the
+seed of the game.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.adapters.seating import RETURN_DIGITS
+from pbt.envs.contract import EnvSpec, Game, Outcome, Role, SeatTurn, ranking_from_scores
+from pbt.envs.names import OPENSPIEL
+from pbt.errors import EnvError, EnvNameError, EnvOptionsError
+from pbt.seeding import generator
+
+TURN_BASED = "turn_based"
+
+
+def openspiel_spec(name: str) -> EnvSpec:
+    """The game called "openspiel:NAME". Raises: EnvNameError for a name OpenSpiel does not have, EnvError where it is not installed."""
+    spiel, short = _pyspiel(name), name.removeprefix(OPENSPIEL)
+    if short not in spiel.registered_names():
+        raise EnvNameError(_unknown(name, short, spiel.registered_names()))
+    kind = next(game for game in spiel.registered_games() if game.short_name == short)
+    modes = spiel.GameType.ChanceMode
+
+    def make(**options: Any) -> Game:
+        return OpenSpielGame(_load(spiel, kind, name, options), name)
+
+    return EnvSpec(
+        name=name,
+        make=make,
+        chance=kind.chance_mode != modes.DETERMINISTIC,
+        # SAMPLED_STOCHASTIC: the game draws by itself, from a stream that no seed of ours reaches
+        replayable=kind.chance_mode != modes.SAMPLED_STOCHASTIC,
+        winners="the ranking of OpenSpiel's returns",
+        description=f"{kind.long_name} (OpenSpiel)",
+        paths=_paths,
+    )
+
+
+class OpenSpielGame:
+    """A sequential game of OpenSpiel, which is `Readable`. game: a `pyspiel.Game`;  name: for error messages.
+
+    Raises: EnvError for games that show no tensor.
+    """
+
+    roles: tuple[Role, ...]
+    reward_terms: tuple[str, ...] = ("reward",)
+
+    def __init__(self, game: Any, name: str) -> None:
+        kind = game.get_type()
+        if kind.provides_information_state_tensor:
+            self._shape, self._sees = tuple(game.information_state_tensor_shape()), "information_state_tensor"
+        elif kind.provides_observation_tensor:
+            self._shape, self._sees = tuple(game.observation_tensor_shape()), "observation_tensor"
+        else:
+            raise EnvError(f"env {name!r} describes its states in words only; expected a game with an information-state or observation tensor")
+        self._game = game
+        self._open = kind.information == kind.Information.PERFECT_INFORMATION
+        self._seats = game.num_players()
+        self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
+        self.seat_roles = (0,) * self._seats
+        seen = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
+        self.roles = (Role("player", seen, spaces.Discrete(game.num_distinct_actions()), masked=True),)
+
+    def reset(self, seed: int) -> list[SeatTurn]:
+        """Start a game. Chance moves are drawn from `seed`, in their order."""
+        self._state = self._game.new_initial_state()
+        self._rng = generator(seed, "openspiel")
+        self._acted = [False] * self._seats
+        self._paid = [0.0] * self._seats
+        return self._turns()
+
+    def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
+        """Act for the one seat that is due."""
+        ((seat, (action,)),) = actions.items()
+        self._state.apply_action(action)
+        self._acted[seat] = True
+        return self._turns()
+
+    def _turns(self) -> list[SeatTurn]:
+        state = self._state
+        while state.is_chance_node():
+            state.apply_action(_drawn(state.chance_outcomes(), self._rng.random()))
+        if state.is_terminal():
+            return [self._turn(seat, None, np.ones(self._game.num_distinct_actions(), np.bool_), over=True) for seat in range(self._seats)]
+        seat = state.current_player()
+        seen = np.asarray(getattr(state, self._sees)(seat), np.float32).reshape(self._shape)
+        return [self._turn(seat, seen, np.asarray(state.legal_actions_mask(seat), np.bool_))]
+
+    def _turn(self, seat: int, seen: NDArray[np.float32] | None, mask: NDArray[np.bool_], *, over: bool = False) -> SeatTurn:
+        total = self._state.player_return(seat)
+        reward, self._paid[seat] = total - self._paid[seat], total
+        return SeatTurn(seat, seen, mask, [reward], terminated=over, tics=int(self._acted[seat]))
+
+    def outcome(self) -> Outcome:
+        return Outcome(ranking_from_scores([round(total, RETURN_DIGITS) for total in self._state.returns()]))
+
+    def position(self) -> str | None:
+        """OpenSpiel's own words."""
+        return str(self._state).rstrip("\n") if self._open else None
+
+    def action_name(self, seat: int, action: tuple[int, ...]) -> str:
+        """OpenSpiel's own."""
+        return str(self._state.action_to_string(seat, action[0]))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
+    """The outcome at `uniform` of the cumulative probability; one with probability 0 is never drawn."""
+    possible = [(action, probability) for action, probability in outcomes if probability > 0]
+    for action, probability in possible:
+        uniform -= probability
+        if uniform < 0:
+            return action
+    return possible[-1][0]
+
+
+def _pyspiel(name: str) -> Any:
+    try:
+        import pyspiel
+    except ModuleNotFoundError as error:
+        if error.name != "pyspiel":
+            raise
+        raise EnvError(
+            f"env {name!r}: OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'` in the environment of this program adds it"
+        ) from error
+    return pyspiel
+
+
+def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
+    known, dynamics = kind.parameter_specification, spiel.GameType.Dynamics
+    parameters = {key: value for key, value in options.items() if key != TURN_BASED}
+    if wrong := [f"{key}: no parameter of {name}; it has {', '.join(sorted(known)) or 'none'}" for key in parameters if key not in known]:
+        raise EnvOptionsError(wrong)
+    if kind.dynamics == dynamics.MEAN_FIELD:
+        raise EnvError(f"env {name!r} is a mean-field game, which seats a crowd; expected a game of single players")
+    if kind.dynamics == dynamics.SIMULTANEOUS and options.get(TURN_BASED) is not True:
+        raise EnvError(
+            f"env {name!r}: all of its players move at once; expected a game of turns; env.options.{TURN_BASED} = true lets them choose one after "
+            "the other, each without seeing what the others chose"
+        )
+    try:
+        return spiel.load_game_as_turn_based(kind.short_name, parameters) if options.get(TURN_BASED) else spiel.load_game(kind.short_name, parameters)
+    except (spiel.SpielError, TypeError) as error:
+        raise EnvOptionsError([f"{dict(parameters)}: {name} does not take these: {str(error).strip()}"]) from error
+
+
+def _unknown(name: str, short: str, known: Sequence[str]) -> str:
+    base, bracket, _ = short.partition("(")
+    if bracket and base in known:
+        return f"env {name!r}: parameters do not belong to the name; expected {OPENSPIEL}{base}, with the parameters in env.options"
+    close = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(repr(OPENSPIEL + match) for match in close)}?" if close else "pyspiel.registered_names() lists them"
+    return f"env {name!r}: OpenSpiel has no game {short!r}; {hint}"
+
+
+def _paths(options: Mapping[str, Any]) -> list[str]:
+    """Parameters such as `filename`, also inside a game that is given as another's parameter."""
+    return [key for key, value in options.items() if "file" in key.lower() or "file" in str(value).lower()]

@@ -1,0 +1,218 @@
+"""What the adapters share: seats grouped into roles, masks found where games put them, rewards counted, outcomes declared or ranked.
+
+Conventions a game may use in the info dict of an agent (all optional):
+
+==============  =============================================================================================================
+action_mask     legal actions, beside the observation or in info: one flat array of heads, or one array per head; non-zero = legal
+tics            engine ticks the agent's previous action covered (default 1)
+reward_terms    {term: amount since the agent's previous turn} for the terms named by the environment's attribute `reward_terms`;
+                the environment's own reward is always term 0, "reward"
+place           at the end: the agent's place, lower is better, equal = tie; all agents or none
+points          at the end: the game's own count (frags, goals)
+end_reason      at the end: one word
+==============  =============================================================================================================
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from pbt.envs.contract import Outcome, Role, ranking_from_scores
+from pbt.envs.spaces import ActionCodec
+from pbt.errors import EnvError
+
+Info = Mapping[str, Any]
+Mask = NDArray[np.bool_]
+Reader = Callable[[Any, Info], tuple[Any, Mask | None]]
+
+RETURN_DIGITS = 9
+
+
+class Seating:
+    """Seats and roles of one environment, and how to read each seat's observation.
+
+    agents: seat order; observation_spaces, action_spaces: per seat, as the environment declares them;
+    first_infos: the infos right after a reset, the only place where masks outside the observation show before play.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        agents: Sequence[Any],
+        observation_spaces: Sequence[gymnasium.Space[Any]],
+        action_spaces: Sequence[gymnasium.Space[Any]],
+        first_infos: Mapping[Any, Info],
+    ) -> None:
+        if not agents:
+            raise EnvError(f"game {game!r} names no agents; expected a non-empty possible_agents, set in __init__")
+        groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
+        for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
+            for group_seen, group_acted, seats in groups:
+                if group_seen == seen and group_acted == acted:
+                    seats.append(seat)
+                    break
+            else:
+                groups.append((seen, acted, [seat]))
+        self.seat_names = tuple(str(agent) for agent in agents)
+        role_names = _role_names([[self.seat_names[seat] for seat in seats] for _, _, seats in groups])
+        self.roles: tuple[Role, ...] = ()
+        readers: dict[int, Reader] = {}
+        seat_roles = [0] * len(agents)
+        codecs: dict[int, ActionCodec] = {}
+        for index, (seen, acted, seats) in enumerate(groups):
+            codec = ActionCodec(acted)
+            in_info = any("action_mask" in (first_infos.get(agents[seat]) or {}) for seat in seats)
+            space, masked, reader = _reader(f"game {game!r}, role {role_names[index]!r}", seen, codec.head_sizes, in_info)
+            self.roles += (Role(role_names[index], space, acted, masked),)
+            for seat in seats:
+                seat_roles[seat], readers[seat], codecs[seat] = index, reader, codec
+        self.readers = [readers[seat] for seat in range(len(agents))]
+        self.codecs = [codecs[seat] for seat in range(len(agents))]
+        self.seat_roles = tuple(seat_roles)
+        every_action = {role: np.ones(sum(codec.head_sizes), np.bool_) for role, codec in zip(self.seat_roles, self.codecs, strict=True)}
+        self.over_masks: list[Mask | None] = [every_action[role] if self.roles[role].masked else None for role in self.seat_roles]
+
+
+def _role_names(members: Sequence[Sequence[str]]) -> list[str]:
+    if len(members) == 1:
+        return ["player"]
+    bases = []
+    for names in members:
+        stems = {re.sub(r"[_\- ]*\d+$", "", name) for name in names}
+        bases.append(stems.pop() if len(stems) == 1 else _common_start(names).rstrip("_- 0123456789"))
+    return [base if base and bases.count(base) == 1 else f"role_{index}" for index, base in enumerate(bases)]
+
+
+def _common_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    return next((first[:k] for k, letter in enumerate(first) if last[k : k + 1] != letter), first)
+
+
+def _reader(where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool) -> tuple[gymnasium.Space[Any], bool, Reader]:
+    """The role's observation space without the mask, whether turns carry a mask, and the function that separates the two."""
+    total = sum(head_sizes)
+    if isinstance(space, spaces.Dict) and "action_mask" in space.spaces:
+        rest = {key: sub for key, sub in space.spaces.items() if key != "action_mask"}
+        if not rest:
+            raise EnvError(f"{where}: the observation holds nothing beside action_mask; expected at least one more entry; return what the agent sees")
+        if tuple(rest) == ("observation",):
+
+            def read_pair(seen: Any, info: Info) -> tuple[Any, Mask]:
+                return seen["observation"], flat_mask(where, seen["action_mask"], total)
+
+            return rest["observation"], True, read_pair
+        keys = tuple(rest)
+
+        def read_dict(seen: Any, info: Info) -> tuple[Any, Mask]:
+            return {key: seen[key] for key in keys}, flat_mask(where, seen["action_mask"], total)
+
+        return spaces.Dict(rest), True, read_dict
+    if in_info:
+
+        def read_info(seen: Any, info: Info) -> tuple[Any, Mask]:
+            given = info.get("action_mask")
+            return seen, np.ones(total, np.bool_) if given is None else flat_mask(where, given, total)
+
+        return space, True, read_info
+
+    def read_plain(seen: Any, info: Info) -> tuple[Any, None]:
+        if "action_mask" in info:
+            raise EnvError(
+                f"{where}: an action_mask appeared in info after play began, but none of the role's agents had one after reset; "
+                "expected it from the first info on; give the role's agents infos[agent]['action_mask'] in reset too"
+            )
+        return seen, None
+
+    return space, False, read_plain
+
+
+def flat_mask(where: str, mask: Any, total: int) -> Mask:
+    """A game's mask as [total] bool, heads side by side. mask: one array of all heads, or a (nested) sequence or dict of arrays."""
+    if type(mask) is not np.ndarray:
+        mask = np.concatenate([np.atleast_1d(np.asarray(part)).reshape(-1) for part in _parts(mask)] or [np.zeros(0)])
+    if mask.size != total:
+        raise EnvError(
+            f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action space has {total} choices; "
+            f"expected {total}: one entry per choice, heads side by side"
+        )
+    flat: Mask = mask.reshape(-1).astype(np.bool_, copy=False)
+    return flat
+
+
+def _parts(mask: Any) -> list[Any]:
+    if isinstance(mask, Mapping):
+        return [leaf for part in mask.values() for leaf in _parts(part)]
+    if isinstance(mask, tuple) or (isinstance(mask, list) and mask and isinstance(mask[0], np.ndarray | list | tuple | Mapping)):
+        return [leaf for part in mask for leaf in _parts(part)]
+    return [mask]
+
+
+class Scoreboard:
+    """Counts one game: returns, and what the game declared when each seat ended.
+
+    `returns[seat]` and `over[seat]` may be read and `returns` added to by the adapter that owns it.
+    """
+
+    def __init__(self, game: str, seats: int, reward_terms: tuple[str, ...]) -> None:
+        self._game = game
+        self._seats = seats
+        self._extra_terms = reward_terms[1:]
+        self.start()
+
+    def start(self) -> None:
+        self.returns = [0.0] * self._seats
+        self.over = [False] * self._seats
+        self._declared: list[Info] = [{}] * self._seats
+        self._truncated = False
+
+    def rewards(self, seat: int, reward: Any, info: Info) -> list[float]:
+        """The turn's reward terms, [reward, declared terms ...], with term 0 added to the seat's return."""
+        amount = float(reward)
+        self.returns[seat] += amount
+        if not self._extra_terms:
+            return [amount]
+        terms = info.get("reward_terms") or {}
+        return [amount, *(float(terms.get(name, 0.0)) for name in self._extra_terms)]
+
+    def end(self, seat: int, info: Info, truncated: bool) -> None:
+        self.over[seat] = True
+        self._declared[seat] = info
+        self._truncated = self._truncated or truncated
+
+    def outcome(self) -> Outcome:
+        """Declared places, else the ranking of returns, rounded so that the order of additions breaks no tie."""
+        if not all(self.over):
+            raise EnvError(f"game {self._game!r}: outcome() was asked while seats {[s for s, o in enumerate(self.over) if not o]} still play")
+        places = [info.get("place") for info in self._declared]
+        if all(place is None for place in places):
+            ranking = ranking_from_scores([round(total, RETURN_DIGITS) for total in self.returns])
+        elif any(place is None for place in places):
+            raise EnvError(f"game {self._game!r}: infos declare places {places}; expected a place for every agent or for none")
+        else:
+            ranking = ranking_from_scores([-float(place) for place in places if place is not None])
+        points = [info.get("points") for info in self._declared]
+        reasons = [str(info["end_reason"]) for info in self._declared if info.get("end_reason")]
+        return Outcome(
+            ranking,
+            tuple(float(p) for p in points if p is not None) if all(p is not None for p in points) else None,
+            reasons[0] if reasons else "truncated" if self._truncated else "rules",
+        )
+
+
+def declared_terms(env: Any) -> tuple[str, ...]:
+    """The game's reward terms: "reward", then what the environment's `reward_terms` attribute names."""
+    named = tuple(str(term) for term in getattr(env, "reward_terms", ()) if term != "reward")
+    return ("reward", *named)
+
+
+def possible_agents(env: Any, name: str) -> list[Any]:
+    """All agents of a PettingZoo environment, in seat order."""
+    agents = getattr(env, "possible_agents", None)
+    if agents is None:
+        raise EnvError(f"game {name!r} has no possible_agents: seats must be known before play; set self.possible_agents in __init__")
+    return list(agents)

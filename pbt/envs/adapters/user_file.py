@@ -1,0 +1,133 @@
+"""A game from a user's own file, "./file.py:function", for the local command line.
+
+The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`. Whether it has chance and can be replayed is
+measured by a short probe.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+
+from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
+from pbt.envs.adapters.pettingzoo_parallel import PettingZooParallel
+from pbt.envs.contract import EnvSpec, Game
+from pbt.errors import EnvError, EnvNameError
+
+PROBE_SEEDS = 5
+PROBE_STEPS = 500
+
+
+def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
+    """The game of "path.py:function"; the path is relative to the working directory. Runs the file.
+
+    Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with its traceback) and for a return value that is no
+    environment.
+    """
+    path_text, _, function_name = name.rpartition(":")
+    if not path_text or not function_name:
+        raise EnvNameError(f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment")
+    path = Path(path_text).expanduser().resolve()
+    if not path.is_file():
+        raise EnvNameError(f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}")
+    function = _function(name, _load(name, path), function_name)
+
+    def make(**options: Any) -> Game:
+        try:
+            env = function(**options)
+        except Exception as error:
+            raise EnvError(f"env {name!r}: {function_name}() raised {type(error).__name__}: {error}\n{_user_traceback(error)}") from error
+        return adapt(env, name)
+
+    replayable, chance = measured or _measure(make, name)
+    winners = "places the game declares (info['place']), else the ranking of summed rewards"
+    return EnvSpec(name, make, chance, replayable, winners, inspect.getdoc(function) or f"{function_name} of {path.name}")
+
+
+def adapt(env: Any, name: str) -> Game:
+    """The environment behind the adapter of its kind; a `Game` as it is. Raises EnvError for anything else."""
+    if isinstance(env, Game):
+        return env
+    if isinstance(env, gymnasium.Env):
+        return GymnasiumGame(env, name)
+    if hasattr(env, "possible_agents") and hasattr(env, "step"):
+        # AEC environments have `last`; told by attributes, so that environments with PettingZoo's interface but another base class work, too.
+        return PettingZooAEC(env, name) if hasattr(env, "last") else PettingZooParallel(env, name)
+    raise EnvError(
+        f"env {name!r}: its function returned {type(env).__name__}; expected a PettingZoo AEC or parallel environment (with possible_agents), "
+        "a gymnasium.Env, or a pbt.envs.contract.Game; return the environment object itself"
+    )
+
+
+def _load(name: str, path: Path) -> ModuleType:
+    module_name = f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
+    found = importlib.util.spec_from_file_location(module_name, path)
+    if found is None or found.loader is None:
+        raise EnvError(f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py")
+    module = importlib.util.module_from_spec(found)
+    # Dataclasses look their module up by name.
+    sys.modules[module_name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[module_name]
+        advice = ""
+        if isinstance(error, ModuleNotFoundError):
+            advice = f"; its folder is not searched for modules: install {error.name!r}, or put the code into {path.name}"
+        raise EnvError(f"env {name!r}: loading {path.name} raised {type(error).__name__}: {error}{advice}\n{_user_traceback(error)}") from error
+    return module
+
+
+def _function(name: str, module: ModuleType, function_name: str) -> Any:
+    function = getattr(module, function_name, None)
+    if callable(function):
+        return function
+    own = [
+        key
+        for key, value in vars(module).items()
+        if callable(value) and not key.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+    there = f"it has {', '.join(own)}" if own else "it defines none"
+    what = f"no function {function_name!r}" if function is None else f"{function_name!r} is a {type(function).__name__}, not a function"
+    raise EnvNameError(f"env {name!r}: {what}; expected a function of the file: {there}")
+
+
+def _user_traceback(error: BaseException) -> str:
+    """The traceback without this module's own frames."""
+    frames = error.__traceback__
+    while frames is not None and ("importlib" in frames.tb_frame.f_code.co_filename or frames.tb_frame.f_code.co_filename == __file__):
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames, chain=False)).rstrip()
+
+
+def _measure(make: Any, name: str) -> tuple[bool, bool]:
+    """(replayable, chance) over the first steps of a few seeds. Raises EnvError if the game raises."""
+    from pbt.envs.testing.check import table_problems, varies_with_seed
+    from pbt.envs.testing.playthrough import Referee, play
+
+    tables = [make(), make()]
+    try:
+        problems = table_problems(tables[0])
+        if problems:
+            raise EnvError(f"env {name!r}: {'; '.join(problems)}")
+        referees = [Referee(table) for table in tables]
+        replayable = True
+        for seed in range(PROBE_SEEDS):
+            digests = set()
+            for referee in referees:
+                game = play(referee, name, seed, seed, PROBE_STEPS)
+                if game.error is not None:
+                    raise game.error
+                digests.add(game.digest)
+            replayable = replayable and len(digests) == 1
+        return replayable, varies_with_seed(referees[0], name, PROBE_SEEDS, PROBE_STEPS)
+    finally:
+        for table in tables:
+            table.close()

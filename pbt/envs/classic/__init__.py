@@ -1,0 +1,1 @@
+"""Board games, card games and control tasks of PettingZoo and Gymnasium, under registered names."""

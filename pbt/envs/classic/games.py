@@ -1,0 +1,64 @@
+"""Known games of PettingZoo and Gymnasium, built when asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pbt.envs.classic.boards import board_text
+from pbt.envs.contract import EnvSpec, Game, Grid
+
+_WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
+_CHIPS = "who gains chips wins (the ranking of summed rewards)"
+
+
+def _make_tictactoe(**options: Any) -> Game:
+    from pettingzoo.classic.tictactoe.tictactoe import raw_env
+
+    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "tictactoe")
+
+
+def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
+    """The board; the game numbers its squares, which are the actions, down the columns. observation["observation"]: [3, 3, 2], columns first."""
+    return board_text(observation["observation"].swapaxes(0, 1), seat)
+
+
+def _make_leduc(**options: Any) -> Game:
+    from pettingzoo.classic.rlcard_envs.leduc_holdem import raw_env
+
+    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "leduc_holdem")
+
+
+def _make_texas(**options: Any) -> Game:
+    from pettingzoo.classic.rlcard_envs.texas_holdem import raw_env
+
+    from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
+
+    return PettingZooAEC(raw_env(**options), "texas_holdem")
+
+
+def _make_cartpole(**options: Any) -> Game:
+    import gymnasium
+
+    from pbt.envs.adapters.gymnasium_env import GymnasiumGame
+
+    return GymnasiumGame(gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole")
+
+
+TICTACTOE = EnvSpec(
+    name="tictactoe",
+    make=_make_tictactoe,
+    chance=False,
+    replayable=True,
+    winners=_WIN_DRAW_LOSS,
+    description="Tic-tac-toe (PettingZoo tictactoe_v3)",
+    draw=_draw_tictactoe,
+    grid=Grid(3, 3, lambda square: (square % 3, square // 3), 3),
+)
+LEDUC_HOLDEM = EnvSpec("leduc_holdem", _make_leduc, True, True, _CHIPS, "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)")
+TEXAS_HOLDEM = EnvSpec("texas_holdem", _make_texas, True, True, _CHIPS, "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)")
+CARTPOLE = EnvSpec("cartpole", _make_cartpole, True, True, "one seat: nobody wins, the return counts", "Pole balancing (Gymnasium CartPole-v1)")

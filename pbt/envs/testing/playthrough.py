@@ -1,0 +1,221 @@
+"""Plays one game with random legal actions and watches every turn: the judge behind `check_game`, probes and contract tests."""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from pbt.envs.contract import Game, Outcome, Role, SeatTurn, env_error, ranking_from_scores
+from pbt.envs.scripted import random_act
+from pbt.envs.spaces import ActionCodec, ObservationCodec
+from pbt.errors import EnvError
+from pbt.seeding import generator
+
+
+@dataclass(frozen=True)
+class Playthrough:
+    """One game as it was played.
+
+    problems   broken promises of the contract, in order; the game is left at the first
+    error      set when the game's code raised
+    ended      every seat was over within the step limit
+    decisions  actions of all seats;  step_s: seconds inside the game's own reset and step
+    digest     of every observation, mask, reward, flag and action in order: equal digests, equal games
+    """
+
+    seed: int
+    problems: tuple[str, ...]
+    error: EnvError | None
+    ended: bool
+    steps: int
+    decisions: int
+    step_s: float
+    digest: str
+    outcome: Outcome | None
+
+
+class _Broken(Exception):
+    """The game cannot be judged further."""
+
+
+class Referee:
+    """Judges turns of one table. Construct it once per table; raises EnvError if a space is not supported."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.heads = [ActionCodec(role.action_space).head_sizes for role in game.roles]
+        self.codecs = [ObservationCodec(role.observation_space) for role in game.roles]
+        self.actors = [random_act(heads) for heads in self.heads]
+
+    def start(self) -> None:
+        self.digest = hashlib.blake2b(digest_size=16)
+        self.over: set[int] = set()
+        self.problems: list[str] = []
+        self._acted: set[int] = set()
+
+    def judge(self, turns: Sequence[SeatTurn], *, first: bool) -> dict[int, SeatTurn]:
+        """The seats that are due. Raises _Broken after noting the problems."""
+        seats = [turn.seat for turn in turns]
+        if len(set(seats)) != len(seats):
+            self.problems.append(f"turns for seats {seats}; expected each seat once; merge what one seat learns at one moment into one turn")
+        for turn in turns:
+            self.problems.extend(self._problems_of(turn, first))
+        if self.problems:
+            raise _Broken
+        for turn in turns:
+            self._note(turn)
+        self.over.update(turn.seat for turn in turns if turn.over)
+        self._acted -= set(seats)
+        due = {turn.seat: turn for turn in turns if not turn.over}
+        if not due and len(self.over) < len(self.game.seat_names):
+            waiting = sorted(set(range(len(self.game.seat_names))) - self.over)
+            self.problems.append(f"nobody is due, yet seats {waiting} are not over; expected a turn for the next to act, or final turns for all")
+            raise _Broken
+        return due
+
+    def _problems_of(self, turn: SeatTurn, first: bool) -> list[str]:
+        if not 0 <= turn.seat < len(self.game.seat_names):
+            return [f"a turn for seat {turn.seat}; expected 0 to {len(self.game.seat_names) - 1}"]
+        seat = f"seat {turn.seat} ({self.game.seat_names[turn.seat]})"
+        if turn.seat in self.over:
+            return [f"{seat}: a turn after its episode ended; expected none until the next reset"]
+        index = self.game.seat_roles[turn.seat]
+        role = self.game.roles[index]
+        found = _observation_problems(seat, role, turn)
+        found += _mask_problems(seat, role, self.heads[index], turn)
+        found += _reward_problems(seat, self.game.reward_terms, turn, first)
+        if turn.seat in self._acted and not turn.tics > 0:
+            found.append(f"{seat}: tics {turn.tics} after an action; expected at least 1; say how many engine ticks the action covered")
+        if first and turn.tics != 0:
+            found.append(f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet")
+        return found
+
+    def _note(self, turn: SeatTurn) -> None:
+        self.digest.update(repr((turn.seat, turn.terminated, turn.truncated, turn.tics, [float(r) for r in turn.rewards])).encode())
+        if turn.observation is not None:
+            for array in self.codecs[self.game.seat_roles[turn.seat]].arrays(turn.observation).values():
+                self.digest.update(array.tobytes())
+        if turn.mask is not None and not turn.over:
+            self.digest.update(turn.mask.tobytes())
+
+    def act(self, due: Mapping[int, SeatTurn], rng: np.random.Generator) -> dict[int, tuple[int, ...]]:
+        actions = {}
+        for seat in sorted(due):
+            role, mask = self.game.seat_roles[seat], due[seat].mask
+            legal = np.ones((1, sum(self.heads[role])), np.bool_) if mask is None else mask[None]
+            chosen = self.actors[role]({}, legal, rng.random((1, len(self.heads[role]))))[0]
+            actions[seat] = tuple(int(index) for index in chosen)
+        self._acted.update(actions)
+        self.digest.update(repr(sorted(actions.items())).encode())
+        return actions
+
+    def judge_outcome(self, outcome: Outcome) -> None:
+        seats = len(self.game.seat_names)
+        ranking = tuple(outcome.ranking)
+        if len(ranking) != seats or ranking != ranking_from_scores([-place for place in ranking]):
+            self.problems.append(f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = best, ties sharing the smaller number")
+        if outcome.points is not None and (len(outcome.points) != seats or not np.isfinite(outcome.points).all()):
+            self.problems.append(f"outcome: points {outcome.points}; expected one finite number per seat ({seats}), or None")
+        self.digest.update(repr((ranking, outcome.points, outcome.reason)).encode())
+
+
+def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: int) -> Playthrough:
+    """One game. The actions depend on action_seed and the masks alone. Never raises for what the game does."""
+    game = referee.game
+    rng = generator(action_seed, "playthrough")
+    referee.start()
+    steps = decisions = 0
+    step_s = 0.0
+    error: EnvError | None = None
+    outcome: Outcome | None = None
+    acting = "-"
+    try:
+        began = time.perf_counter()
+        turns = game.reset(seed)
+        step_s += time.perf_counter() - began
+        due = referee.judge(turns, first=True)
+        while due and steps < max_steps:
+            actions = referee.act(due, rng)
+            acting = ", ".join(game.seat_names[seat] for seat in actions)
+            steps += 1
+            decisions += len(actions)
+            began = time.perf_counter()
+            turns = game.step(actions)
+            step_s += time.perf_counter() - began
+            due = referee.judge(turns, first=False)
+        if not due:
+            outcome = game.outcome()
+            referee.judge_outcome(outcome)
+    except _Broken:
+        pass
+    except EnvError as raised:
+        error = raised
+    except Exception as raised:  # noqa: BLE001  a game may raise anything; it becomes the report's finding
+        error = env_error(name, seed, steps, acting, raised)
+        error.__cause__ = raised
+    problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]
+    if error is not None:
+        problems.append(str(error))
+    return Playthrough(seed, tuple(problems), error, outcome is not None, steps, decisions, step_s, referee.digest.hexdigest(), outcome)
+
+
+def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
+    if turn.observation is None:
+        return [] if turn.over else [f"{seat}: observation None while it must act; expected an element of {role.observation_space}"]
+    misfit = _misfit(role.observation_space, turn.observation, "observation")
+    return [f"{seat}: {misfit}"] if misfit else []
+
+
+def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
+    """What is wrong with the value, at the innermost place that says so; None if it belongs to the space."""
+    advice = "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+    if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
+        return f"{where} is a {type(value).__name__}; expected a numpy array of {space}; {advice}"
+    if space.contains(value):
+        return None
+    parts = list(space.spaces.items()) if isinstance(space, spaces.Dict) else list(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else []
+    for key, sub in parts:
+        try:
+            inner = _misfit(sub, value[key], f"{where}[{key!r}]")
+        except (KeyError, IndexError, TypeError):
+            return f"{where} has no entry {key!r}; expected {space}"
+        if inner:
+            return inner
+    if isinstance(space, spaces.Box):
+        if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
+            return f"{where} has shape {value.shape} and dtype {value.dtype}; expected {space.shape} and {space.dtype}; {advice}"
+        bad = np.count_nonzero(~np.isfinite(value))
+        span = f"{bad} values that are not finite" if bad else f"values from {value.min()} to {value.max()}"
+        return f"{where} has {span}; expected {float(np.min(space.low))} to {float(np.max(space.high))}; {advice}"
+    return f"{where} is {value!r:.80}; expected an element of {space}; {advice}"
+
+
+def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
+    mask, total = turn.mask, sum(heads)
+    if not role.masked:
+        return [] if mask is None else [f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or masked=True in the Role"]
+    if turn.over and mask is None:
+        return []
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (total,):
+        found = f"shape {mask.shape}, dtype {mask.dtype}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        return [f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype bool: one entry per choice, heads side by side"]
+    stops = np.cumsum(heads)
+    empty = [head for head, (stop, size) in enumerate(zip(stops, heads, strict=True)) if not mask[stop - size : stop].any()]
+    if empty and not turn.over:
+        return [f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; give a pass action, or end the episode"]
+    return []
+
+
+def _reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: bool) -> list[str]:
+    if len(turn.rewards) != len(terms):
+        return [f"{seat}: {len(turn.rewards)} rewards; expected {len(terms)}, one per term {terms}"]
+    if not np.isfinite(np.asarray(turn.rewards, dtype=np.float64)).all():
+        return [f"{seat}: rewards {list(turn.rewards)}; expected finite numbers"]
+    if first and any(turn.rewards):
+        return [f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"]
+    return []

@@ -1,0 +1,1 @@
+"""Matchmaking: which players sit at a table, live members and frozen snapshots alike."""
