@@ -8,7 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pbt.runtime.entry import leave, settle
+from pbt.processes.child import Wires
+from pbt.processes.messages import Failed
+from pbt.processes.settle import leave, settle
 from pbt.transport.channel import Channel, PeerGone
 from pbt.transport.messages import GameEnd, JsonState
 from pbt.transport.wire import Wire
@@ -40,14 +42,7 @@ class BatchPlayed(NamedTuple):
     batch: int
 
 
-class GaveUp(NamedTuple):
-    """helper -> main: it ends, and why."""
-
-    text: str
-
-
-TO_HELPER = (Order, PlayBatch)
-FROM_HELPER = (GameEnd, BatchPlayed, GaveUp)
+WIRES = Wires(outgoing=(Order, PlayBatch), incoming=(GameEnd, BatchPlayed, Failed))
 
 
 def order_of(plan: "MatchPlan") -> JsonState:
@@ -127,13 +122,13 @@ def _messages(channel: Channel) -> Iterator[Any]:
 def main(descriptor: int) -> int:
     """descriptor: of the channel, which is closed at the end. Returns the exit status."""
     sock = socket.socket(fileno=descriptor)
-    with closing(Channel(sock, outgoing=Wire(FROM_HELPER), incoming=Wire(TO_HELPER))) as channel:
+    with closing(Channel(sock, outgoing=Wire(WIRES.incoming), incoming=Wire(WIRES.outgoing))) as channel:
         try:
             help_out(channel)
         except PeerGone:
             return 0
         except Exception as error:  # noqa: BLE001  # the main process plays the rest itself, and meets what was met here
-            channel.send(GaveUp(f"{type(error).__name__}: {error}".partition("\n")[0]))
+            channel.send(Failed(type(error).__name__, str(error), "", False))
     return 1
 
 

@@ -4,79 +4,53 @@ A batch comes to the same games whoever plays it, so nothing depends on who is q
 that a helper still has; whoever is first counts. A helper that dies or hangs costs time and no game, and nobody is ever waited for.
 """
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from arena.matches.batches import BatchTables
-from arena.matches.helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, order_of
+from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, order_of
 from arena.matches.plan import MatchPlan
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
+from pbt.processes.child import Child
 from pbt.records import is_voided
-from pbt.runtime.entry import LEFT_TO_MAIN
-from pbt.transport.channel import Channel, PeerGone, channel_pair
 from pbt.transport.messages import GameEnd, JsonState
-from pbt.transport.wire import Wire
 
 # A helper loads torch for some seconds: it is worth its while when the rest takes longer than that.
 LOOK_AFTER_S, WORTH_HELP_S = 1.0, 10.0
-END_TIMEOUT_S = 5.0
 
 
 class Helper:
-    """A process at `arena.matches.helper`; it dies with this one. batch: what it plays now;  gone: nothing will come from it."""
+    """A process at `arena.matches.helper`; it dies with this one.
+
+    batch  what it plays now
+    """
 
     def __init__(self, order: JsonState) -> None:
-        ours, theirs = channel_pair()
         self.batch: int | None = None
-        self.gone: str | None = None
-        # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
-        command = [sys.executable, "-P", "-m", "arena.matches.helper", str(theirs.fileno())]
-        # A Ctrl-C must not reach it before it knows that this is not for it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(theirs.fileno(),), env={**os.environ, "OMP_NUM_THREADS": "1"}, process_group=0
-            )  # fmt: skip
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-        self._channel = Channel(ours, outgoing=Wire(TO_HELPER), incoming=Wire(FROM_HELPER), blocking_send=False)
-        self._channel.send(Order(order))
+        self._child = Child("helper", "arena.matches.helper", WIRES, Order(order))
+
+    @property
+    def gone(self) -> str | None:
+        """Why nothing more will come from it; None while it plays."""
+        if (failure := self._child.failure) is not None:
+            return f"{failure.kind}: {failure.text}".partition("\n")[0]
+        return "it ended" if self._child.gone else None
 
     def play(self, message: PlayBatch) -> None:
         self.batch = message.batch
-        self._channel.send(message)
+        self._child.send(message)
 
     def hear(self) -> list[Any]:
         """What has arrived; never waits."""
-        if self.gone is not None:
-            return []
-        try:
-            self._channel.flush()
-            messages = self._channel.receive()
-        except PeerGone:
-            self.gone = "it ended"
-            return []
-        for message in messages:
-            if isinstance(message, GaveUp):
-                self.gone = message.text
-        return messages
+        return self._child.receive()
 
     def close(self) -> None:
         """End it and what its games started; one that is stuck in the kernel is left to its death signal."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_TIMEOUT_S)
-        self._channel.close()
+        self._child.kill()
+        self._child.close()
 
 
 class Crew:

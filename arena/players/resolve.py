@@ -22,6 +22,7 @@ from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game
+from pbt.envs.names import absolute_name
 from pbt.errors import EnvOptionsError, PlayerError
 from pbt.records import PlayerRef
 
@@ -74,7 +75,7 @@ def resolve_players(
     Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
     EnvError for a game whose code fails.
     """
-    env = registry.absolute_name(env) if env is not None else None
+    env = absolute_name(env) if env is not None else None
     guests = {name: _guest(name, move_timeout_s, allow_files=allow_files) for name in names if is_guest(name)}
     trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if name not in guests and _names_snapshot(name)}
     first = next(iter(trained.values()), None)

@@ -11,7 +11,7 @@ from arena.league.database import League
 from arena.league.retention import anchors, mark_weights_removed, plan_retention
 from arena.league.standings import best_standing, standings
 from arena.training.sink import TrainingSink
-from pbt.checkpoints import write_checkpoint
+from pbt.checkpoint.files import write_checkpoint
 from pbt.config.schema import RunConfig
 from pbt.errors import CheckpointError, PbtError
 from pbt.records import Event

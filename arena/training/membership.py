@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arena.training.sink import TrainingSink
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.cut import learner_part
+from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import Joined, MemberOverride, RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError
@@ -12,7 +13,6 @@ from pbt.population.controller import Controller
 from pbt.population.ports import SnapshotStore
 from pbt.records import Event, SnapshotRecord
 from pbt.runtime.assembly import Blueprint, facts_of
-from pbt.runtime.cut import learner_part
 from pbt.runtime.membership import Newcomer, beginner, freeze, joined, members_of, without
 
 

@@ -12,7 +12,7 @@ from arena.host import usable_cores
 from arena.league.database import League
 from arena.league.queries import list_populations
 from arena.training.membership import Membership, change_members, settled
-from pbt.checkpoints import Checkpoint, checkpoint_folders, read_newest
+from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, changes_members, diff_shapes
 from pbt.config.schema import RunConfig

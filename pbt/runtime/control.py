@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates
+from pbt.processes.messages import Failed, Stop
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
@@ -35,7 +36,7 @@ class Pause(NamedTuple):
 
 
 class Paused(NamedTuple):
-    """state: of the worker's groups (`pbt.sampling.saving`) and its planner.
+    """state: of the worker's groups (`pbt.checkpoint.workers`) and its planner.
 
     rest: what Pause said;  needed: snapshots its tables may still seat;  standing: valid rows in its slots
     """
@@ -50,22 +51,6 @@ class Hold(NamedTuple):
     """on: play nothing until told otherwise, since a learner has fallen behind."""
 
     on: bool
-
-
-class Stop(NamedTuple):
-    """Leave."""
-
-
-class Failed(NamedTuple):
-    """A process ends by an exception of its own.
-
-    kind: name of the error class; text: what went wrong; trace: the traceback; engine: an EngineError, of processes with each other
-    """
-
-    kind: str
-    text: str
-    trace: str
-    engine: bool
 
 
 # --- workers ---------------------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pbt.runtime.children import START_TIMEOUT_S, Child, hear, stop_all
+from pbt.processes.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment
 from pbt.runtime.placements import ProcessPlan
 from pbt.transport.board import PHASES, Board
 from pbt.transport.messages import JsonState
@@ -18,8 +19,22 @@ Domain = tuple[str, ...]
 """Names of processes that live and die together: the whole sampling plane, or one process outside it."""
 
 
+WIRES = Wires(FROM_MAIN, TO_MAIN)
+
+
+def start_child(name: str, orders: JsonState, descriptors: Sequence[int], program: str) -> Child:
+    """One process of a run. orders: what it is to be; its config says how many threads it computes with."""
+    threads: int = orders["config"]["runtime"]["torch_threads"]
+    return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
+
+
 class Crew:
-    """Starts, hears, watches and buries processes. What their deaths mean is for the engine to say."""
+    """Starts, hears, watches and buries processes. What their deaths mean is for the engine to say.
+
+    program  the module that every process executes
+    """
+
+    program = "pbt.runtime.entry"
 
     def __init__(self, plans: Sequence[ProcessPlan], board: Board, silent_after_s: float, phase_limits_s: Mapping[str, float]) -> None:
         """phase_limits_s: how long a process may stay in one phase of the board before it is taken for hung."""
@@ -36,7 +51,7 @@ class Crew:
         """By name: what each process is told first, and the descriptors it gets."""
         for name, (assignment, descriptors) in assignments.items():
             self._rows[name].clear()
-            self.children[name] = Child(name, assignment, descriptors)
+            self.children[name] = start_child(name, assignment, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
         """To a process that is not there: nothing, since whoever takes its place is told everything anew."""

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.population.controller import Controller
 from pbt.records import GameKind

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.client import Inference, LocalInference
@@ -12,6 +13,7 @@ from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.inference.remote import PolicyService, RemoteInference, server_of_member
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.ports import SnapshotStore
+from pbt.processes.freed_memory import return_free_pages
 from pbt.runtime.assembly import Blueprint, MemberPlace, acting_model, game_maker, new_planner, policy_loader
 from pbt.runtime.control import (
     AddSnapshot,
@@ -30,13 +32,11 @@ from pbt.runtime.control import (
     SetWinRates,
 )  # fmt: skip
 from pbt.runtime.devices import choose_device
-from pbt.runtime.freed_memory import return_free_pages
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
 from pbt.sampling.rollout_worker import NO_TABLE, RolloutWorker
 from pbt.sampling.sampler import Sampler
-from pbt.sampling.saving import load_worker, save_worker
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo
 from pbt.transport.messages import JsonState

@@ -1,7 +1,7 @@
 """Members into and out of a stored cut: whoever resumes from the result goes on with another population, everybody else as they were.
 
 Places in the policy table belong to names, so open games, part-filled slots and waiting batches of those who stay hold good. Games in which one who
-leaves sits are voided when they are resumed (`pbt.sampling.saving`).
+leaves sits are voided when they are resumed (`pbt.checkpoint.workers`).
 """
 
 from collections import Counter
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.cut import learner_part
+from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.workers import count_valid
 from pbt.errors import EngineError
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.members import Member
 from pbt.population.ports import SnapshotStore
 from pbt.records import SnapshotRecord
 from pbt.runtime.assembly import Blueprint, MemberPlace, new_learner
-from pbt.runtime.cut import learner_part
-from pbt.sampling.saving import count_valid
 from pbt.transport.messages import JsonState
 
 LEFT = "left"

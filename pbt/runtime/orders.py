@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pbt.checkpoint.resharding import merge_workers
 from pbt.matchmaking.planner import merge_planners, split_planner
 from pbt.population.members import Member
 from pbt.runtime.assembly import Blueprint
@@ -12,7 +13,6 @@ from pbt.runtime.control import Paused
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory, share_state
-from pbt.sampling.splitting import merge_workers
 from pbt.transport.messages import JsonState
 
 

@@ -8,25 +8,26 @@ from contextlib import contextmanager
 
 import torch
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.cut import cut_state, cut_tensors, digest_of, split_cut
+from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError, PbtError
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink
+from pbt.processes.freed_memory import return_freed_memory
+from pbt.processes.messages import Failed
+from pbt.processes.restarts import RestartPolicy
 from pbt.records import Event, GameKind
 from pbt.runtime.assembly import facts_of, new_controller
 from pbt.runtime.backlog import Backlog
 from pbt.runtime.closing import Closing
-from pbt.runtime.control import CloseWith, Copied, Failed, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
+from pbt.runtime.control import CloseWith, Copied, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
 from pbt.runtime.crew import Crew, Domain
-from pbt.runtime.cut import cut_state, cut_tensors, digest_of, split_cut
 from pbt.runtime.engine import ProcessStatus
-from pbt.runtime.freed_memory import return_freed_memory
 from pbt.runtime.orders import Orders
 from pbt.runtime.placements import process_plans
 from pbt.runtime.repetition import Repetition
-from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory
 from pbt.runtime.tally import Tally

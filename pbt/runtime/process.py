@@ -19,9 +19,10 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, PbtError
 from pbt.models.precision import sees_images
+from pbt.processes.freed_memory import keep_freed_memory
+from pbt.processes.messages import Failed, Stop
 from pbt.runtime.assembly import facts_of
-from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Go, Ready, Stop
-from pbt.runtime.freed_memory import keep_freed_memory
+from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Go, Ready
 from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
 from pbt.runtime.learner_host import LearnerHost
 from pbt.runtime.placements import ProcessPlan

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from pbt.errors import EngineError, EnvError
-from pbt.runtime.control import Failed, GameError
+from pbt.processes.messages import Failed
+from pbt.runtime.control import GameError
 
 EQUAL_ERRORS = 2
 

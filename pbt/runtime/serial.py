@@ -5,10 +5,14 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Protocol
 
 import numpy as np
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.cut import cut_state, cut_tensors, digest_of, learner_part, split_cut
+from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.resharding import merge_workers
+from pbt.checkpoint.workers import load_worker, save_worker
 from pbt.config.schema import RunConfig
 from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
@@ -16,7 +20,6 @@ from pbt.population.ports import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
 from pbt.runtime.assembly import Population, Trainee
 from pbt.runtime.backlog import Backlog
-from pbt.runtime.cut import restore_cut, take_cut, weights_digest
 from pbt.runtime.engine import ProcessStatus
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
@@ -203,3 +206,45 @@ class SerialEngine:
             # Whatever a game's own code says to its end: there is nothing left to be done about it.
             with suppress(Exception):
                 table.game.close()
+
+
+class InOneProcess(Protocol):
+    """The engine around such a population. state, load: of its own counts."""
+
+    population: Population
+
+    def state(self) -> JsonState: ...
+
+    def load(self, state: JsonState) -> None: ...
+
+
+def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
+    """The state between two turns of the crank."""
+    population = engine.population
+    worker = merge_workers([save_worker(population.worker)])
+    batchers = {trainee.name: trainee.batcher.state() for trainee in population.trainees}
+    learners = {trainee.name: trainee.learner.state() for trainee in population.trainees}
+    state = cut_state(population.config, engine.state(), population.controller, population.planner.state(), worker, batchers)
+    return Checkpoint(number, state, cut_tensors(learners, population.slabs, worker))
+
+
+def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
+    """Put a freshly assembled population into a saved state. Returns how many open games could not be replayed and were voided."""
+    population, state = engine.population, checkpoint.state
+    split = split_cut(checkpoint, population.slabs, [population.worker.share])
+    population.planner.load(state["planner"])
+    voided = load_worker(population.worker, split.workers[0], population.planner, replayable=population.spec.replayable)
+    for trainee in population.trainees:
+        trainee.learner.load_state(checkpoint.tensors[learner_part(trainee.name)])
+        trainee.batcher.load(split.batchers[trainee.name])
+        trainee.publish()
+    population.controller.load(state["controller"])
+    for trainee in population.trainees:
+        trainee.learner.set_hyperparams(population.controller.members[trainee.name].typed_hyperparams)
+    engine.load(state["engine"])
+    return voided
+
+
+def weights_digest(population: Population) -> str:
+    """As `digest_of`, of every member's present weights."""
+    return digest_of(trainee.learner.model.state_dict() for trainee in population.trainees)

@@ -101,7 +101,7 @@ class SharedMemory:
         return handles, [region.fd for region in regions.values()] + [fd for fifo in fifos for fd in fifo.descriptors]
 
     def empty_workers(self) -> list[JsonState]:
-        """The states of workers at whose tables nobody sat yet, by share (`pbt.sampling.saving`)."""
+        """The states of workers at whose tables nobody sat yet, by share (`pbt.checkpoint.workers`)."""
         return [
             {
                 "numbers": list(share.tables),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from pbt.checkpoint.cut import learner_part
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
@@ -17,12 +18,11 @@ from pbt.learning.batcher import Batcher
 from pbt.learning.statistics import UpdateStats
 from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
+from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive
 from pbt.runtime.assembly import Blueprint
 from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
-from pbt.runtime.cut import learner_part
 from pbt.runtime.placements import ProcessPlan
-from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.shared import SharedMemory
 from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.weights import PublishedWeights

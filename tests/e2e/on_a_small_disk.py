@@ -20,7 +20,7 @@ from arena.data.metrics import MetricsWriter, read_metrics
 from arena.league.database import damage, open_league
 from arena.league.game_rows import population_games
 from arena.league.writer import LeagueWriter
-from pbt.checkpoints import Checkpoint, checkpoint_folders, read_checkpoint, read_newest, write_checkpoint
+from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_checkpoint, read_newest, write_checkpoint
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore

@@ -15,7 +15,7 @@ import pytest
 from arena.data.paths import league_path, population_paths
 from arena.league.database import open_league
 from arena.league.queries import list_events
-from pbt.checkpoints import checkpoint_folders
+from pbt.checkpoint.files import checkpoint_folders
 
 CONFIG = """
 stop_at_frames = {frames}

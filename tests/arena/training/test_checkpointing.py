@@ -20,7 +20,7 @@ from arena.league.queries import list_events, list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.training.checkpointing import Housekeeper
 from arena.training.sink import TrainingSink
-from pbt.checkpoints import Checkpoint, read_newest
+from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.config.schema import RunConfig
 from pbt.errors import EngineError, PbtError
 from pbt.records import Event

@@ -13,7 +13,7 @@ from arena.league.game_rows import GameFilter, population_games
 from arena.league.queries import list_events, list_rounds, list_snapshots
 from arena.training.progress import Progress
 from arena.training.train import Result, start_training
-from pbt.checkpoints import read_newest
+from pbt.checkpoint.files import read_newest
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, takes_live, with_live
 from pbt.errors import PbtError

@@ -16,7 +16,7 @@ from arena.league.queries import list_events, list_members, list_rounds, list_sn
 from arena.league.verify import verify_rounds
 from arena.training.progress import Progress
 from arena.training.train import Result, resume_training, start_training
-from pbt.checkpoints import read_newest
+from pbt.checkpoint.files import read_newest
 from pbt.config.load import config_from_table
 from pbt.errors import ConfigError
 from pbt.snapshots import FileSnapshotStore

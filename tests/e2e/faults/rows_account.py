@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.files import Checkpoint
 from tests.e2e.faults.running import Run
 
 Slots = set[tuple[int, int]]

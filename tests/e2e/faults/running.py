@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from arena.data.paths import league_path, population_paths
 from arena.data.status import RunStatus, look, read_status
-from pbt.checkpoints import Checkpoint, read_newest
+from pbt.checkpoint.files import Checkpoint, read_newest
 from pbt.errors import CheckpointError
 from tests.e2e.faults import processes
 from tests.e2e.faults.league_log import LeagueLog

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pbt.processes.child import Child, hear
+from pbt.processes.messages import Failed
+from pbt.processes.settle import leave, settle
 from pbt.runtime import process
-from pbt.runtime.children import Child, hear
-from pbt.runtime.control import Assignment, Failed, GameError, Go, Pause, Quiet, Ready
-from pbt.runtime.entry import leave, settle
+from pbt.runtime.control import Assignment, GameError, Go, Pause, Quiet, Ready
+from pbt.runtime.crew import start_child
 from pbt.transport.board import Board, Row, board_bytes
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo, make_fifo
@@ -96,7 +98,6 @@ class Parent:
     def __init__(self, whats: Sequence[str]) -> None:
         self._board = Region.create("board", board_bytes(len(whats)))
         fifos = {what: make_fifo(what, 1 << 20) for what in whats if what in ("faster_fifo", "sockets")}
-        Child.program = PROGRAM
         self.children = []
         for index, what in enumerate(whats):
             orders = assignment("on_fifo" if what in fifos else what, board=[self._board.fd, len(whats), index])
@@ -104,7 +105,7 @@ class Parent:
             if what in fifos:
                 orders["fifo"] = fifos[what].handle()
                 descriptors += fifos[what].descriptors
-            self.children.append(Child(what, orders, descriptors))
+            self.children.append(start_child(what, orders, descriptors, PROGRAM))
 
     def expect(self, message: type[Any], children: Sequence[Child]) -> None:
         """Wait until each has said so."""

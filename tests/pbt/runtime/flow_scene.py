@@ -19,10 +19,10 @@ from pbt.population.controller import Controller
 from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
+from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.control import Copied, Copy, Discard, Gather, Gathered, MemberError, Regenerate, SetHyperparams, Train, Updated
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
-from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.roster import Roster
 from pbt.runtime.training import Trainee, TrainingFlow
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import psutil
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.population.memory import MemorySink

@@ -12,9 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
-from pbt.runtime import children, crew
-from pbt.runtime.children import Child
-from pbt.runtime.control import Failed, GameError, Go, Ready
+from pbt.processes.messages import Failed
+from pbt.runtime import crew
+from pbt.runtime.control import GameError, Go, Ready
 from pbt.runtime.crew import Crew
 from pbt.runtime.placements import ProcessPlan, Shard
 from pbt.transport.board import PHASES, Board, board_bytes
@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 @pytest.fixture(autouse=True)
 def _program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Children are the made-up ones, and are started in a folder of a careless user's."""
-    monkeypatch.setattr(Child, "program", PROGRAM)
+    monkeypatch.setattr(Crew, "program", PROGRAM)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     for name in ("arena", "pbt", "tests", "torch", "signal"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')")
@@ -136,7 +136,7 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     monkeypatch.setattr(crew, "START_TIMEOUT_S", 0.0)
     assert one.crew.troubles()["idle",] == "idle did not get ready within 0 s; use fewer workers (runtime.workers)?"
 
-    monkeypatch.setattr(children, "STOP_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("pbt.processes.child.STOP_TIMEOUT_S", 1.0)
     closing_s = time.monotonic()
     one.crew.close()
     assert one.left() == [] and not one.crew.children

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pbt.checkpoints import Checkpoint, read_newest, write_checkpoint
+from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
 from pbt.records import GameRecord
 from pbt.sampling.table import NO_SLOT
 from tests.pbt.runtime.placing import PLACEMENTS, Running, placed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.files import Checkpoint
 from pbt.config.schema import Joined, RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, SnapshotError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pbt.errors import EngineError
-from pbt.runtime.children import Child
+from pbt.runtime.crew import Crew
 from tests.conftest import REPOSITORY
 from tests.pbt.runtime.checked_process import FAILING
 from tests.pbt.runtime.placing import Running, placed
@@ -124,7 +124,7 @@ def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
 
 def test_members_that_cannot_learn_fail_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """m0 because every update raises, m1 because its learner's process dies again and again."""
-    monkeypatch.setattr(Child, "program", "tests.pbt.runtime.checked_process")
+    monkeypatch.setattr(Crew, "program", "tests.pbt.runtime.checked_process")
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     monkeypatch.setenv(FAILING, "m0")
     with struck("central", tmp_path, frames=300, learners=2, max_restarts=1) as run:

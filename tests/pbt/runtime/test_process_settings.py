@@ -74,7 +74,7 @@ def test_where_that_is_forbidden_a_worker_starts_all_the_same(monkeypatch: pytes
 
 FAULTS = """
 import resource, sys, torch
-from pbt.runtime.freed_memory import keep_freed_memory, return_freed_memory
+from pbt.processes.freed_memory import keep_freed_memory, return_freed_memory
 keep_freed_memory() if sys.argv[1] == "keep" else return_freed_memory()
 def work():
     return [torch.empty(1 << 24, dtype=torch.uint8).fill_(1) for _ in range(4)] and None
@@ -98,7 +98,7 @@ def test_large_tensors_use_pages_again(word: str, least: int, most: int) -> None
 
 RETURNS = """
 import sys, torch
-from pbt.runtime.freed_memory import keep_freed_memory, return_free_pages, return_freed_memory
+from pbt.processes.freed_memory import keep_freed_memory, return_free_pages, return_freed_memory
 if sys.argv[1] == "return":
     return_freed_memory()
 if sys.argv[1] in ("keep", "keep for now"):

@@ -3,7 +3,8 @@
 import pytest
 
 from pbt.errors import EngineError, EnvError
-from pbt.runtime.control import Failed, GameError
+from pbt.processes.messages import Failed
+from pbt.runtime.control import GameError
 from pbt.runtime.repetition import Repetition
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from pbt.checkpoints import Checkpoint, read_newest, write_checkpoint
+from pbt.checkpoint.cut import cut_tensors, split_cut
+from pbt.checkpoint.files import Checkpoint, read_newest, write_checkpoint
+from pbt.checkpoint.resharding import merge_workers
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.runtime.assembly import assemble, equal_shares
-from pbt.runtime.cut import cut_tensors, restore_cut, split_cut, take_cut, weights_digest
 from pbt.runtime.engine import Engine
-from pbt.runtime.serial import SerialEngine
-from pbt.sampling.splitting import merge_workers
+from pbt.runtime.serial import SerialEngine, restore_cut, take_cut, weights_digest
 from pbt.transport.messages import SlotFull
 from pbt.transport.slab import Slab
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pbt.checkpoint.cut import split_cut
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.frozen import FrozenPool
@@ -21,7 +22,6 @@ from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import Blueprint, assemble, facts_of, new_planner
 from pbt.runtime.closing import Closing
 from pbt.runtime.control import FROM_MAIN, AddSnapshot, Assignment, Paused, Regenerate, RemoveSnapshots, SetLearning
-from pbt.runtime.cut import split_cut
 from pbt.runtime.orders import Orders
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
 from pbt.runtime.roster import Roster

@@ -10,8 +10,8 @@ from gymnasium import spaces
 from pbt.envs.contract import Role
 from pbt.learning.batcher import Batcher
 from pbt.population.controller import Controller
+from pbt.processes.restarts import RestartPolicy
 from pbt.runtime.control import Gather
-from pbt.runtime.restarts import RestartPolicy
 from pbt.runtime.training import Trainee, TrainingFlow
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import Slab, role_layout

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pbt.records import GameRecord
-from pbt.runtime.children import Child
+from pbt.runtime.crew import Crew
 from tests.conftest import REPOSITORY
 from tests.pbt.runtime.checked_process import LOGS
 from tests.pbt.runtime.placing import PLACEMENTS, PROCESSES, Running, placed
@@ -25,7 +25,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Children write down what they do, in this folder."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    monkeypatch.setattr(Child, "program", "tests.pbt.runtime.checked_process")
+    monkeypatch.setattr(Crew, "program", "tests.pbt.runtime.checked_process")
     monkeypatch.setenv(LOGS, str(folder))
     # They are started with -P, so they would not find the tests.
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pbt.checkpoint.resharding import Split, merge_workers, split_worker
+from pbt.checkpoint.workers import load_slab, load_worker, save_slab, save_worker
 from pbt.errors import EngineError
-from pbt.sampling.saving import load_slab, load_worker, save_slab, save_worker
 from pbt.sampling.slots import Share
-from pbt.sampling.splitting import Split, merge_workers, split_worker
 from tests.pbt.sampling.made_up import Bench, shares_of
 
 SEAT_ROLES = [(0,), (0, 0), (0, 1), (0, 1, 1, 0)]

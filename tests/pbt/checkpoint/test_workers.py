@@ -3,9 +3,9 @@
 import pytest
 from gymnasium import spaces
 
+from pbt.checkpoint.workers import load_slab, save_slab
 from pbt.envs.contract import Role
 from pbt.errors import CheckpointError
-from pbt.sampling.saving import load_slab, save_slab
 from pbt.transport.slab import Slab, role_layout
 
 

@@ -1,4 +1,4 @@
-"""Starting, hearing and ending the other processes of a run. What they are to do is said elsewhere."""
+"""Starting, hearing and ending child processes that speak over a channel. What they do is said by the caller."""
 
 import os
 import selectors
@@ -8,14 +8,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
-from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Failed, Stop
-from pbt.runtime.entry import LEFT_TO_MAIN
+from pbt.processes.messages import Failed, Stop
+from pbt.processes.settle import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
-from pbt.transport.messages import JsonState
 from pbt.transport.wire import Wire
 
 STOP_TIMEOUT_S = 5.0
@@ -25,36 +24,51 @@ STDERR = 2
 START_TIMEOUT_S = 180.0
 
 
-class Child:
-    """One process, from its start to its end. It dies with this process, whatever ends that: see `pbt.runtime.entry`.
+class Wires(NamedTuple):
+    """The message types of both directions, as `pbt.transport.wire.Wire` numbers them.
 
-    ready    it has said Ready;  gone: its end of the channel is closed;  failure: what it said of its own end
-    program  the module it executes
+    outgoing  parent -> child; the child's incoming
+    incoming  child -> parent; the child's outgoing
     """
 
-    program = "pbt.runtime.entry"
+    outgoing: tuple[type[Any], ...]
+    incoming: tuple[type[Any], ...]
 
-    def __init__(self, name: str, assignment: JsonState, descriptors: Sequence[int]) -> None:
+
+class Child:
+    """One process, from its start to its end. It dies with this process, whatever ends that: `pbt.processes.settle`.
+
+    ready    it has said that everything is built; set by the caller, where it is used
+    gone     its end of the channel is closed
+    failure  what it said of its own end
+    """
+
+    def __init__(self, name: str, program: str, wires: Wires, first: Any, descriptors: Sequence[int] = (), threads: int = 1) -> None:
+        """Start `python -P -m program DESCRIPTOR`, which must begin with `settle`, and send it `first`.
+
+        descriptors  of shared memory and queues, open in the child under the same numbers
+        threads      of its numerical libraries
+        """
         ours, theirs = channel_pair()
         self.name = name
         self.started_s = time.monotonic()
         self.ready = self.gone = False
         self.failure: Failed | None = None
         # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
-        command = [sys.executable, "-P", "-m", self.program, str(theirs.fileno())]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(assignment["config"]["runtime"]["torch_threads"])}
-        # What a game prints must not get between the lines of `--json`.
-        # A Ctrl-C must not reach it before it knows that this is not for it; it unblocks them itself.
+        command = [sys.executable, "-P", "-m", program, str(theirs.fileno())]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        # A Ctrl-C must not reach the child before it has its handlers; it unblocks these signals itself.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
         try:
+            # What a game prints must not get between the lines of `--json`: standard output is standard error.
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment, process_group=0
             )  # fmt: skip
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self.channel = Channel(ours, outgoing=Wire(FROM_MAIN), incoming=Wire(TO_MAIN), blocking_send=False)
-        self.send(Assignment(name, assignment))
+        self.channel = Channel(ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False)
+        self.send(first)
 
     @property
     def pid(self) -> int:

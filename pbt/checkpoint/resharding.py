@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from pbt.checkpoint.workers import Places
 from pbt.errors import EngineError
-from pbt.sampling.saving import Places
 from pbt.sampling.slots import Share
 from pbt.sampling.table import NO_SLOT
 from pbt.transport.messages import JsonState

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.runtime.restarts import FIRST_DELAY_S, LONGEST_DELAY_S, RestartPolicy
+from pbt.processes.restarts import FIRST_DELAY_S, LONGEST_DELAY_S, RestartPolicy
 
 
 def test_the_first_of_a_row_starts_at_once_the_others_later_and_later() -> None:

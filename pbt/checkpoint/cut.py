@@ -7,17 +7,16 @@ keep their numbers. Whoever resumes splits it over shares of its own, in which s
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from torch import Tensor
 
-from pbt.checkpoints import Checkpoint
+from pbt.checkpoint.files import Checkpoint
+from pbt.checkpoint.resharding import split_worker
+from pbt.checkpoint.workers import count_valid, load_slab, save_slab
 from pbt.config.schema import RunConfig
 from pbt.population.controller import Controller
-from pbt.runtime.assembly import Population
-from pbt.sampling.saving import count_valid, load_slab, load_worker, save_slab, save_worker
 from pbt.sampling.slots import Share
-from pbt.sampling.splitting import merge_workers, split_worker
 from pbt.transport.messages import JsonState
 from pbt.transport.slab import Slab
 
@@ -77,48 +76,6 @@ def split_cut(checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Sh
 
 
 # --- a population in one process -------------------------------------------------------------------------------------------------------------
-
-
-class InOneProcess(Protocol):
-    """The engine around such a population. state, load: of its own counts."""
-
-    population: Population
-
-    def state(self) -> JsonState: ...
-
-    def load(self, state: JsonState) -> None: ...
-
-
-def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
-    """The state between two turns of the crank."""
-    population = engine.population
-    worker = merge_workers([save_worker(population.worker)])
-    batchers = {trainee.name: trainee.batcher.state() for trainee in population.trainees}
-    learners = {trainee.name: trainee.learner.state() for trainee in population.trainees}
-    state = cut_state(population.config, engine.state(), population.controller, population.planner.state(), worker, batchers)
-    return Checkpoint(number, state, cut_tensors(learners, population.slabs, worker))
-
-
-def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
-    """Put a freshly assembled population into a saved state. Returns how many open games could not be replayed and were voided."""
-    population, state = engine.population, checkpoint.state
-    split = split_cut(checkpoint, population.slabs, [population.worker.share])
-    population.planner.load(state["planner"])
-    voided = load_worker(population.worker, split.workers[0], population.planner, replayable=population.spec.replayable)
-    for trainee in population.trainees:
-        trainee.learner.load_state(checkpoint.tensors[learner_part(trainee.name)])
-        trainee.batcher.load(split.batchers[trainee.name])
-        trainee.publish()
-    population.controller.load(state["controller"])
-    for trainee in population.trainees:
-        trainee.learner.set_hyperparams(population.controller.members[trainee.name].typed_hyperparams)
-    engine.load(state["engine"])
-    return voided
-
-
-def weights_digest(population: Population) -> str:
-    """As `digest_of`, of every member's present weights."""
-    return digest_of(trainee.learner.model.state_dict() for trainee in population.trainees)
 
 
 def digest_of(models: Iterable[Mapping[str, Tensor]]) -> str:

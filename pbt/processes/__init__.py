@@ -1,0 +1,1 @@
+"""What every child process of ours shares: how it starts, how it is heard, how it ends."""
