@@ -82,7 +82,7 @@ def test_a_killed_writer_keeps_what_it_flushed(tmp_path: Path) -> None:
         "for frames in range(3):\n    metrics.series('m0', frames, {'loss': 1.0})\n"
         "metrics.flush(); metrics.series('m0', 9, {'loss': 1.0}); os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[2], timeout=60)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3], timeout=60)
     assert points(tmp_path) == [(1, "m0", 0), (1, "m0", 1), (1, "m0", 2)]
 
 
@@ -159,5 +159,5 @@ def test_tensorboard_shows_the_same_curves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("module", ["arena.data.metrics", "pbt.population.decide", "pbt.population.scores", "pbt.matchmaking.seats"])
 def test_importing_needs_neither_torch_nor_tensorboard(module: str) -> None:
     script = f"import {module}, sys, json; print(json.dumps(sorted({{'torch', 'tensorboard'}} & sys.modules.keys())))"
-    found = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
     assert json.loads(found.stdout) == [], found.stderr

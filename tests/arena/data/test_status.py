@@ -84,7 +84,7 @@ def test_json_has_all_that_programs_look_for() -> None:
 
 def test_reading_needs_no_torch() -> None:
     code = "import sys, arena.cli.status; sys.exit(int(bool({'torch', 'numpy', 'pydantic', 'sqlalchemy'} & sys.modules.keys())))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], timeout=60).returncode == 0
 
 
 def test_samples_say_what_they_mean() -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-import arena.matches.helpers as crew
+import arena.matches.helpers as helpers
 from arena.league.database import League, open_league
 from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games, unfinished_matches
 from arena.league.standings import game_table
 from arena.matches.batches import BatchTables
-from arena.matches.helper import FROM_HELPER, TO_HELPER, BatchPlayed, GaveUp, Order, PlayBatch, main, order_of
+from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
 from arena.matches.play import MatchResult, play_match, resume_match
 from arena.matches.report import match_report
 from arena.players.resolve import ResolvedPlayer
@@ -25,6 +25,7 @@ from arena.stats.sprt import Sprt
 from pbt.envs.contract import EnvSpec
 from pbt.envs.registry import spec
 from pbt.errors import EnvError, HeldError
+from pbt.processes.messages import Failed
 from pbt.records import PlayerRef
 from pbt.transport.channel import Channel, channel_pair
 from pbt.transport.messages import GameEnd
@@ -164,10 +165,10 @@ def test_a_helper_plays_a_batch_to_the_same_games() -> None:
     ours, theirs = channel_pair()
     helping = threading.Thread(target=main, args=(theirs.detach(),), daemon=True)
     helping.start()
-    channel = Channel(ours, outgoing=Wire(TO_HELPER), incoming=Wire(FROM_HELPER))
+    channel = Channel(ours, outgoing=Wire(WIRES.outgoing), incoming=Wire(WIRES.incoming))
     wanted = tuple(plan.batch_games(3))
     channel.send_many([Order(order_of(plan)), PlayBatch(3, wanted, (0,) * len(wanted))])
-    heard: list[GameEnd | BatchPlayed | GaveUp] = []
+    heard: list[GameEnd | BatchPlayed | Failed] = []
     while not heard or not isinstance(heard[-1], BatchPlayed):
         assert channel.wait(60.0), "the helper says nothing"
         heard += channel.receive()
@@ -223,7 +224,7 @@ def helpers() -> list[psutil.Process]:
 @pytest.mark.slow
 def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr(crew, "WORTH_HELP_S", 2.0)
+    monkeypatch.setattr(helpers, "WORTH_HELP_S", 2.0)
     seen: set[int] = set()
 
     def look(done: int, planned: int) -> None:
@@ -240,7 +241,7 @@ def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slo
 @pytest.mark.slow
 def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr(crew, "WORTH_HELP_S", 2.0)
+    monkeypatch.setattr(helpers, "WORTH_HELP_S", 2.0)
     hurt: dict[int, int] = {}
 
     def hurt_each(done: int, planned: int) -> None:

@@ -25,7 +25,7 @@ from tests.arena.matches import bidding
 from tests.arena.matches.bidding import BOLD, MIDDLING, MODEST
 from tests.arena.stats.test_score import published_sample
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs/schemas/match.json"
+SCHEMA = Path(__file__).resolve().parents[3] / "docs/schemas/match.json"
 
 
 def scripted(name: str, env: str = "connect_four") -> ResolvedPlayer:
