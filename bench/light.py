@@ -22,7 +22,6 @@ simple_push: one member against Sample Factory with network, activation, batch, 
   roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
   sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without wrappers; ours has its own converter (pbt/envs/mpe.py)
   sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check every call and cost as much as the game
-  sample_factory_plain_numbers  plays the game as ours does (pbt/envs/mpe_push.py): what is left is what the two systems do around it
 Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays with the best of its settings: each of
 `--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with
   -plain     normalising neither input nor returns, as ours
@@ -66,8 +65,8 @@ CONNECT_FOUR = (SIMULATION, *BOARDS)
 PUSH = find_config("mpe_simple_push")
 ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
 ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
-CHECKED, SAME_GAME = f"{PEER}_parallel_env", f"{PEER}_plain_numbers"
-SIMPLE_PUSH = (SIMULATION, *ROLES, PEER, CHECKED, SAME_GAME)
+CHECKED = f"{PEER}_parallel_env"
+SIMPLE_PUSH = (SIMULATION, *ROLES, PEER, CHECKED)
 PLAIN = ("2x32-plain", "2x32-plain-batched", "2x128-plain-batched", "2x256-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
 SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
@@ -128,7 +127,7 @@ def _step(core: int, ready: Any, seconds: float, found: Any, name: str, game_opt
 
 
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
-    if system in (PEER, CHECKED, SAME_GAME):
+    if system in (PEER, CHECKED):
         return peer(folder, setting, options, system.removeprefix(PEER))
     if system == SIMULATION:
         return {"frames_per_s": simulation_speed(options.seconds, "mpe", **load_config(str(PUSH), []).env.options)}
@@ -136,7 +135,7 @@ def simple_push(folder: Path, system: str, setting: str, options: argparse.Names
 
 
 def peer(folder: Path, setting: str, options: argparse.Namespace, kind: str = "") -> Figures:
-    """Sample Factory on it. kind: "", "_parallel_env" or "_plain_numbers"."""
+    """Sample Factory on it. kind: "" or "_parallel_env"."""
     config = load_config(str(PUSH), [*ALONE, *options.settings])
     program = Path(__file__).with_name("sample_factory_mpe.py").resolve()
     command = [str(options.sample_factory), "-P", str(program), *peer_options(config, kind), *setting_options(setting), f"--train_dir={folder}"]

@@ -4,14 +4,13 @@
 
 As its documentation asks of environments with several agents (sf_examples/train_custom_multi_env.py): lists with an entry for each agent, all of
 them played by one policy, and a new game starts by itself. A policy has one observation space, so vectors are filled with zeros up to the longest;
-ours does the same with env.options.one_role. --env=simple_push is mpe2's raw_env behind PettingZoo's converter (ours has one of its own), without the
-wrappers that check what a policy of either system never does; --env=simple_push_parallel_env is what mpe2 ships, with them;
---env=simple_push_plain_numbers is the game as ours plays it (pbt/envs/mpe_push.py), which shows what the two systems do around one and the same game.
+ours does the same with env.options.one_role. --env=simple_push is mpe2's raw_env behind
+PettingZoo's converter (ours has one of its own), without the wrappers that check what a policy of
+either system never does; --env=simple_push_parallel_env is what mpe2 ships, with them.
 """
 
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -22,7 +21,7 @@ from sample_factory.envs.env_utils import register_env
 from sample_factory.train import run_rl
 
 SCENARIOS = {"simple_push": "mpe2.simple_push_v3"}
-CHECKED, PLAIN = "_parallel_env", "_plain_numbers"
+CHECKED = "_parallel_env"
 
 
 class Mpe(gymnasium.Env):
@@ -31,12 +30,9 @@ class Mpe(gymnasium.Env):
     is_multiagent = True
 
     def __init__(self, scenario: str) -> None:
-        module = import_module(SCENARIOS[scenario.removesuffix(CHECKED).removesuffix(PLAIN)])
-        if scenario.endswith(PLAIN):
-            sys.path.append(str(Path(__file__).resolve().parent.parent))
-            self._env = import_module("pbt.envs.mpe_push").Push(module.raw_env())
-        else:
-            self._env = module.parallel_env() if scenario.endswith(CHECKED) else aec_to_parallel(module.raw_env())
+        module = import_module(SCENARIOS[scenario.removesuffix(CHECKED)])
+        shipped = scenario.endswith(CHECKED)
+        self._env = module.parallel_env() if shipped else aec_to_parallel(module.raw_env())
         self._agents = list(self._env.possible_agents)
         self.num_agents = len(self._agents)
         self.render_mode = None
@@ -75,7 +71,6 @@ def main() -> int:
     for scenario in SCENARIOS:
         register_env(scenario, make)
         register_env(scenario + CHECKED, make)
-        register_env(scenario + PLAIN, make)
     parser, _ = parse_sf_args()
     return int(run_rl(parse_full_cfg(parser)))
 

@@ -5,6 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 from pettingzoo.utils.conversions import aec_to_parallel
 
 from pbt.envs import mpe
@@ -52,6 +53,44 @@ def test_agents_that_see_different_things_have_roles_of_their_own() -> None:
         turns, moves = game.step({turn.seat: (1,) for turn in turns}), moves + 1
     assert moves == 3
     assert all(turn.truncated for turn in turns)
+
+
+# What snapshots of simple_push were trained with before MPE2 computed the whole game itself: what
+# each role sees, and options that the game took.
+RECORDED_SIGHTS = {
+    "adversary": Box(-np.inf, np.inf, (8,), np.float32),
+    "agent": Box(-np.inf, np.inf, (19,), np.float32),
+}
+RECORDED_OPTIONS = {"max_cycles": 7, "dynamic_rescaling": False, "benchmark_data": True}
+# One game of seed 145, in which the particles push each other: actions of both seats, the summed
+# rewards, and what the adversary saw last.
+RECORDED_ACTIONS = ("1142224111111222222311111", "2231113222222111111422222")
+RECORDED_RETURNS = (1.7869408357, -41.5405424554)
+RECORDED_LAST_SIGHT = (
+    *(-1.2711096, -0.1055484, 0.7846518, -1.1129917),
+    *(0.9631432, -1.1286154, -0.2001947, 0.1899491),
+)
+
+
+@pytest.mark.parametrize("options", [{}, RECORDED_OPTIONS])
+def test_stored_snapshots_of_simple_push_fit_it(options: dict[str, object]) -> None:
+    game = mpe.make(scenario="simple_push", **options)
+    assert {role.name: role.observation_space for role in game.roles} == RECORDED_SIGHTS
+    assert all(role.action_space == Discrete(5) and not role.masked for role in game.roles)
+    assert (game.seat_names, game.seat_roles) == (("adversary_0", "agent_0"), (0, 1))
+    assert tuple(game.reward_terms) == ("reward",)
+
+
+def test_a_recorded_game_of_simple_push_goes_as_it_went() -> None:
+    game = mpe.make()
+    turns, returns = game.reset(145), np.zeros(2)
+    for actions in zip(*RECORDED_ACTIONS, strict=True):
+        turns = game.step({seat: (int(action),) for seat, action in enumerate(actions)})
+        returns += [turn.rewards[0] for turn in turns]
+    assert all(turn.truncated for turn in turns)
+    assert returns.tolist() == pytest.approx(RECORDED_RETURNS, abs=1e-5)
+    assert turns[0].observation.tolist() == pytest.approx(RECORDED_LAST_SIGHT, abs=1e-5)
+    assert game.outcome().ranking == (0, 1)
 
 
 def test_one_role_fills_observations_with_zeros() -> None:
