@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-import arena.matches.helpers as helpers
 from arena.league.database import League, open_league
 from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games, unfinished_matches
 from arena.league.standings import game_table
@@ -224,7 +223,7 @@ def helpers() -> list[psutil.Process]:
 @pytest.mark.slow
 def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr(helpers, "WORTH_HELP_S", 2.0)
+    monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
     seen: set[int] = set()
 
     def look(done: int, planned: int) -> None:
@@ -241,7 +240,7 @@ def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slo
 @pytest.mark.slow
 def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     player = scripted("random", slow_env.name)
-    monkeypatch.setattr(helpers, "WORTH_HELP_S", 2.0)
+    monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
     hurt: dict[int, int] = {}
 
     def hurt_each(done: int, planned: int) -> None:
