@@ -21,11 +21,12 @@ test-slow: ## the long tests (half an hour on two fast cores, over an hour on sl
 	@scripts/venv.sh test
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "slow and not gpu" --durations=40 --timeout=1500
 
-check: ## formatting, lint, types
+check: ## formatting, lint, types, figures
 	@scripts/venv.sh dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python scripts/figures.py
 
 format: ## rewrite the code in the project's format
 	@scripts/venv.sh dev
