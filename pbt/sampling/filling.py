@@ -1,4 +1,4 @@
-"""Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of DECISIONS 1."""
+"""Filling the slots of one role: the states FREE, OPEN, PARKED and FROZEN of docs/slots.md."""
 
 import math
 from collections import Counter

@@ -7,8 +7,9 @@ One turn of the crank, whoever turns it::
     for message in worker.advance():           # every table whose actions are complete is stepped
         ...                                    # SlotFull -> learner, GameEnd -> controller
 
-Answers may also come one by one, with `advance` after any of them; what waits by then is handed out by the next `requests`. The life of
-a slot is DECISIONS 1; `filling.py` owns its states FREE, OPEN, PARKED and FROZEN.
+Answers may also come one by one, with `advance` after any of them; what waits by then is handed out
+by the next `requests`. docs/slots.md tells the life of a slot; `filling.py` owns its states FREE,
+OPEN, PARKED and FROZEN.
 """
 
 import hashlib

@@ -1,4 +1,7 @@
-"""Whose slots are whose: a worker's share of them, and its pool of one role: which are FREE, which stand PARKED for a policy (DECISIONS 1)."""
+"""A worker's share of the slots, and its pool of one role's slots.
+
+The pool knows which slots are FREE and which stand PARKED for a policy (docs/slots.md).
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

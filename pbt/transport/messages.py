@@ -1,4 +1,7 @@
-"""Every message between components: small, plain, without observations. A slot number in a message hands the slot over (DECISIONS 1)."""
+"""Every message between components: small, plain, without observations.
+
+A slot number in a message hands the slot over (docs/slots.md).
+"""
 
 from typing import Any, NamedTuple
 

@@ -1,8 +1,8 @@
 """THE table of every shared tensor: name, shape, dtype, who writes it, and its poison.
 
-One slab per role. A slot is one index of the first axis: T rows of one agent's experience and a bootstrap row (DECISIONS 1). Observations never
-travel in a message; slot numbers do. Poison stands wherever nothing was written since the slot was opened, so a row read
-too early shows.
+One slab per role. A slot is one index of the first axis: T rows of one agent's experience and a
+bootstrap row (docs/slots.md). Observations never travel in a message; slot numbers do. Poison
+stands wherever nothing was written since the slot was opened, so a row read too early shows.
 """
 
 import math
