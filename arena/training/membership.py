@@ -12,7 +12,7 @@ from pbt.errors import ConfigError
 from pbt.population.controller import Controller
 from pbt.population.ports import SnapshotStore
 from pbt.records import Event, SnapshotRecord
-from pbt.runtime.assembly import Blueprint, facts_of
+from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.membership import Newcomer, beginner, freeze, joined, members_of, without
 
 
@@ -73,7 +73,7 @@ def change_members(before: RunConfig, after: RunConfig, spec: EnvSpec, cut: Chec
 
     Raises: ConfigError for weights that nobody has, SnapshotError for such as do not fit or whose file is gone.
     """
-    blueprint = facts_of(after, spec)
+    blueprint = blueprint_of(after, spec)
     leaving = [name for name in members_of(cut) if name in after.population.left]
     departures = tuple(freeze(cut, name, store, whole=False) for name in leaving)
     coming = newcomers(before, after)

@@ -14,7 +14,8 @@ from pbt.inference.remote import PolicyService, RemoteInference, server_of_membe
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.ports import SnapshotStore
 from pbt.processes.freed_memory import return_free_pages
-from pbt.runtime.assembly import Blueprint, MemberPlace, acting_model, game_maker, new_planner, policy_loader
+from pbt.runtime.assembly import acting_model, new_planner, policy_loader
+from pbt.runtime.blueprint import Blueprint, MemberPlace, game_maker
 from pbt.runtime.control import (
     AddSnapshot,
     CloseWith,

@@ -14,7 +14,8 @@ from pbt.learning.gathering import BatchGatherer
 from pbt.learning.learner import Learner
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.shared_reducer import SharedReducer
-from pbt.runtime.assembly import MemberPlace, new_learner
+from pbt.runtime.assembly import new_learner
+from pbt.runtime.blueprint import MemberPlace
 from pbt.runtime.control import Copied, Copy, Discard, Gather, Gathered, MemberError, SetHyperparams, Train, Updated
 from pbt.runtime.devices import choose_device
 from pbt.runtime.hosts import Workplace

@@ -18,7 +18,8 @@ from pbt.models.weights import MODEL_PREFIX
 from pbt.population.members import Member
 from pbt.population.ports import SnapshotStore
 from pbt.records import SnapshotRecord
-from pbt.runtime.assembly import Blueprint, MemberPlace, new_learner
+from pbt.runtime.assembly import new_learner
+from pbt.runtime.blueprint import Blueprint, MemberPlace
 from pbt.transport.messages import JsonState
 
 LEFT = "left"

@@ -7,7 +7,7 @@ from pathlib import Path
 from pbt.checkpoint.resharding import merge_workers
 from pbt.matchmaking.planner import merge_planners, split_planner
 from pbt.population.members import Member
-from pbt.runtime.assembly import Blueprint
+from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.closing import Closing
 from pbt.runtime.control import Paused
 from pbt.runtime.placements import ProcessPlan

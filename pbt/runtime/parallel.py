@@ -19,8 +19,9 @@ from pbt.processes.freed_memory import return_freed_memory
 from pbt.processes.messages import Failed
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Event, GameKind
-from pbt.runtime.assembly import facts_of, new_controller
+from pbt.runtime.assembly import new_controller
 from pbt.runtime.backlog import Backlog
+from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.closing import Closing
 from pbt.runtime.control import CloseWith, Copied, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
 from pbt.runtime.crew import Crew, Domain
@@ -48,7 +49,7 @@ class ParallelEngine:
         return_freed_memory()
         self.config = config
         self._sink, self._control, self._backlog = sink, control, Backlog(sink)
-        self._blueprint = blueprint = facts_of(config, spec)
+        self._blueprint = blueprint = blueprint_of(config, spec)
         plans = process_plans(config, [member.name for member in blueprint.members])
         self._shared = SharedMemory(blueprint, plans)
         limits_s = {"game": config.env.timeout_s, "learning": config.learning.timeout_s}

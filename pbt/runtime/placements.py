@@ -22,7 +22,7 @@ class Shard:
 class ProcessPlan:
     """One process and what it hosts.
 
-    groups  numbers of the shares of tables it plays, each stepped at a time: see `pbt.runtime.assembly.equal_shares`
+    groups  numbers of the shares of tables it plays, each stepped at a time: see `pbt.runtime.blueprint.equal_shares`
     local   its tables are acted for in the process itself, else by the servers
     serves  it is server number so much: it acts for the policies p with p % servers == serves; None: it is none
     trains  the learners it hosts

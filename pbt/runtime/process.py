@@ -21,7 +21,7 @@ from pbt.errors import EngineError, PbtError
 from pbt.models.precision import sees_images
 from pbt.processes.freed_memory import keep_freed_memory
 from pbt.processes.messages import Failed, Stop
-from pbt.runtime.assembly import facts_of
+from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Go, Ready
 from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
 from pbt.runtime.learner_host import LearnerHost
@@ -88,7 +88,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     pin(plan, config)
     if plan.groups:
         take_turns()
-    blueprint = facts_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
+    blueprint = blueprint_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
     if any(sees_images(config.model, layout.leaves) for layout in blueprint.layouts):
         keep_freed_memory()
     memory = AttachedMemory(blueprint, orders["memory"])

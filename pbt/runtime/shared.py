@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pbt.learning.shared_reducer import reducer_bytes
-from pbt.runtime.assembly import Blueprint, MemberPlace, equal_shares, new_learner, usual_slots
+from pbt.runtime.assembly import new_learner
+from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
 from pbt.sampling.slots import Share
 from pbt.transport.board import Board, board_bytes

@@ -2,7 +2,7 @@
 
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Remarking
-from pbt.runtime.assembly import game_layouts, game_maker, network_dtype
+from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:

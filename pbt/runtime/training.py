@@ -20,7 +20,7 @@ from pbt.models.weights import MODEL_PREFIX
 from pbt.population.controller import Controller
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Directive
-from pbt.runtime.assembly import Blueprint
+from pbt.runtime.blueprint import Blueprint
 from pbt.runtime.control import Copy, Discard, Gather, SetHyperparams, Train
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import SharedMemory

@@ -19,7 +19,7 @@ from pbt.inference.remote import PolicyService
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import game_layouts, game_maker
+from pbt.runtime.blueprint import game_layouts, game_maker
 from pbt.transport.board import Board, board_bytes
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region

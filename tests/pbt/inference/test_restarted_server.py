@@ -11,7 +11,7 @@ from pbt.inference.policy_server import NetworkPolicy, PolicyServer
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import game_layouts, game_maker
+from pbt.runtime.blueprint import game_layouts, game_maker
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, RolloutPermit, SeatPlan, SlotFull

@@ -18,7 +18,8 @@ from pbt.matchmaking.planner import TrainingPlanner, merge_planners, split_plann
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.memory import MemorySink, MemoryStore
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import assemble, facts_of, new_planner
+from pbt.runtime.assembly import assemble, new_planner
+from pbt.runtime.blueprint import blueprint_of
 from pbt.transport.messages import GamePlan
 
 TINY: dict[str, Any] = {
@@ -59,7 +60,7 @@ def planner(
     sampling = {"environments": TABLES, "opening_plies": 5, "seat_block": seat_block}
     matchmaking = {**TINY["matchmaking"], "resident": resident}
     config = RunConfig.model_validate(TINY | {"sampling": sampling, "evaluation": {"share": share}, "matchmaking": matchmaking})
-    blueprint = facts_of(config, registry.spec("tictactoe"))
+    blueprint = blueprint_of(config, registry.spec("tictactoe"))
     pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
     return new_planner(blueprint, pool, list(tables), np.zeros(TABLES, np.int64) if counts is None else counts, closing_games)
 
@@ -202,7 +203,7 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
     """Tables that are left over, and those of members who have finished, play for whoever learns."""
     sampling = {"environments": 7}
     config = RunConfig.model_validate(TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}})
-    blueprint = facts_of(config, registry.spec("memory"))
+    blueprint = blueprint_of(config, registry.spec("memory"))
     pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
     one = new_planner(blueprint, pool, range(7), np.zeros(7, np.int64), 0)
 

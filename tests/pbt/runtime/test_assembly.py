@@ -12,13 +12,14 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError
 from pbt.models.policy_model import PolicyModel, build_model
-from pbt.runtime.assembly import Blueprint, acting_model, acting_weights, equal_shares, facts_of, frozen_model
+from pbt.runtime.assembly import acting_model, acting_weights, frozen_model
+from pbt.runtime.blueprint import Blueprint, blueprint_of, equal_shares
 from pbt.snapshots import FileSnapshotStore
 
 
 def blueprint(game: str, **sampling: Any) -> Blueprint:
     config = {"env": {"name": game}, "population": {"members": 3}, "learning": {"batch_steps": 64}, "model": {"hidden": [8]}, "sampling": sampling}
-    return facts_of(RunConfig.model_validate(config), registry.spec(game))
+    return blueprint_of(RunConfig.model_validate(config), registry.spec(game))
 
 
 @settings(max_examples=50, deadline=None)

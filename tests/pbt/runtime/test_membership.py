@@ -10,7 +10,7 @@ from pbt.config.schema import Joined, RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, SnapshotError
 from pbt.records import GameRecord
-from pbt.runtime.assembly import facts_of
+from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.membership import LEFT, beginner, freeze, joined, members_of, without
 from pbt.snapshots import FileSnapshotStore
 from tests.pbt.runtime.placing import Running, placed
@@ -33,7 +33,7 @@ def first_half(folder: Path, placement: str) -> Checkpoint:
 
 
 def exchange(cut: Checkpoint, config: RunConfig) -> Checkpoint:
-    newcomer = beginner(facts_of(changed(config), registry.spec(GAME)), "m3", cut.tensors["learner-m0"], "a" * 64)
+    newcomer = beginner(blueprint_of(changed(config), registry.spec(GAME)), "m3", cut.tensors["learner-m0"], "a" * 64)
     return without(joined(cut, newcomer, ROLE), "m1")
 
 
@@ -95,7 +95,7 @@ def test_who_leaves_is_frozen_as_it_stands(tmp_path: Path) -> None:
 
 def test_weights_of_a_snapshot_come_without_moments(tmp_path: Path) -> None:
     cut, store = first_half(tmp_path, "serial"), FileSnapshotStore(tmp_path / "snapshots")
-    blueprint = facts_of(changed(placed("serial", GAME, FRAMES)), registry.spec(GAME))
+    blueprint = blueprint_of(changed(placed("serial", GAME, FRAMES)), registry.spec(GAME))
     weights = store.load(freeze(cut, "m1", store, whole=False).snapshot_id)
     given, own = beginner(blueprint, "m3", weights, "b" * 64), beginner(blueprint, "m3", None, None)
     assert all(torch.equal(given.learner[name], tensor) for name, tensor in weights.items())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.inference.remote import server_of_member
-from pbt.runtime.assembly import Blueprint, equal_shares, facts_of, usual_slots
+from pbt.runtime.blueprint import Blueprint, blueprint_of, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
 from pbt.runtime.shared import SharedMemory
 
@@ -33,7 +33,7 @@ def config(environments: int | str = "auto", seat_block: int = 1, batch_slots: i
 
 @cache
 def blueprint() -> Blueprint:
-    return facts_of(config(8), registry.spec("tictactoe"))
+    return blueprint_of(config(8), registry.spec("tictactoe"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_one_table_per_placement() -> None:
 
 def test_the_memory_for_rollouts_that_will_be_used_is_there_from_the_start() -> None:
     resolved = resolve(config(512, batch_slots=64, placement="inline", workers=2), 2, False)
-    facts = facts_of(resolved, registry.spec("tictactoe"))
+    facts = blueprint_of(resolved, registry.spec("tictactoe"))
     shared = SharedMemory(facts, process_plans(resolved, [member.name for member in facts.members]))
     (slab,) = shared.slabs
     assert slab.region is not None

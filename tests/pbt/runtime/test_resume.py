@@ -13,7 +13,8 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
-from pbt.runtime.assembly import assemble, equal_shares
+from pbt.runtime.assembly import assemble
+from pbt.runtime.blueprint import equal_shares
 from pbt.runtime.engine import Engine
 from pbt.runtime.serial import SerialEngine, restore_cut, take_cut, weights_digest
 from pbt.transport.messages import SlotFull

@@ -19,7 +19,8 @@ from pbt.matchmaking.planner import TrainingPlanner
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef, SeatRecord
-from pbt.runtime.assembly import Blueprint, assemble, facts_of, new_planner
+from pbt.runtime.assembly import assemble, new_planner
+from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.closing import Closing
 from pbt.runtime.control import FROM_MAIN, AddSnapshot, Assignment, Paused, Regenerate, RemoveSnapshots, SetLearning
 from pbt.runtime.orders import Orders
@@ -54,7 +55,7 @@ class NoHost:
 
 @pytest.fixture(scope="module")
 def blueprint() -> Blueprint:
-    return facts_of(CONFIG, registry.spec("tictactoe"))
+    return blueprint_of(CONFIG, registry.spec("tictactoe"))
 
 
 def planner(blueprint: Blueprint) -> TrainingPlanner:

@@ -21,7 +21,7 @@ from pbt.learning.batch import Batch
 from pbt.learning.batcher import Batcher, gather
 from pbt.models.policy_model import ActOutput
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import shared_slots, slots_needed
+from pbt.runtime.blueprint import shared_slots, slots_needed
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import ActionRequest, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage

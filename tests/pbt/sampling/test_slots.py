@@ -11,7 +11,7 @@ from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import Batcher
 from pbt.records import PlayerRef
-from pbt.runtime.assembly import slots_needed
+from pbt.runtime.blueprint import slots_needed
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
 from pbt.transport.messages import GamePlan, SeatPlan, SlotFull
