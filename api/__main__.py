@@ -13,9 +13,9 @@ import uvicorn
 from pydantic import ValidationError
 
 from api.app import create_app
-from api.observability import log_to_stderr
-from api.protocol import Protocol
-from api.settings import Settings
+from api.http.observability import log_to_stderr
+from api.http.protocol import Protocol
+from api.http.settings import Settings
 from arena.data.lock import PopulationLock, holder
 from arena.data.service_state import ServiceState, remove_state, service_lock, write_state
 from pbt import __version__

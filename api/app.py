@@ -7,14 +7,17 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI, Request
 from fastapi.dependencies.models import Dependant
 
-from api import problems
-from api.cache import RevisionCache
 from api.context import Context
-from api.dashboard import add_dashboard
-from api.guard import Guard
-from api.observability import Observed
+from api.http import problems
+from api.http.cache import RevisionCache
+from api.http.dashboard import add_dashboard
+from api.http.guard import Guard
+from api.http.observability import Observed
+from api.http.problems import Problem
+from api.http.settings import Settings
+from api.http.tokens import Tokens
 from api.openapi import describe
-from api.problems import Problem
+from api.reconcile.reconciler import Supervisor
 from api.routes import (
     evaluations,
     events,
@@ -33,9 +36,6 @@ from api.routes import (
     system,
     templates,
 )
-from api.settings import Settings
-from api.supervision.supervisor import Supervisor
-from api.tokens import Tokens
 from arena.data.paths import league_path
 from arena.league.database import open_league
 from arena.league.pages import league_revision

@@ -11,14 +11,14 @@ from typing import Annotated, cast
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
 
-from api.cache import RevisionCache
-from api.observability import Observed
-from api.problems import Problem
-from api.settings import Settings
-from api.supervision.plays import Plays
-from api.supervision.replays import Replays
-from api.supervision.supervisor import Supervisor
-from api.tokens import Tokens
+from api.http.cache import RevisionCache
+from api.http.observability import Observed
+from api.http.problems import Problem
+from api.http.settings import Settings
+from api.http.tokens import Tokens
+from api.reconcile.plays import Plays
+from api.reconcile.reconciler import Supervisor
+from api.reconcile.replays import Replays
 from arena.data.curves import CurveStore
 from arena.data.paths import PopulationPaths, population_paths
 from arena.league.answers import Answer, Keyed, stored_answer

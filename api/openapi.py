@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.guard import SAFE_METHODS, required_level
-from api.problems import MEDIA_TYPE, ProblemBody
+from api.http.guard import SAFE_METHODS, required_level
+from api.http.problems import MEDIA_TYPE, ProblemBody
 
 PUBLIC_REFUSALS = (400, 403)
 METHODS = ("get", "put", "post", "delete", "patch")

@@ -21,7 +21,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from api.tokens import COOKIE, Tokens
+from api.http.tokens import COOKIE, Tokens
 from arena.data.paths import league_path
 from bench.browser import launched
 from bench.large_population import METRICS, NAME, write

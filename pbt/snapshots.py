@@ -1,7 +1,6 @@
 """Frozen weights on disk, named by the SHA-256 of their file."""
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,10 +8,10 @@ from pathlib import Path
 from torch import Tensor
 
 from pbt.errors import SnapshotError
+from pbt.files import PART_SUFFIX, sync_folder, write_whole
 from pbt.models.weights import map_weights, to_bytes
 
 SUFFIX = ".safetensors"
-PART_SUFFIX = ".part"
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -32,15 +31,10 @@ class FileSnapshotStore:
         path = self.path(snapshot_id)
         if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == snapshot_id:
             return snapshot_id, len(content)
-        aside = path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with aside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-            self._sync_folder()
+            write_whole(path, content, durable=True, many_writers=True)
+            sync_folder(self.folder)
         except OSError as error:
             raise SnapshotError(f"{path}: could not be written: {error}; free space or make the folder writable, then resume") from error
         return snapshot_id, len(content)
@@ -77,18 +71,10 @@ class FileSnapshotStore:
                 freed += path.stat().st_size
                 path.unlink()
         if freed:
-            self._sync_folder()
+            sync_folder(self.folder)
         return freed
 
     def remove_leftovers(self) -> None:
         """Delete what a killed writer left half-written. Only for the holder of the population's lock: another process' file may still be growing."""
         for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
             path.unlink()
-
-    def _sync_folder(self) -> None:
-        """A rename or removal survives a power cut only once its folder is synced."""
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from api.app import create_app
-from api.settings import Settings
+from api.http.settings import Settings
 
 PATH = Path(__file__).resolve().parent.parent / "docs" / "schemas" / "openapi.json"
 

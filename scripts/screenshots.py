@@ -15,7 +15,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from api.tokens import COOKIE, Tokens
+from api.http.tokens import COOKIE, Tokens
 from bench.browser import VIEWS, launched
 from bench.service import Service, served
 

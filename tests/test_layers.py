@@ -19,12 +19,13 @@ BANNED = {
 }
 
 # Inside pbt: what each part may import besides itself. Parts that are not listed may be imported by nobody here and import everything.
-FACTS = {"errors", "records", "seeding"}
+FACTS = {"errors", "files", "records", "seeding"}
 CONFIG = FACTS | {"config", "hyperparams"}
 ENVS = CONFIG | {"envs"}
 WIRES = ENVS | {"models", "transport"}
 PARTS = {
     "errors": set(),
+    "files": set(),
     "records": {"errors"},
     "seeding": {"errors"},
     "config": FACTS,
@@ -39,7 +40,7 @@ PARTS = {
     "matchmaking": WIRES | {"inference"},
     "sampling": WIRES | {"film", "inference", "matchmaking"},
     "population": WIRES | {"learning", "matchmaking"},
-    "snapshots": {"errors", "models"},
+    "snapshots": {"errors", "files", "models"},
     "checkpoint": WIRES | {"learning", "sampling", "population", "matchmaking"},
     "processes": WIRES,
     "runtime": WIRES | {"film", "inference", "learning", "matchmaking", "sampling", "population", "checkpoint", "processes", "snapshots"},

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from api.bodies import Body
 from api.context import Here, KeyHeader
+from api.routes.bodies import Body
 from arena.league.answers import Answer
 from arena.league.match_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
 

@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api.bodies import NAME_PATTERN
 from api.context import Context, Here
-from api.problems import Problem
+from api.http.problems import Problem
+from api.routes.bodies import NAME_PATTERN
 from arena.league.service_events import event_bounds, events_after
 
 router = APIRouter(prefix="/v1/events", tags=["events"])

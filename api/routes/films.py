@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel
 from starlette.responses import FileResponse
 
-from api.bodies import NAME_PATTERN
 from api.context import Context, Here
-from api.problems import Problem
+from api.http.problems import Problem
+from api.routes.bodies import NAME_PATTERN
 from arena.league.films import film_of_game, games_of_films
 from pbt.errors import PlayerError
 from pbt.film.folder import FilmFolder

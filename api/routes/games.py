@@ -6,9 +6,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.bodies import NAME_PATTERN
 from api.context import Here
-from api.written import written
+from api.http.written import written
+from api.routes.bodies import NAME_PATTERN
 from arena.league.game_rows import GameFilter, StoredGame
 from arena.league.pages import GamePage, population_game_page
 from pbt.records import SeatRecord

@@ -6,9 +6,9 @@ from pydantic import BaseModel
 from starlette.responses import PlainTextResponse, Response
 
 from api.context import Context, Here
-from api.problems import Problem
-from api.supervision.supervisor import LATE_S
-from api.written import written
+from api.http.problems import Problem
+from api.http.written import written
+from api.reconcile.reconciler import LATE_S
 from arena.host import versions
 
 router = APIRouter(tags=["service"])

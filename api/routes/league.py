@@ -7,10 +7,10 @@ from pydantic import BaseModel
 from starlette.responses import FileResponse, Response
 
 from api.context import Context, Here
-from api.problems import Problem
+from api.http.problems import Problem
+from api.http.written import written
 from api.routes.games import GameList, Limit, game_list, key_cursor
-from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
-from api.written import written
+from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.cli.matrix import matrix_report
 from arena.cli.rating_table import league_report
 from arena.data.paths import POPULATION_NAME

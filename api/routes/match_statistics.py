@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from api.context import Here
 from api.routes.league import MatchId, the_match
-from api.tagged import KNOWN, IfNoneMatch, tagged_by_league
+from api.routes.tagged import KNOWN, IfNoneMatch, tagged_by_league
 from arena.guests.program import FORFEIT_PREFIX
 from arena.matches.stored import StoredDuel, stored_duel
 

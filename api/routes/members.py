@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from api.bodies import NAME_PATTERN
 from api.context import Here
-from api.edits import config_table, status_of
-from api.problems import Problem
+from api.http.problems import Problem
+from api.http.written import json_bytes, written
+from api.routes.bodies import NAME_PATTERN
+from api.routes.edits import config_table, status_of
 from api.routes.league import SnapshotBody, snapshot_body
-from api.series import decimate
-from api.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
-from api.written import json_bytes, written
+from api.routes.series import decimate
+from api.routes.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from arena.data.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League

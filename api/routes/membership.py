@@ -10,10 +10,10 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.bodies import NAME_PATTERN, Body
 from api.context import Context, Here, IfMatch, KeyHeader
-from api.edits import Decided, edit_decided
-from api.problems import Problem
+from api.http.problems import Problem
+from api.routes.bodies import NAME_PATTERN, Body
+from api.routes.edits import Decided, edit_decided
 from arena.league.answers import Answer
 from arena.league.database import League
 from arena.league.operations import Supervised

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from api.bodies import OperationBody, operation_body
 from api.context import Here
+from api.routes.bodies import OperationBody, operation_body
 from arena.league.operations import get_operation
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"])

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
-from api.bodies import Body
 from api.context import Here, KeyHeader
+from api.reconcile.plays import Play
+from api.routes.bodies import Body
 from api.routes.evaluations import ENV, PLAYER
-from api.supervision.plays import Play
 
 router = APIRouter(prefix="/v1/plays", tags=["plays"])
 

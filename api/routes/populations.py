@@ -10,12 +10,12 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from api.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, State, operation_body, population_body
 from api.context import Context, Here, IfMatch, KeyHeader, revision_of
-from api.edits import Decided, config_table, edit_decided, effects, status_of
-from api.problems import EDITS, Problem
-from api.supervision.trainer import LOG_NAME, tail
-from api.written import written
+from api.http.problems import EDITS, Problem
+from api.http.written import written
+from api.reconcile.process import LOG_NAME, tail
+from api.routes.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, State, operation_body, population_body
+from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
 from arena.host import versions
 from arena.league.answers import Answer, Keyed

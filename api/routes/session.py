@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.bodies import Body
 from api.context import Here
-from api.problems import Problem
-from api.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S, Level
+from api.http.problems import Problem
+from api.http.tokens import CODE_VALID_S, COOKIE, SESSION_VALID_S, Level
+from api.routes.bodies import Body
 
 router = APIRouter(prefix="/v1/session", tags=["session"])
 

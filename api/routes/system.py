@@ -9,11 +9,11 @@ import psutil
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
-from api.bodies import NAME_PATTERN
 from api.context import Context, Here
-from api.health import warnings
+from api.reconcile.trainings import checkpoint_age_s
+from api.routes.bodies import NAME_PATTERN
 from api.routes.health import unready
-from api.supervision.keeper import checkpoint_age_s
+from api.routes.warnings import warnings
 from arena.data.status import Look, ProcessRow, RunStatus, look
 from arena.host import memory_bytes, usable_cores, versions
 from arena.league.operations import get_supervised, list_supervised

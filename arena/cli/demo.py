@@ -16,6 +16,7 @@ from arena.players.resolve import resolve_players
 from arena.training.train import resume_training, start_training
 from pbt.config.load import load_config
 from pbt.config.schema import PbtConfig, RunConfig
+from pbt.files import write_whole
 
 NAME = "demo"
 GAMES, SEED = 400, 1
@@ -102,9 +103,7 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
         earlier_self(data, str(best.member), third): "Is it stronger than it was after a third of the training?",
     }
     played = [Verdict(opponent, question, play(best.label, opponent, data, say)) for opponent, question in questions.items()]
-    aside = stored.with_suffix(".part")
-    aside.write_text(json.dumps({"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]}, indent=1), encoding="utf-8")
-    aside.replace(stored)
+    write_whole(stored, json.dumps({"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]}, indent=1))
     return played
 
 

@@ -43,7 +43,7 @@ def serve(
         "max_plays": max_plays, "soft_disk_bytes": int(soft_disk_gb * 1e9), "hard_disk_bytes": int(hard_disk_gb * 1e9),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
     }  # fmt: skip
-    program = "api.make_tokens" if make_tokens else "api"
+    program = "api.http.make_tokens" if make_tokens else "api"
     sys.stdout.flush()
     # -P: a folder of the user's that holds an `api/` must not be run instead of ours.
     os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606  # our own program

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pbt.errors import PbtError
+from pbt.files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,7 @@ class Edits:
 
 def leave_edits(path: Path, edits: Edits) -> None:
     """Whole or not at all. Raises: OSError when the disk refuses."""
-    aside = path.with_suffix(".part")
-    aside.write_text(json.dumps({"number": edits.number, "set": edits.words}), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, json.dumps({"number": edits.number, "set": edits.words}))
 
 
 def read_edits(path: Path) -> Edits | None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from arena.data.lock import holder
+from pbt.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,7 @@ def service_lock(data: Path) -> Path:
 def write_state(data: Path, state: ServiceState) -> None:
     path = _path(data)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".part")
-    aside.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, json.dumps(asdict(state)))
 
 
 def remove_state(data: Path) -> None:

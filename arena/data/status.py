@@ -10,6 +10,7 @@ from typing import Any, Self
 from arena.data.lock import holder
 from arena.data.paths import PopulationPaths
 from pbt.errors import PbtError
+from pbt.files import write_whole
 
 # The file is written every second; a checkpoint or a busy machine may hold it up for a few.
 STALE_AFTER_S = 10.0
@@ -95,9 +96,7 @@ class RunStatus:
 
 def write_status(path: Path, status: RunStatus) -> None:
     """Whole or not at all. Raises: OSError when the disk refuses."""
-    aside = path.with_suffix(".part")
-    aside.write_text(json.dumps(asdict(status), separators=(",", ":")), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, json.dumps(asdict(status), separators=(",", ":")))
 
 
 def read_status(path: Path) -> RunStatus | None:

@@ -30,6 +30,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError, HeldError, PbtError
+from pbt.files import write_whole
 from pbt.seeding import integer
 
 Pair = tuple[ResolvedPlayer, ResolvedPlayer]
@@ -186,9 +187,7 @@ def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
 
 def _keep(comparison: Comparison, kept: Kept) -> None:
     comparison.path.parent.mkdir(parents=True, exist_ok=True)
-    aside = comparison.path.with_suffix(".part")
-    aside.write_text(json.dumps({"plan": comparison.plan(), **asdict(kept)}, indent=1), encoding="utf-8")
-    aside.replace(comparison.path)
+    write_whole(comparison.path, json.dumps({"plan": comparison.plan(), **asdict(kept)}, indent=1))
 
 
 # --- trainings -------------------------------------------------------------------------------------------------------------------------------

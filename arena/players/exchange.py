@@ -1,7 +1,6 @@
 """Snapshots out of a league and into another: the weights' file as it is, and a card beside it."""
 
 import hashlib
-import os
 import shutil
 from contextlib import closing
 from io import BufferedWriter
@@ -15,6 +14,7 @@ from arena.players.resolve import ResolvedPlayer
 from pbt import __version__
 from pbt.envs import registry
 from pbt.errors import ConfigError, EnvError, PbtError, PlayerError, SnapshotError
+from pbt.files import whole_file, write_whole
 from pbt.models.policy_model import PolicyModel
 from pbt.models.tensor_file import TensorFile, read_tensor_file
 from pbt.models.weights import MODEL_PREFIX
@@ -115,7 +115,7 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
     if not stored.exists():
         _copy(weights, stored, card.snapshot_id)
-    _replace(destination, (card.model_dump_json(indent=2) + "\n").encode())
+    write_whole(destination, (card.model_dump_json(indent=2) + "\n").encode(), durable=True, many_writers=True)
     return card
 
 
@@ -166,26 +166,10 @@ def _check_finite(weights: Path) -> None:
 def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:
     """Whole or absent. The copy is hashed, too: the file may have changed since it was looked at."""
     stored.parent.mkdir(parents=True, exist_ok=True)
-    aside = stored.with_name(f"{stored.name}.{os.getpid()}.part")
-    try:
-        with weights.open("rb") as file, aside.open("wb") as copy:
-            digest = hashlib.sha256()
-            while chunk := file.read(CHUNK_BYTES):
-                digest.update(chunk)
-                copy.write(chunk)
-            copy.flush()
-            os.fsync(copy.fileno())
+    digest = hashlib.sha256()
+    with weights.open("rb") as file, whole_file(stored, durable=True, many_writers=True) as copy:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+            copy.write(chunk)
         if digest.hexdigest() != snapshot_id:
             raise SnapshotError(f"{weights} changed while it was imported; nothing was imported")
-        aside.replace(stored)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)

@@ -22,6 +22,7 @@ from arena.players.resolve import resolve_players
 from arena.programs.leash import on_leash
 from arena.stats.sprt import Sprt
 from pbt.errors import PbtError
+from pbt.files import write_whole
 
 SPOILED, INTERRUPTED = 4, 130
 TELL_EVERY_S = 0.5
@@ -45,9 +46,7 @@ class Teller:
             self._due_s = ended + max(TELL_EVERY_S, TELL_COSTS * (ended - began))
 
     def tell(self, result: MatchResult) -> None:
-        aside = self._path.with_suffix(".part")
-        aside.write_text(json.dumps(match_json(result), ensure_ascii=False, allow_nan=False), encoding="utf-8")
-        aside.replace(self._path)
+        write_whole(self._path, json.dumps(match_json(result), ensure_ascii=False, allow_nan=False))
 
 
 def play(league: League, data: Path, number: int) -> int:

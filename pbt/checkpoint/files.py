@@ -6,7 +6,6 @@ folder fsynced, then renamed; what is damaged fails its hash and the one before 
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from pbt.errors import CheckpointError
+from pbt.files import sync_folder, write_synced
 
 MANIFEST, STATE = "manifest.json", "state.json"
 FORMAT = 1
@@ -41,14 +41,14 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
         aside.mkdir(parents=True)
         hashes = {}
         for name, content in _contents(checkpoint):
-            _write_synced(aside / name, content)
+            write_synced(aside / name, content)
             hashes[name] = hashlib.sha256(content).hexdigest()
         manifest = {"format": FORMAT, "number": checkpoint.number, "sha256": hashes}
-        _write_synced(aside / MANIFEST, json.dumps(manifest, indent=1).encode())
-        _sync_folder(aside)
+        write_synced(aside / MANIFEST, json.dumps(manifest, indent=1).encode())
+        sync_folder(aside)
         shutil.rmtree(target, ignore_errors=True)
         aside.rename(target)
-        _sync_folder(folder)
+        sync_folder(folder)
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
         advice = "free space or make the folder writable; older checkpoints are untouched"
@@ -98,18 +98,3 @@ def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
     for name, tensors in checkpoint.tensors.items():
         yield f"{name}.safetensors", save_tensors(tensors)
     yield STATE, json.dumps(checkpoint.state).encode()
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,6 @@
 """Tensors to bytes and back, by safetensors only: nothing read here can run code. Equal content gives equal bytes, so a hash names it."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,25 +35,6 @@ def from_bytes(content: bytes, source: str = "weights") -> tuple[dict[str, Tenso
         problem = f"{len(content)} bytes that do not read as safetensors ({type(error).__name__}: {error})"
         raise SnapshotError(f"{source}: found {problem}; expected weights written by this program; use another snapshot") from error
     return tensors, {str(name): str(value) for name, value in metadata.items()}
-
-
-def save_weights(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """Write a file that is either whole or absent: written aside, fsynced, renamed."""
-    aside = path.with_name(path.name + ".part")
-    with aside.open("wb") as file:
-        file.write(to_bytes(tensors, metadata))
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
-
-
-def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """(tensors, metadata) of a file. Raises SnapshotError when it is missing or damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise SnapshotError(f"{path}: found no readable file ({error.strerror}); expected weights; use another snapshot") from error
-    return from_bytes(content, str(path))
 
 
 def map_weights(path: Path) -> dict[str, Tensor]:

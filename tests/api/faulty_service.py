@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from api.observability import log_to_stderr
+from api.http.observability import log_to_stderr
+from api.http.tokens import COOKIE, Tokens
 from api.routes import populations
-from api.tokens import COOKIE, Tokens
 from tests.api.service import serving
 
 

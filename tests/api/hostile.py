@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pbt.config.schema import RunConfig
+from tests.api.http.test_guard import SAMPLES
 from tests.api.service import CONFIG
-from tests.api.test_guard import SAMPLES
 
 KNOWN = [
     "../../etc/passwd", "..\\..\\x", "/etc/passwd", "%2e%2e%2f", "....//", "\u0000", "a\u0000b", "file:///etc/passwd", "http://169.254.169.254/",

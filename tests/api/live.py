@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import uvicorn
 
-from api.protocol import Protocol
+from api.http.protocol import Protocol
 from tests.api.service import Service, new_app
 
 

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from api.app import create_app
-from api.settings import Settings
+from api.http.settings import Settings
 from arena.league.database import League, open_league
 
 HERE = Path(__file__).parent

@@ -21,8 +21,8 @@ from arena.data.paths import population_paths
 from arena.league.schema import game_key
 from pbt.film.folder import FilmName
 from tests.api.live import live
+from tests.api.routes.test_read_routes import write_league
 from tests.api.service import CONFIG, HERE, Service
-from tests.api.test_read_routes import write_league
 from tests.arena.league.samples import game
 
 EXAMPLES = int(os.environ.get("ARENA_EXAMPLES", "4"))

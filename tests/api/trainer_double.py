@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from api.supervision.trainer import alive, identity
+from api.reconcile.process import alive, identity
 from arena.data.edits import read_edits
 from arena.data.lock import PopulationLock
 from arena.data.paths import population_paths

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import hatch_build
-from api.tokens import COOKIE, Level, Tokens
+from api.http.tokens import COOKIE, Level, Tokens
 from tests.web.browser import Visitor, launched
 from tests.web.served import Served
 from tests.web.sources import Sources, run

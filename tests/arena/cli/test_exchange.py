@@ -10,7 +10,7 @@ import torch
 
 from arena.cli.app import run
 from arena.players.exchange import card_beside
-from pbt.models.weights import load_weights, to_bytes
+from pbt.models.weights import from_bytes, to_bytes
 from tests.arena.tiny_populations import UNRATED, train
 
 Output = pytest.CaptureFixture[str]
@@ -94,14 +94,14 @@ def model(away: Path, **changes: Any) -> dict[str, Any]:
 
 def rewritten(away: Path, name: str, tensor: torch.Tensor | None) -> None:
     """Another tensor in the file, and a card that knows its size."""
-    tensors, metadata = load_weights(away)
+    tensors, metadata = from_bytes(away.read_bytes())
     tensors = {key: value for key, value in tensors.items() if key != name}
     away.write_bytes(to_bytes(tensors if tensor is None else {**tensors, name: tensor}, metadata))
     change_card(away, size_bytes=away.stat().st_size)
 
 
 def first_tensor(away: Path) -> tuple[str, torch.Tensor]:
-    tensors, _ = load_weights(away)
+    tensors, _ = from_bytes(away.read_bytes())
     return next((name, tensor) for name, tensor in sorted(tensors.items()) if name.startswith("model.") and tensor.dim() == 2)
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import torch
 
 from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.files import write_whole
 from pbt.learning.shared_reducer import SharedReducer
-from pbt.models.weights import save_weights
+from pbt.models.weights import to_bytes
 from pbt.transport.memory import Region
 from tests.pbt.learning.conftest import Bench
 
@@ -34,10 +35,10 @@ def main(mode: str, reducer: SharedReducer, shard: int, shards: int, folder: Pat
         slots = torch.arange(SLOTS).tensor_split(shards)[shard]
         for update in range(UPDATES):
             learner.update(made.batch(actor, SLOTS, seed=update).select(slots), reducer)
-        save_weights(folder / f"shard{shard}", learner.state())
+        write_whole(folder / f"shard{shard}", to_bytes(learner.state()))
         return
     sums = torch.stack([reducer.sum(vector) for vector in vectors(shard)])
-    save_weights(folder / f"shard{shard}", {"sums": sums})
+    write_whole(folder / f"shard{shard}", to_bytes({"sums": sums}))
     # Until it is killed, or whoever started it is gone.
     print("ready", flush=True)
     sys.stdin.read()

@@ -2,13 +2,12 @@
 
 import pickle  # noqa: TID251 - to show that it is refused
 import struct
-from pathlib import Path
 
 import pytest
 import torch
 
 from pbt.errors import SnapshotError
-from pbt.models.weights import check_shapes, from_bytes, load_weights, save_weights, to_bytes
+from pbt.models.weights import check_shapes, from_bytes, to_bytes
 
 TENSORS = {
     "b": torch.arange(6.0).view(2, 3),
@@ -37,15 +36,6 @@ def test_equal_content_gives_equal_bytes_whatever_the_order() -> None:
 def test_damaged_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(SnapshotError, match="m0: found .* bytes that do not read as safetensors"):
         from_bytes(content, "m0")
-
-
-def test_files_appear_whole(tmp_path: Path) -> None:
-    path = tmp_path / "weights.safetensors"
-    save_weights(path, TENSORS, METADATA)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    assert load_weights(path)[1] == METADATA
-    with pytest.raises(SnapshotError, match=r"absent.*found no readable file"):
-        load_weights(tmp_path / "absent")
 
 
 def test_every_misfit_is_named() -> None:

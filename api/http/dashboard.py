@@ -1,0 +1,42 @@
+"""The dashboard: a page and its files, built from `web/`. Everybody may read them; what they show needs a session."""
+
+import re
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from api.http.problems import Problem
+
+STATIC = Path(__file__).parents[1] / "static"
+BUNDLE = STATIC / "dashboard"
+"""What `vite build` wrote: `index.html`, and in `assets/` files whose names carry a hash of their content."""
+_ASSET = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
+_FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
+
+
+def add_dashboard(app: FastAPI) -> None:
+    """Routes without FastAPI's checks of parameters: the address of a view says what it shows, and only the page reads it."""
+    app.add_route("/", page)
+    app.add_route("/app/{view:path}", page)
+    app.add_route("/assets/{name}", asset)
+    app.add_route("/login.js", login)
+
+
+def page(request: Request) -> Response:
+    """Where no bundle was built, a page that says so and logs a browser in."""
+    built = BUNDLE / "index.html"
+    return FileResponse(built if built.is_file() else STATIC / "index.html", media_type="text/html")
+
+
+def asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    path = BUNDLE / "assets" / name
+    if _ASSET.fullmatch(name) is None or not path.is_file():
+        raise Problem("not-found", f"the dashboard has no file {name!r}")
+    return FileResponse(path, headers=_FOREVER)
+
+
+def login(request: Request) -> Response:
+    return FileResponse(STATIC / "login.js", media_type="text/javascript")

@@ -1,0 +1,221 @@
+"""What every request passes before any route sees it: its name, where it comes from, who sent it. Refusing is the default."""
+
+import re
+import time
+import uuid
+from collections.abc import Iterable
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+import anyio
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.observability import Observed
+from api.http.problems import MEDIA_TYPE, Problem, kind_of, problem_bytes
+from api.http.settings import Settings
+from api.http.tokens import COOKIE, RANK, Level, Tokens
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
+SESSION_PATH = "/v1/session"
+"""Where a one-time code is swapped for a cookie (the code itself says who may), the cookie is forgotten, and anybody learns what theirs allows."""
+PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
+PUBLIC_PREFIXES = ("/app/", "/assets/")
+"""The dashboard's page, whatever view its address names, and its files."""
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-cache",
+}
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
+
+log = structlog.stdlib.get_logger("api.http")
+
+
+def required_level(method: str, path: str) -> Level:
+    """What a request must show. Whatever changes something is an admin's, also where no such route exists."""
+    if method in SAFE_METHODS:
+        return "none" if path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES) else "viewer"
+    if path == SESSION_PATH:
+        return "none" if method == "POST" else "viewer"
+    return "admin"
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, lower case, without port and brackets; None for what is no host."""
+    found = _HOST.fullmatch(host)
+    return None if found is None else found["name"].strip("[]").lower()
+
+
+def origin_host(origin: str) -> str | None:
+    """Name and port in an Origin header, lower case; None for what is no origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) -> str | None:
+    """Why a request may come from another site's page; None when it does not.
+
+    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request; a page cannot leave either out. Programs send neither.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    unsafe = method not in SAFE_METHODS
+    if site is not None and (unsafe or cookie) and site not in ("same-origin", "none"):
+        return f"Sec-Fetch-Site is {site!r}"
+    if origin is not None and unsafe and origin_host(origin) != host.lower():
+        return f"Origin {origin!r} is not this service"
+    if cookie and unsafe and origin is None and site is None:
+        return "a cookie came without Origin and Sec-Fetch-Site"
+    return None
+
+
+def has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def is_json(content_type: str) -> bool:
+    """No page of another site can send this without asking first."""
+    return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
+class Guard:
+    """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and logs every request."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed) -> None:
+        self.app, self._settings, self._tokens, self._observed = app, settings, tokens, observed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        answer = _Answer(send, scope["path"], request_id=uuid.uuid4().hex[:16])
+        state = scope.setdefault("state", {})
+        state["request_id"], started = answer.request_id, time.perf_counter()
+        try:
+            state["level"] = self._admit(scope)
+            await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
+        except Problem as problem:
+            await answer.refuse(problem)
+        except Exception as error:  # the last line of defence: the caller gets a problem, the log gets everything
+            if answer.status and _reader_left(error):
+                return
+            log.exception("fault", request_id=answer.request_id, method=scope["method"], path=scope["path"])
+            await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"))
+        finally:
+            route = getattr(scope.get("route"), "path", "unrouted")
+            seconds = time.perf_counter() - started
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
+            # What was changed and what was refused is worth a line; what was only read is not.
+            tell = log.debug if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST else log.info
+            about = {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
+            by = state.get("level", "unknown")
+            tell("request", request_id=answer.request_id, method=method, route=route, status=answer.status, by=by, seconds=round(seconds, 4), **about)
+
+    def _admit(self, scope: Scope) -> Level:
+        """The level of whoever sent this. Raises: Problem."""
+        headers, method = Headers(scope=scope), scope["method"]
+        hosts = headers.getlist("host")
+        name = host_name(hosts[0]) if len(hosts) == 1 else None
+        if name is None or name not in self._settings.hosts:
+            raise Problem("bad-host", f"Host {', '.join(hosts)!r} is none of this service's names; name it with --allowed-host when it is started")
+        level, cookie = self._level(headers)
+        if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
+            raise Problem("cross-site", f"{problem}; requests that change something must come from this service's own pages, or from a program")
+        needed = required_level(method, scope["path"])
+        if RANK[level] >= RANK[needed]:
+            if method not in SAFE_METHODS and has_body(headers) and not is_json(headers.get("content-type", "")):
+                raise Problem("unsupported-media-type", f"Content-Type is {headers.get('content-type', 'missing')!r}; expected application/json")
+            return level
+        if level == "none":
+            raise Problem("unauthorized", "send `Authorization: Bearer TOKEN`, or log in with `arena open`", headers={"www-authenticate": "Bearer"})
+        raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
+
+    def _level(self, headers: Headers) -> tuple[Level, bool]:
+        """(level, by a cookie). A request that shows a token is judged by that alone."""
+        given = headers.get("authorization")
+        if given is not None:
+            scheme, _, token = given.partition(" ")
+            return (self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"), False
+        for header in headers.getlist("cookie"):
+            for value in _cookies(header, (self._tokens.cookie, COOKIE)):
+                if (level := self._tokens.cookie_level(value)) != "none":
+                    return level, True
+        return "none", False
+
+
+def _reader_left(error: BaseException) -> bool:
+    """Whether it says no more than that nobody takes what a stream of events had to say."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_reader_left(one) for one in error.exceptions)
+    return isinstance(error, anyio.BrokenResourceError)
+
+
+def _limited(receive: Receive, most_bytes: int) -> Receive:
+    """A `receive` that refuses a body longer than it may be, also where no length was announced. Raises: HTTPException, as routes expect it."""
+    total = 0
+
+    async def limited() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > most_bytes:
+            raise HTTPException(413, f"the body has more than {most_bytes} bytes")
+        return message
+
+    return limited
+
+
+class _Answer:
+    """A `send` that knows the status, adds what every answer carries, and makes a problem of every refusal that is none."""
+
+    def __init__(self, send: Send, path: str, request_id: str) -> None:
+        self._send, self._path, self.request_id, self.status = send, path, request_id, 0
+        self._replaced = False
+
+    async def __call__(self, message: Message) -> None:
+        if self._replaced:
+            return
+        if message["type"] == "http.response.start":
+            if message["status"] >= HTTPStatus.BAD_REQUEST and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE:
+                await self.refuse(Problem(kind_of(message["status"]), HTTPStatus(message["status"]).phrase))
+                self._replaced = True
+                return
+            self.status = message["status"]
+            given = {name for name, _ in message["headers"]}
+            added = [(name, value) for name, value in _RAW_SECURITY_HEADERS if name not in given]
+            message["headers"] = [*message["headers"], *added, (b"x-request-id", self.request_id.encode("latin-1"))]
+        await self._send(message)
+
+    async def refuse(self, problem: Problem) -> None:
+        """Nothing more can be said once an answer has begun: the connection then ends early, which the client sees."""
+        if self.status:
+            return
+        status, body = problem_bytes(problem, self._path, self.request_id)
+        headers = _raw({"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}.items())
+        await self({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _raw(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+_RAW_SECURITY_HEADERS = _raw(SECURITY_HEADERS.items())
+
+
+def _cookies(header: str, names: Iterable[str]) -> list[str]:
+    try:
+        found = SimpleCookie(header)
+    except CookieError:
+        return []
+    return [found[name].value for name in names if name in found]

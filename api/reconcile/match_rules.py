@@ -1,0 +1,78 @@
+"""What to do about a match that was asked for, decided from what is wanted and what is seen. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from api.reconcile.rules import Disk
+from arena.league.match_requests import EvaluationState
+
+Action = Literal["none", "start", "stop", "kill"]
+DONE, USAGE, SPOILED, INTERRUPTED = 0, 2, 4, 130
+"""Exit codes of `arena.programs.match`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFacts:
+    """What is seen of one evaluation.
+
+    cancelled  nobody wants it any more
+    running    this service's own process plays it;  outside: one of an earlier service still does
+    asked_s    seconds since its process was asked to stop, None when it was not;  grace_s: how long that may take
+    wait_s     until it may be started again after it ended by itself
+    place      there is room among the evaluations that play
+    """
+
+    cancelled: bool
+    running: bool
+    outside: bool
+    asked_s: float | None
+    grace_s: float
+    wait_s: float
+    place: bool
+    disk: Disk
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDecision:
+    action: Action
+    state: EvaluationState
+    message: str = ""
+
+
+def decide_match(facts: MatchFacts) -> MatchDecision:
+    """One step of an evaluation that is not over."""
+    if facts.running:
+        return _while_running(facts)
+    if facts.outside:
+        return MatchDecision("none", "RUNNING", "the process of an earlier service saves")
+    if facts.cancelled:
+        return MatchDecision("none", "STOPPED", "cancelled; its games stay")
+    if facts.disk != "ok":
+        return MatchDecision("none", "PENDING", "waits for free space")
+    if facts.wait_s > 0:
+        return MatchDecision("none", "RUNNING", "its process ended by itself and starts again")
+    if not facts.place:
+        return MatchDecision("none", "PENDING", "waits for its turn")
+    return MatchDecision("start", "RUNNING", "its process starts")
+
+
+def _while_running(facts: MatchFacts) -> MatchDecision:
+    if not facts.cancelled and facts.disk != "hard" and facts.asked_s is None:
+        return MatchDecision("none", "RUNNING", "plays")
+    message = "is being cancelled" if facts.cancelled else "too little free space: keeps what it has, and waits"
+    if facts.asked_s is None:
+        return MatchDecision("stop", "RUNNING", message)
+    return MatchDecision("kill" if facts.asked_s > facts.grace_s else "none", "RUNNING", message)
+
+
+def state_after(code: int, *, cancelled: bool, tries_left: bool) -> EvaluationState:
+    """Of an evaluation whose process ended with this code (negative: by a signal)."""
+    if code == DONE:
+        return "SUCCEEDED"
+    if code in (USAGE, SPOILED):
+        return "FAILED"
+    if cancelled:
+        return "STOPPED"
+    if code == INTERRUPTED:
+        return "PENDING"
+    return "RUNNING" if tries_left else "FAILED"

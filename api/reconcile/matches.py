@@ -1,0 +1,153 @@
+"""Matches that were asked for: each played by a process of its own, looked after like a training. Used from the supervisor's thread."""
+
+import json
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from api.http.settings import Settings
+from api.reconcile.match_rules import MatchFacts, decide_match, state_after
+from api.reconcile.process import LOG_NAME, Trainer, alive, complaint
+from api.reconcile.rules import Disk, backoff_s
+from arena.data.paths import evaluation_report
+from arena.league.database import League
+from arena.league.match_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
+from pbt.errors import PbtError
+
+LOG_LINES = 20
+
+log = structlog.stdlib.get_logger("api.evaluations")
+
+
+@dataclass
+class Table:
+    """What this service knows of one evaluation beyond its row.
+
+    told  time of its report file, in ns, when that was read last;  progressed: there were new games since its process started
+    """
+
+    process: Trainer | None = None
+    asked: float | None = None
+    retry_at: float = 0.0
+    told: int = 0
+    progressed: bool = False
+
+
+class Evaluations:
+    """Holds at most one process per evaluation, and `max_evaluations` in all."""
+
+    def __init__(self, settings: Settings, league: League) -> None:
+        self._settings, self._league = settings, league
+        self._tables: dict[int, Table] = {}
+
+    @property
+    def processes(self) -> list[Trainer]:
+        return [table.process for table in self._tables.values() if table.process is not None]
+
+    def look(self, disk: Disk) -> None:
+        """One step of each that is not over, oldest first."""
+        waiting = open_evaluations(self._league)
+        for row in waiting:
+            try:
+                self._step(row, self._tables.setdefault(row.id, Table()), disk)
+            except PbtError:
+                raise
+            except Exception:  # what is wrong with one keeps nobody from the others
+                log.exception("fault; looking again", evaluation=row.id)
+        for number in self._tables.keys() - {row.id for row in waiting}:
+            del self._tables[number]
+
+    def _step(self, row: Evaluation, table: Table, disk: Disk) -> None:
+        report = self._news(row, table)
+        if table.process is not None and (code := table.process.exit_code()) is not None:
+            # What it told between the look above and its end.
+            self._end(row, table, table.process, code, self._news(row, table) or report)
+            return
+        facts = self._facts(row, table, disk)
+        decision = decide_match(facts)
+        match decision.action:
+            case "start":
+                if not self._start(row, table):
+                    return
+            case "stop" if table.process is not None:
+                table.asked = time.monotonic()
+                table.process.stop()
+            case "kill" if table.process is not None:
+                table.process.kill()
+            case _:
+                pass
+        process = table.process.identity if table.process is not None else row.process if facts.outside else None
+        self._keep(row, decision.state, decision.message, row.restarts, process, report)
+
+    def _facts(self, row: Evaluation, table: Table, disk: Disk) -> MatchFacts:
+        now = time.monotonic()
+        outside = table.process is None and row.process is not None and alive(row.process) is not None
+        return MatchFacts(
+            cancelled=row.cancelled,
+            running=table.process is not None,
+            outside=outside,
+            asked_s=None if table.asked is None else now - table.asked,
+            grace_s=self._settings.stop_grace_s,
+            wait_s=max(0.0, table.retry_at - now),
+            place=len(self.processes) < self._settings.max_evaluations,
+            disk=disk,
+        )
+
+    def _start(self, row: Evaluation, table: Table) -> bool:
+        path = evaluation_report(self._settings.data, row.id).with_name(LOG_NAME)
+        try:
+            table.process = Trainer([*self._settings.player, str(row.id), str(self._settings.data)], path)
+        except OSError as error:
+            self._keep(row, "FAILED", f"its process could not be started: {error}", row.restarts, None, None)
+            return False
+        table.asked, table.progressed = None, False
+        log.info("start", evaluation=row.id)
+        return True
+
+    def _end(self, row: Evaluation, table: Table, process: Trainer, code: int, report: Mapping[str, Any] | None) -> None:
+        table.process, table.asked = None, None
+        restarts = 1 if table.progressed else row.restarts + 1
+        state = state_after(code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts)
+        log.info("ended", evaluation=row.id, code=code, state=state)
+        if state == "RUNNING":
+            table.retry_at = time.monotonic() + backoff_s(restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
+        messages: dict[EvaluationState, str] = {"SUCCEEDED": "", "STOPPED": "cancelled; its games stay", "PENDING": "goes on when there is room"}
+        message = messages[state] if state in messages else complaint(process.output(LOG_LINES), code)
+        self._keep(row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report)
+
+    def _news(self, row: Evaluation, table: Table) -> Mapping[str, Any] | None:
+        """The report as its process wrote it last; None when that is known."""
+        path = evaluation_report(self._settings.data, row.id)
+        try:
+            written = path.stat().st_mtime_ns
+        except OSError:
+            return None
+        if written == table.told:
+            return None
+        table.told = written
+        report = _read(path)
+        if report is None or report == row.report:
+            return None
+        table.progressed = True
+        return report
+
+    def _keep(
+        self, row: Evaluation, state: EvaluationState, message: str, restarts: int, process: str | None, report: Mapping[str, Any] | None
+    ) -> None:
+        if report is None and (row.state, row.message, row.restarts, row.process) == (state, message, restarts, process):
+            return
+        record_evaluation(self._league, row, state, message, restarts, process, report)
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    """None for a file that another machine's crash left damaged; the next report replaces it."""
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found

@@ -1,0 +1,244 @@
+"""The loop that makes what is there what is wanted: one thread, one look every quarter of a second, or at once when something was asked for."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+
+import structlog
+
+from api.http.observability import Observed
+from api.http.settings import Settings
+from api.reconcile.matches import Evaluations
+from api.reconcile.rules import Disk, Facts, decide
+from api.reconcile.strays import Strays
+from api.reconcile.trainings import Around, Keeper
+from arena.league.database import League
+from arena.league.deletion import delete
+from arena.league.operations import Kind, Operation, OperationState, Seen, Supervised, finish_operations, list_supervised, open_operations, record
+from arena.league.service_events import copy_training_events, forget_old_events
+from pbt.errors import PbtError, PlayerError
+
+MEASURE_EVERY_S = 1.0
+FORGET_EVERY_S = 600.0
+LATE_S = 10.0
+END_TIMEOUT_S = 15.0
+LEAVING: tuple[Kind, ...] = ("stop", "pause", "delete")
+
+log = structlog.stdlib.get_logger("api.supervisor")
+
+
+class Supervisor:
+    """Started once, by the process that holds the service's lock."""
+
+    def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
+        self._settings, self._league, self._observed = settings, league, observed
+        self._keepers: dict[str, Keeper] = {}
+        self._strays = Strays(league)
+        self._evaluations = Evaluations(settings, league)
+        self._signalled: set[int] = set()
+        self._forgiven: dict[str, int] = {}
+        self._deletions: dict[str, Future[None]] = {}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="deletion")
+        self._wake = threading.Event()
+        self._closing = False
+        self._beat = time.monotonic()
+        self._measured = self._forgot = 0.0
+        self.disk: Disk = "ok"
+        self.writable = True
+        self._thread = threading.Thread(target=self._run, name="supervisor")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    @property
+    def late_s(self) -> float:
+        """Since the last look."""
+        return time.monotonic() - self._beat
+
+    def close(self) -> None:
+        """Every trainer saves and stops; what was wanted stays wanted, for the next service. May be called again."""
+        self._closing = True
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        trainers = [keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None] + self._evaluations.processes
+        for trainer in trainers:
+            trainer.stop()
+        deadline = time.monotonic() + END_TIMEOUT_S
+        while any(trainer.exit_code() is None for trainer in trainers) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for trainer in trainers:
+            trainer.kill()
+
+    def _run(self) -> None:
+        while not self._closing:
+            try:
+                self._look()
+            except PbtError as error:
+                self.writable = False
+                log.warning("league refuses; looking again", error=str(error))
+            except Exception:  # a supervisor that ended would leave every training alone
+                log.exception("fault in the supervisor; looking again")
+            self._beat = time.monotonic()
+            self._wake.wait(self._settings.look_every_s)
+            self._wake.clear()
+
+    def _look(self) -> None:
+        self._strays.end()
+        now = time.monotonic()
+        measured = now - self._measured >= MEASURE_EVERY_S
+        if measured:
+            self._measured = now
+            self._measure()
+            with self._league.write():
+                self.writable = True
+        copy_training_events(self._league)
+        if now - self._forgot >= FORGET_EVERY_S:
+            self._forgot = now
+            forget_old_events(self._league)
+        # In this order: what is asked for between the two looks changes the row at once, and its operation is seen at the next look.
+        operations = open_operations(self._league)
+        rows = list_supervised(self._league)
+        if measured:
+            self._observed.count(row.state for row in rows)
+        # Who was asked for first is started first.
+        for row in sorted(rows, key=lambda row: row.desired_at):
+            if row.desired is not None:
+                self._try_step(row, [operation for operation in operations if operation.population == row.name])
+        names = {row.name for row in rows}
+        for name in self._keepers.keys() - names:
+            del self._keepers[name]
+            self._observed.forget(name)
+        for name in {operation.population for operation in operations if operation.kind == "delete"} - names:
+            self._finish_deletion(name)
+        self._evaluations.look(self.disk)
+
+    def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
+        """What is wrong with one population keeps nobody from the others."""
+        try:
+            self._step(row, operations)
+        except PbtError:
+            raise
+        except Exception:
+            log.exception("fault; looking again", population=row.name)
+
+    def _step(self, row: Supervised, operations: Sequence[Operation]) -> None:
+        keeper = self._keepers.setdefault(row.name, Keeper(row.name, self._settings, self._league))
+        if row.revision != self._forgiven.setdefault(row.name, row.revision):
+            self._forgiven[row.name] = row.revision
+            keeper.forgive()
+        grace_s = next((operation.grace_s for operation in operations if operation.grace_s is not None), self._settings.stop_grace_s)
+        place = sum(other.running for other in self._keepers.values()) < self._settings.max_running
+        leaving = any(operation.kind in LEAVING for operation in operations)
+        facts, ended = keeper.look(row, Around(place, self.disk, leaving), grace_s)
+        self._stop_outside(facts, operations)
+        if ended is not None:
+            self._tell_end(row, ended, facts, operations)
+            return
+        decision = decide(row.desired, row.state, facts)
+        if decision is None:
+            self._answer(row.name, row.state, row.message, facts, operations)
+        elif decision.action == "delete":
+            self._delete(row)
+        else:
+            if (refused := keeper.act(row, decision)) is not None:
+                self._tell_end(row, refused, facts, operations)
+                return
+            if decision.action != "none":
+                log.info(decision.action, population=row.name, state=decision.state, reason=decision.reason)
+            self._keep(row, keeper.seen(row, decision), facts, operations)
+
+    def _tell_end(self, row: Supervised, ended: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
+        log.info("trainer ended", population=row.name, state=ended.state, reason=ended.reason, message=ended.message)
+        self._observed.trainer_ends.labels(ended.reason or ended.state).inc()
+        self._keep(row, ended, facts, operations)
+        if ended.settle is not None:
+            finish_operations(self._league, row.name, "STOPPED", ended.message, ("start", "resume"))
+
+    def _keep(self, row: Supervised, seen: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
+        """Write what changed, then answer the operations."""
+        known = (row.state, row.reason, row.message, row.restarts, row.trainer)
+        if known == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer) and seen.settle is None and not seen.in_force:
+            return self._answer(row.name, seen.state, seen.message, facts, operations)
+        if record(self._league, row.name, seen, row.revision):
+            self._keepers[row.name].recorded(seen)
+            self._answer(row.name, seen.state, seen.message, facts, operations)
+        return None
+
+    def _answer(self, name: str, state: str, message: str, facts: Facts, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            now = outcome(operation.kind, state, facts)
+            if now != operation.state:
+                finish_operations(self._league, name, now, message if now == "FAILED" else None, (operation.kind,))
+
+    def _stop_outside(self, facts: Facts, operations: Sequence[Operation]) -> None:
+        """A training that a person started by hand is asked to stop once, when that was asked of the service."""
+        for operation in operations:
+            if facts.outside is not None and operation.kind in LEAVING and operation.id not in self._signalled:
+                self._signalled.add(operation.id)
+                with suppress(ProcessLookupError):
+                    os.kill(facts.outside, signal.SIGTERM)
+
+    def _delete(self, row: Supervised) -> None:
+        """In a thread of its own: many games take minutes, and the others are looked after meanwhile."""
+        running = self._deletions.get(row.name)
+        if running is None:
+            record(self._league, row.name, Seen("deleting", "delete", "its rows and files are being removed", 0, None), row.revision)
+            finish_operations(self._league, row.name, "RUNNING", None, ("delete",))
+            self._submit_deletion(row.name)
+        elif running.done():
+            del self._deletions[row.name]
+            if (error := running.exception()) is not None:
+                log.warning("deletion failed", population=row.name, error=str(error))
+                record(self._league, row.name, Seen("stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"), row.revision)
+                finish_operations(self._league, row.name, "FAILED", str(error), ("delete",))
+
+    def _submit_deletion(self, name: str) -> None:
+        self._deletions[name] = self._pool.submit(delete, self._settings.data, name)
+        self._deletions[name].add_done_callback(lambda _: self.wake())
+
+    def _finish_deletion(self, name: str) -> None:
+        """Its row is gone. A service that was killed in the middle may have left its files."""
+        running = self._deletions.get(name)
+        if running is None:
+            self._submit_deletion(name)
+        elif running.done():
+            del self._deletions[name]
+            # PlayerError: there was nothing left to remove.
+            failed = None if isinstance(error := running.exception(), PlayerError) else error
+            finish_operations(self._league, name, "FAILED" if failed else "SUCCEEDED", str(failed) if failed else None, ("delete",))
+
+    def _measure(self) -> None:
+        free = shutil.disk_usage(self._settings.data).free
+        self.disk = "hard" if free < self._settings.hard_disk_bytes else "soft" if free < self._settings.soft_disk_bytes else "ok"
+        self._observed.free_bytes.set(free)
+        with suppress(FileNotFoundError):
+            self._observed.wal_bytes.set(os.stat(f"{self._league.path}-wal").st_size)
+        for name, keeper in self._keepers.items():
+            if (age_s := keeper.checkpoint_age_s()) is not None:
+                self._observed.checkpoint_age.labels(name).set(age_s)
+            status = keeper.status() if keeper.running else None
+            if status is not None:
+                self._observed.training(name, status)
+
+
+def outcome(kind: Kind, state: str, facts: Facts) -> OperationState:
+    """What has become of an operation, by the state that was recorded. Deletions answer for themselves."""
+    at_rest = not facts.running and facts.outside is None
+    match kind:
+        case "delete":
+            return "RUNNING"
+        case "start" | "resume":
+            done: dict[str, OperationState] = {"running": "SUCCEEDED", "finished": "SUCCEEDED", "failed": "FAILED", "queued": "PENDING"}
+            return done.get(state, "RUNNING")
+        case _:
+            return "SUCCEEDED" if at_rest and state in ("stopped", "paused", "created", "finished", "failed") else "RUNNING"

@@ -1,0 +1,53 @@
+"""Stored games played again for a page: each in a process of its own, a few at once, remembered, since they never change."""
+
+import subprocess
+import threading
+from collections import OrderedDict
+
+from api.http.problems import Problem
+from api.http.settings import Settings
+from api.reconcile.process import complaint
+
+AT_ONCE = 2
+PATIENCE_S = 30.0
+LIMIT_S = 60.0
+KEPT = 64
+WRONG_INPUT = 2
+
+
+class Replays:
+    """By the league's number of the game."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._places = settings, threading.BoundedSemaphore(AT_ONCE)
+        self._known: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def report(self, key: int) -> bytes:
+        """JSON, as `arena replay --json`. Raises: Problem for a game that cannot be played again."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        if not self._places.acquire(timeout=PATIENCE_S):
+            raise Problem("too-many-requests", f"{AT_ONCE} games are being replayed; try again", headers={"retry-after": "5"})
+        try:
+            found = self._played(key)
+        finally:
+            self._places.release()
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    def _played(self, key: int) -> bytes:
+        command = [*self._settings.replayer, str(self._settings.data), str(key)]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
+        except subprocess.TimeoutExpired as late:
+            raise Problem("conflict", f"game {key} was not played again within {LIMIT_S:g} s") from late
+        if done.returncode == 0:
+            return done.stdout
+        why = complaint(done.stderr.decode(errors="replace").splitlines(), done.returncode)
+        raise Problem("not-found" if done.returncode == WRONG_INPUT else "conflict", why)

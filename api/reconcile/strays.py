@@ -1,0 +1,37 @@
+"""Processes that a killed service left behind: trainers and players of matches, known by their identities in the league."""
+
+import time
+
+import structlog
+
+from api.reconcile.process import alive, kill_session
+from arena.league.database import League
+from arena.league.match_requests import open_evaluations
+from arena.league.operations import list_supervised
+
+STRAY_TIMEOUT_S = 20.0
+"""They save and end by themselves before this; one that is stopped or stuck does not."""
+
+log = structlog.stdlib.get_logger("api.strays")
+
+
+class Strays:
+    """Made when a service starts, before anything of its own runs."""
+
+    def __init__(self, league: League) -> None:
+        known = [(row.name, row.trainer) for row in list_supervised(league)]
+        known += [(f"evaluation {row.id}", row.process) for row in open_evaluations(league)]
+        self._left = [(of, identity) for of, identity in known if identity is not None]
+        self._deadline = time.monotonic() + STRAY_TIMEOUT_S
+
+    def end(self) -> None:
+        """Kill those that still live after their time. Nothing is written for it: one that was stopped in the middle of a commit keeps the league's
+        write lock, and everybody waits for it.
+        """
+        if not self._left or time.monotonic() < self._deadline:
+            return
+        for of, identity in self._left:
+            if (pid := alive(identity)) is not None:
+                log.warning("killed: it was left by an earlier service and did not end", of=of, pid=pid)
+                kill_session(pid)
+        self._left = []

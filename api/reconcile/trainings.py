@@ -1,0 +1,211 @@
+"""One population: its trainer, what is known of it, and the acts of a decision."""
+
+import json
+import os
+import random
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from api.http.settings import Settings
+from api.reconcile.process import LOG_NAME, Trainer, alive
+from api.reconcile.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
+from arena.data.edits import Edits, leave_edits
+from arena.data.lock import holder
+from arena.data.paths import population_paths
+from arena.data.status import RunStatus, read_status
+from arena.league.database import League
+from arena.league.operations import Desired, Seen, Supervised
+from arena.league.populations import stored_config
+from pbt.config.resume import is_live
+from pbt.errors import PbtError
+from pbt.files import write_whole
+
+REASON_LINES = 100
+INTERRUPTED = 130
+LIVE_TIMEOUT_S = 60.0
+"""An edit that a trainer has not taken by then comes with a new start of it."""
+
+log = structlog.stdlib.get_logger("api.keeper")
+
+
+def checkpoint_age_s(folder: Path) -> float | None:
+    """Of the newest one there, None without one."""
+    times = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # older ones are being thinned out
+            if path.name.isdigit():
+                times.append(path.stat().st_mtime)
+    return max(0.0, time.time() - max(times)) if times else None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a population cannot know of itself."""
+
+    place: bool
+    disk: Disk
+    leaving: bool
+
+
+class Keeper:
+    """Holds at most one trainer of one population. Used from one thread."""
+
+    def __init__(self, name: str, settings: Settings, league: League) -> None:
+        self.name, self._settings, self._league = name, settings, league
+        self._paths = population_paths(settings.data, name)
+        self.trainer: Trainer | None = None
+        # The edits that its trainer knows; number of those that were left for it, and when.
+        self._launched: tuple[str, ...] = ()
+        self._left, self._left_at = 0, 0.0
+        self._asked: float | None = None
+        self._ends = 0
+        self._retry_at = 0.0
+        self._checkpoint = 0
+
+    @property
+    def running(self) -> bool:
+        return self.trainer is not None
+
+    def look(self, row: Supervised, around: Around, grace_s: float) -> tuple[Facts, Seen | None]:
+        """Facts for `decide`; and, when its trainer has ended by itself, what that means."""
+        now = time.monotonic()
+        seen = self._look_for_end(row, now)
+        if self._ends and self.running and self._newest_checkpoint() > self._checkpoint:
+            self._ends = 0
+        outside = None if self.running else holder(self._paths.lock)
+        if outside == os.getpid():  # this service is removing it
+            outside = None
+        facts = Facts(
+            running=self.running,
+            ready=self._is_ready(),
+            outside=outside,
+            leaving=around.leaving,
+            asked_s=None if self._asked is None else now - self._asked,
+            grace_s=grace_s,
+            edited=self.running and self._needs_new_start(row, now),
+            wait_s=max(0.0, self._retry_at - now),
+            ends=self._ends,
+            place=around.place or self.running,
+            disk=around.disk,
+        )
+        return facts, seen
+
+    def act(self, row: Supervised, decision: Decision) -> Seen | None:
+        """What came of it, when its trainer could not even be started."""
+        match decision.action:
+            case "start":
+                try:
+                    self._start(row)
+                except (OSError, PbtError) as error:
+                    return self._count_end(End("crashed", f"its trainer could not be started: {error}"), time.monotonic())
+            case "stop" if self.trainer is not None:
+                self._asked = time.monotonic()
+                self.trainer.stop()
+            case "kill" if self.trainer is not None:
+                self.trainer.kill()
+            case _:
+                pass
+        return None
+
+    def seen(self, row: Supervised, decision: Decision) -> Seen:
+        in_force = len(self._launched) if decision.state == "running" else 0
+        who = self.trainer.identity if self.trainer is not None else self._stray(row)
+        return Seen(decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force)
+
+    def recorded(self, seen: Seen) -> None:
+        """The edits in force are part of its config from now on."""
+        self._launched = self._launched[seen.in_force :]
+
+    def forgive(self) -> None:
+        """A person asked for a new start: earlier ends count no more."""
+        self._ends, self._retry_at = 0, 0.0
+
+    def status(self) -> RunStatus | None:
+        try:
+            return read_status(self._paths.status)
+        except PbtError:
+            return None
+
+    def checkpoint_age_s(self) -> float | None:
+        """Of its newest checkpoint, None without one."""
+        return checkpoint_age_s(self._paths.checkpoints)
+
+    def _start(self, row: Supervised) -> None:
+        self._ensure_config()
+        edits = [word for override in row.overrides for word in ("--set", override)]
+        where = ("--resume", self.name, "--data", str(self._settings.data))
+        self.trainer = Trainer([*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME)
+        self._launched, self._asked, self._left = row.overrides, None, 0
+
+    def _needs_new_start(self, row: Supervised, now: float) -> bool:
+        """To know what was edited. What its trainer can take while it runs is left for it here, until it says that it has."""
+        known = len(self._launched)
+        waiting = row.overrides[known:]
+        if row.overrides[:known] != self._launched or not all(is_live(word.partition("=")[0]) for word in waiting):
+            return True
+        status = self.status()
+        if not waiting or status is None or not self._is_ready():
+            return False
+        if self._left != row.revision:
+            leave_edits(self._paths.edits, Edits(row.revision, waiting))
+            self._left, self._left_at = row.revision, now
+        elif status.edits_taken >= self._left:
+            self._launched = row.overrides
+        else:
+            return status.edits_refused >= self._left or now - self._left_at > LIVE_TIMEOUT_S
+        return False
+
+    def _ensure_config(self) -> None:
+        """The file its trainer reads; written here before its first start, from the row."""
+        if self._paths.config.exists():
+            return
+        self._paths.logs.mkdir(parents=True, exist_ok=True)
+        write_whole(self._paths.config, json.dumps(stored_config(self._league, self.name), indent=1))
+
+    def _is_ready(self) -> bool:
+        status = self.status() if self.trainer is not None else None
+        return status is not None and self.trainer is not None and status.pid == self.trainer.pid and not status.ended
+
+    def _look_for_end(self, row: Supervised, now: float) -> Seen | None:
+        code = None if self.trainer is None else self.trainer.exit_code()
+        if self.trainer is None or code is None:
+            return None
+        trainer, asked = self.trainer, self._asked is not None
+        status = self.status()
+        finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
+        self.trainer, self._asked = None, None
+        if finished and code == 0 and row.overrides != self._launched:
+            return Seen("starting", "edit", "reached its stop, and was edited meanwhile: starts again", 0, None)
+        if finished and code == 0:
+            return Seen("finished", None, "every member reached its stop", 0, None)
+        if asked:
+            if code not in (0, INTERRUPTED):
+                log.warning("trainer broke while it was stopping", population=self.name, code=code, output=trainer.output(5))
+            return None
+        if code in (0, INTERRUPTED):
+            settled: Desired | None = "stopped" if row.desired == "running" else None
+            return Seen("stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled)
+        return self._count_end(why_it_ended(code, trainer.output(REASON_LINES), out_of_memory=trainer.ran_out_of_memory()), now)
+
+    def _count_end(self, end: End, now: float) -> Seen:
+        newest = self._newest_checkpoint()
+        self._ends = 1 if newest > self._checkpoint else self._ends + 1
+        self._checkpoint = newest
+        if end.lasting or self._ends > self._settings.max_restarts:
+            times = "" if end.lasting else f"{self._ends} times without a new checkpoint; the last: "
+            return Seen("failed", end.reason, times + end.message, self._ends, None)
+        self._retry_at = now + backoff_s(self._ends, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
+        return Seen("recovering", end.reason, end.message, self._ends, None)
+
+    def _newest_checkpoint(self) -> int:
+        """Its number, 0 before any."""
+        names = [path.name for path in self._paths.checkpoints.glob("*")] if self._paths.checkpoints.is_dir() else []
+        return max((int(name) for name in names if name.isdigit()), default=0)
+
+    def _stray(self, row: Supervised) -> str | None:
+        """A trainer of an earlier service that still lives: it stays known until it is gone."""
+        return row.trainer if row.trainer is not None and alive(row.trainer) is not None else None

@@ -1,0 +1,36 @@
+"""Answers with an ETag: who has what stands asks again for a few bytes."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Header, Request
+from starlette.responses import Response
+
+from api.context import Context
+from api.http.written import json_bytes
+
+IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=1000)]
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
+
+
+def tagged_by_league(here: Context, request: Request, if_none_match: str | None, report: Callable[[], object]) -> Response:
+    """The report as JSON, computed once for each revision of the league's results, or 304 when the caller has it."""
+    name = f"{request.url.path}?{sorted(request.query_params.items())}"
+    cached = here.cache.get(name, lambda: json_bytes(report()))
+    return tagged(cached.revision, if_none_match, lambda: cached.body)
+
+
+def tagged_by_content(if_none_match: str | None, report: object) -> Response:
+    """The report as JSON, or 304 when the caller has it. For what rests on more than results: rounds, snapshots, edits."""
+    body = json_bytes(report)
+    return tagged(hashlib.sha256(body).hexdigest()[:16], if_none_match, lambda: body)
+
+
+def tagged(tag: str, if_none_match: str | None, body: Callable[[], bytes]) -> Response:
+    """The body of this tag, or 304 when the caller has it."""
+    headers = {"etag": f'"{tag}"'}
+    if headers["etag"] in re.findall(r'"[^"]*"', if_none_match or "") or (if_none_match or "").strip() == "*":
+        return Response(status_code=304, headers=headers)
+    return Response(body(), headers=headers, media_type="application/json")

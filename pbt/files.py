@@ -1,0 +1,54 @@
+"""Files that are whole or absent: written beside their place, then renamed into it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+PART_SUFFIX = ".part"
+
+
+@contextmanager
+def whole_file(path: Path, *, durable: bool = False, many_writers: bool = False) -> Iterator[BinaryIO]:
+    """A file to write; it takes the place of `path` at the end of the `with`, and is removed after an exception.
+
+    durable       its content survives a power cut once this returns; the rename does after `sync_folder`
+    many_writers  other processes may write the same path at the same time, so the part is named by this one
+    Raises: OSError when the disk refuses.
+    """
+    process = f".{os.getpid()}" if many_writers else ""
+    part = path.with_name(f"{path.name}{process}{PART_SUFFIX}")
+    try:
+        with part.open("wb") as file:
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: Path, content: str | bytes, *, durable: bool = False, many_writers: bool = False) -> None:
+    """`whole_file` for content that is at hand; text is UTF-8. Raises: OSError when the disk refuses."""
+    with whole_file(path, durable=durable, many_writers=many_writers) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write in place and wait for the disk: for files of a folder that is renamed as a whole."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and removals in it survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,145 @@
+"""Matches over REST: asked for, watched, cancelled, gone on with. The double keeps the contract of the process that plays them."""
+
+import os
+import signal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.reconcile.match_rules import MatchFacts, decide_match, state_after
+from api.reconcile.process import identity
+from arena.league.match_requests import get_evaluation
+from arena.league.service_events import events_after
+from tests.api.service import Service, serving
+
+OPEN = ("PENDING", "RUNNING")
+
+
+def ask(service: Service, name: str, **more: Any) -> str:
+    return str(service.call("POST", "/v1/evaluations", {"players": [name, "random"], "env": "connect_four", **more}, status=202)["id"])
+
+
+def seen(service: Service, number: str) -> Any:
+    return service.call("GET", f"/v1/evaluations/{number}")
+
+
+def over(service: Service, number: str) -> Any:
+    return service.wait(lambda: found if (found := seen(service, number))["state"] not in OPEN else None)
+
+
+def starts(service: Service, number: str) -> int:
+    path = service.data / "evaluations" / number / "starts"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_a_match_is_watched_while_its_interval_shrinks(service: Service) -> None:
+    number = ask(service, "quick")
+    done = over(service, number)
+    assert (done["state"], done["games"], done["planned"], done["report"]["verdict"]) == ("SUCCEEDED", 400, 400, "not decided")
+    told = [event.payload for event in events_after(service.league, 0, 1000, ("evaluation",))[0]]
+    widths = [one["high"] - one["low"] for one in told if one["high"] is not None]
+    assert len(set(widths)) > 1 and widths == sorted(widths, reverse=True)
+    assert (told[0]["state"], told[-1]["state"]) == ("PENDING", "SUCCEEDED")
+    assert starts(service, number) == 1
+
+
+@pytest.mark.slow
+def test_one_plays_and_the_others_wait_until_it_is_cancelled(service: Service) -> None:
+    first, second = ask(service, "endless"), ask(service, "quick")
+    service.wait(lambda: seen(service, first)["games"] > 0)
+    assert (seen(service, second)["state"], starts(service, second)) == ("PENDING", 0)
+    listed = service.call("GET", "/v1/evaluations?limit=1")
+    assert ([row["id"] for row in listed["items"]], listed["next"]) == ([second], second)
+    assert [row["id"] for row in service.call("GET", f"/v1/evaluations?cursor={listed['next']}")["items"]] == [first]
+    service.call("POST", f"/v1/evaluations/{first}/cancel", status=202)
+    assert over(service, first)["state"] == "STOPPED"
+    assert over(service, second)["state"] == "SUCCEEDED"
+    # Nothing is left to be cancelled.
+    assert service.call("POST", f"/v1/evaluations/{second}/cancel")["state"] == "SUCCEEDED"
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on_and_one_that_always_breaks_fails(tmp_path: Path) -> None:
+    with serving(tmp_path, max_restarts=1) as service:
+        number = ask(service, "endless")
+        service.wait(lambda: seen(service, number)["games"] > 0)
+        process = get_evaluation(service.league, int(number)).process
+        assert process is not None
+        os.kill(int(process.split()[0]), signal.SIGKILL)
+        service.wait(lambda: starts(service, number) == 2)
+        service.call("POST", f"/v1/evaluations/{number}/cancel")
+        over(service, number)
+        # It plays on at each start; only ends without a new game add up.
+        broken = ask(service, "breaks")
+        service.wait(lambda: starts(service, broken) == 3)
+
+
+@pytest.mark.slow
+def test_what_was_asked_for_is_played_after_a_restart_of_the_service(tmp_path: Path) -> None:
+    with serving(tmp_path) as service:
+        number = ask(service, "endless")
+        service.wait(lambda: seen(service, number)["games"] > 0)
+        process = get_evaluation(service.league, int(number)).process
+    assert process is not None and identity(int(process.split()[0])) is None
+    with serving(tmp_path) as service:
+        before = seen(service, number)["games"]
+        service.wait(lambda: starts(service, number) == 2 and seen(service, number)["games"] > before)
+
+
+@pytest.mark.parametrize("players", [["exec:./bot", "random"], ["./bot.py", "random"], ["../first/m0", "random"], ["random"], ["a\n", "random"]])
+def test_only_names_of_the_league_are_players(shared: Service, players: list[str]) -> None:
+    shared.call("POST", "/v1/evaluations", {"players": players, "env": "connect_four"}, status=422)
+
+
+def test_what_contradicts_itself_is_refused(shared: Service) -> None:
+    for more in (
+        {"env": "./game.py:make"},
+        {"games": 0},
+        {"sprt": {"elo0": 5, "elo1": 5}},
+        {"seed": -1},
+        {"colour": 1},
+        {"games": "4"},
+        {"greedy": "yes"},
+    ):
+        shared.call("POST", "/v1/evaluations", {"players": ["oneply", "random"], "env": "connect_four", **more}, status=422)
+    shared.call("GET", "/v1/evaluations/4711", status=404)
+    shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
+
+
+def test_a_repeated_request_is_one_match(service: Service) -> None:
+    body = {"players": ["quick", "random"], "env": "connect_four"}
+    first, again = (service.call("POST", "/v1/evaluations", body, **{"Idempotency-Key": "k"}) for _ in range(2))
+    assert first["id"] == again["id"] and len(service.call("GET", "/v1/evaluations")["items"]) == 1
+
+
+# --- the rules -------------------------------------------------------------------------------------------------------------------------------
+
+EVERY = [
+    MatchFacts(*values)
+    for values in product((False, True), (False, True), (False, True), (None, 1.0, 99.0), (10.0,), (0.0, 1.0), (False, True), ("ok", "soft", "hard"))
+]
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_every_case_has_a_decision_that_fits_it(running: bool) -> None:
+    for facts in (facts for facts in EVERY if facts.running == running):
+        action, state = (found := decide_match(facts)).action, found.state
+        assert (action in ("stop", "kill")) <= facts.running
+        if action == "start":
+            assert not (facts.running or facts.outside or facts.cancelled or facts.wait_s) and facts.place and facts.disk == "ok"
+        if action == "kill":
+            assert facts.asked_s is not None and facts.asked_s > facts.grace_s
+        if action == "stop":
+            assert facts.asked_s is None and (facts.cancelled or facts.disk == "hard")
+        assert (state == "STOPPED") == (facts.cancelled and not facts.running and not facts.outside)
+        assert state in (*OPEN, "STOPPED")
+
+
+def test_how_a_process_ended_decides_what_becomes_of_it() -> None:
+    assert state_after(0, cancelled=True, tries_left=False) == "SUCCEEDED"
+    assert {state_after(code, cancelled=False, tries_left=True) for code in (2, 4)} == {"FAILED"}
+    assert {state_after(code, cancelled=True, tries_left=True) for code in (130, -9, 1)} == {"STOPPED"}
+    assert state_after(130, cancelled=False, tries_left=False) == "PENDING"
+    assert [state_after(-9, cancelled=False, tries_left=left) for left in (True, False)] == ["RUNNING", "FAILED"]

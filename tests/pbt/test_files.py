@@ -1,0 +1,35 @@
+"""Files that are whole or absent."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pbt.files import PART_SUFFIX, sync_folder, whole_file, write_synced, write_whole
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("many_writers", [False, True])
+def test_a_file_is_whole_and_nothing_stays_beside_it(tmp_path: Path, durable: bool, many_writers: bool) -> None:
+    path = tmp_path / "status.json"
+    write_whole(path, "grün", durable=durable, many_writers=many_writers)
+    write_whole(path, b"second", durable=durable, many_writers=many_writers)
+    sync_folder(tmp_path)
+    assert path.read_bytes() == b"second" and [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_stood_there_stays_when_writing_fails(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    write_synced(path, b"old")
+    with pytest.raises(TypeError), whole_file(path, durable=True) as file:
+        file.writelines([b"new", 3])  # type: ignore[list-item]  # fails half-way
+    assert path.read_bytes() == b"old" and [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_many_writers_do_not_share_a_part(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    with whole_file(path, many_writers=True) as file:
+        file.write(b"ours")
+        assert [part.name for part in tmp_path.iterdir()] == [f"weights.{os.getpid()}{PART_SUFFIX}"]
+        write_whole(path, "theirs")
+    assert path.read_bytes() == b"ours"
