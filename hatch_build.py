@@ -24,7 +24,11 @@ FOLDER = Path("pbt/native")
 # No -march: the code chooses by itself what the machine can do. No -ffast-math: NaN must stay NaN.
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 # By source: a product and a sum may become one instruction, or must not, since torch rounds in between; names that C99 does not have.
-SOURCES = {"elu": "-ffp-contract=fast", "pixels": "-ffp-contract=off", "doom_preload": "-D_GNU_SOURCE"}
+SOURCES = {
+    "elu": "-ffp-contract=fast",
+    "pixels": "-ffp-contract=off",
+    "doom_preload": "-D_GNU_SOURCE",
+}
 LIBRARIES = tuple(FOLDER / f"{name}.so" for name in SOURCES)
 _TIMEOUT_S = 120
 
@@ -49,7 +53,9 @@ def compiler() -> list[str] | None:
 def build(root: Path = ROOT) -> str | None:
     """Compile under `root`. Returns what went wrong in one line, None if nothing did; after a failure no older library stays."""
     try:
-        wrong = next((found for name in SOURCES if (found := _compile(root, name)) is not None), None)
+        wrong = next(
+            (found for name in SOURCES if (found := _compile(root, name)) is not None), None
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         wrong = str(error)
     if wrong is not None:
@@ -67,7 +73,9 @@ def _compile(root: Path, name: str) -> str | None:
     made = root / FOLDER / f".{name}.{os.getpid()}.so"
     try:
         words = [*command, *FLAGS, SOURCES[name], "-o", str(made), str(root / FOLDER / f"{name}.c")]
-        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        done = subprocess.run(
+            words, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
+        )
         if done.returncode != 0:
             return f"{shlex.join(command)}: {(done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]}"
         made.replace(root / FOLDER / f"{name}.so")
@@ -78,10 +86,16 @@ def _compile(root: Path, name: str) -> str | None:
 
 def web_fingerprint(root: Path = ROOT) -> str | None:
     """Of all that the bundle is made from. None where there are no sources."""
-    paths = sorted(path for path in (root / WEB).rglob("*") if path.is_file() and path.relative_to(root / WEB).parts[0] not in NOT_SOURCES)
+    paths = sorted(
+        path
+        for path in (root / WEB).rglob("*")
+        if path.is_file() and path.relative_to(root / WEB).parts[0] not in NOT_SOURCES
+    )
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        digest.update(
+            f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
+        )
     return digest.hexdigest() if paths else None
 
 
@@ -95,7 +109,9 @@ def npm() -> tuple[list[str], str] | None:
     """How npm is called, and the PATH on which its scripts find Node.js: the machine's, else the package's. None where neither is new enough."""
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("npm") and (found := shutil.which("node")):
-        said = subprocess.run([found, "--version"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S).stdout
+        said = subprocess.run(
+            [found, "--version"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
+        ).stdout
         version = re.match(r"v(\d+)\.(\d+)", said)
         if version and (int(version[1]), int(version[2])) >= NODE_AT_LEAST:
             return ["npm"], path
@@ -103,7 +119,10 @@ def npm() -> tuple[list[str], str] | None:
     if package is None or package.origin is None:
         return None
     folder = Path(package.origin).parent
-    return [str(folder / "bin/node"), str(folder / "lib/node_modules/npm/bin/npm-cli.js")], f"{folder / 'bin'}{os.pathsep}{path}"
+    return [
+        str(folder / "bin/node"),
+        str(folder / "lib/node_modules/npm/bin/npm-cli.js"),
+    ], f"{folder / 'bin'}{os.pathsep}{path}"
 
 
 def build_web(root: Path = ROOT) -> str | None:
@@ -116,7 +135,9 @@ def build_web(root: Path = ROOT) -> str | None:
         if (found := npm()) is None:
             return f"no Node.js {'.'.join(map(str, NODE_AT_LEAST))} or newer found"
         command, path = found
-        installed, asked = (root / WEB / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
+        installed, asked = (
+            root / WEB / name for name in ("node_modules/.package-lock.json", "package-lock.json")
+        )
         if not installed.is_file() or installed.stat().st_mtime < asked.stat().st_mtime:
             _npm([*command, "ci", "--omit=dev", "--ignore-scripts"], root, path)
         _npm([*command, "run", "build"], root, path)
@@ -130,10 +151,18 @@ def build_web(root: Path = ROOT) -> str | None:
 def _npm(command: list[str], root: Path, path: str) -> None:
     """Raises: SubprocessError with the last lines it said."""
     done = subprocess.run(
-        command, check=False, cwd=root / WEB, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=_WEB_TIMEOUT_S
+        command,
+        check=False,
+        cwd=root / WEB,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=_WEB_TIMEOUT_S,
     )
     if done.returncode != 0:
-        raise subprocess.SubprocessError(f"{shlex.join(command)}: {' '.join((done.stdout + done.stderr).strip().splitlines()[-3:])}")
+        raise subprocess.SubprocessError(
+            f"{shlex.join(command)}: {' '.join((done.stdout + done.stderr).strip().splitlines()[-3:])}"
+        )
 
 
 class NativeAndWeb(BuildHookInterface[Any]):
@@ -142,12 +171,18 @@ class NativeAndWeb(BuildHookInterface[Any]):
     def dependencies(self) -> list[str]:
         """Node.js as a package, only where the machine has none and something is to be built."""
         root = Path(self.root)
-        return [NODE_PACKAGE] if web_fingerprint(root) and not bundle_is_whole(root) and npm() is None else []
+        return (
+            [NODE_PACKAGE]
+            if web_fingerprint(root) and not bundle_is_whole(root) and npm() is None
+            else []
+        )
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
         if (wrong := build_web(root)) is not None:
-            self.app.display_warning(f"the dashboard is not built ({wrong}): the service says so, and serves everything else")
+            self.app.display_warning(
+                f"the dashboard is not built ({wrong}): the service says so, and serves everything else"
+            )
         elif version != "editable":
             build_data["artifacts"].append(f"/{BUNDLE}")
         if self.target_name == "wheel":
@@ -156,18 +191,27 @@ class NativeAndWeb(BuildHookInterface[Any]):
     def _native(self, root: Path, version: str, build_data: dict[str, Any]) -> None:
         wrong = build(root)
         if wrong is not None:
-            self.app.display_warning(f"pbt/native is not compiled ({wrong}): torch does its work, and matches of Doom wait at every tic: slower")
+            self.app.display_warning(
+                f"pbt/native is not compiled ({wrong}): torch does its work, and matches of Doom wait at every tic: slower"
+            )
             return
         if version == "editable":
             return  # it is imported from where it was built
         build_data["artifacts"] += [f"/{library}" for library in LIBRARIES]
         # Bound to the machine, but to no version of Python: they are loaded with ctypes.
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        build_data["tag"] = (
+            f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        )
 
 
 if __name__ == "__main__":
     problems = [
-        f"{what}: {problem}" for what, problem in (("pbt/native is not compiled", build()), ("the dashboard is not built", build_web())) if problem
+        f"{what}: {problem}"
+        for what, problem in (
+            ("pbt/native is not compiled", build()),
+            ("the dashboard is not built", build_web()),
+        )
+        if problem
     ]
     sys.exit("\n".join(problems) or 0)

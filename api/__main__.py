@@ -34,14 +34,22 @@ def serve(settings: Settings) -> None:
         try:
             stack.enter_context(PopulationLock(lock, "service"))
         except HeldError:
-            raise HeldError(f"{settings.data} is served by process {holder(lock)} already; open it with `arena open`") from None
+            raise HeldError(
+                f"{settings.data} is served by process {holder(lock)} already; open it with `arena open`"
+            ) from None
         listening = stack.enter_context(listen(settings.host, settings.port))
         app = create_app(settings)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         port = listening.getsockname()[1]
         url = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else '[::1]' if settings.host == '::' else host}:{port}"  # noqa: S104  # compared
         config = uvicorn.Config(
-            app, http=Protocol, ws="none", log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=DRAIN_S
+            app,
+            http=Protocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=DRAIN_S,
         )
         server = uvicorn.Server(config)
         write_state(settings.data, ServiceState(os.getpid(), url, time.time(), __version__))
@@ -49,7 +57,10 @@ def serve(settings: Settings) -> None:
         # uvicorn leaves it out when it is told to hurry.
         stack.callback(app.state.context.supervisor.close)
         code = app.state.context.tokens.new_code("admin")
-        print(f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs a browser in, once, within 10 minutes)", flush=True)
+        print(
+            f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs a browser in, once, within 10 minutes)",
+            flush=True,
+        )
         # uvicorn raises a signal again once it has shut down; what is to be done about it is done by then.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: None)
@@ -70,7 +81,9 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise PbtError(f"{host}:{port} cannot be listened on: {error.strerror}; choose another with --port, or --port 0 for any free one") from error
+        raise PbtError(
+            f"{host}:{port} cannot be listened on: {error.strerror}; choose another with --port, or --port 0 for any free one"
+        ) from error
     return listening
 
 
@@ -80,7 +93,9 @@ def main() -> int:
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             print(
-                f"error: {'.'.join(map(str, detail['loc']))} {detail['msg'].removeprefix('Value error, ')}".replace("error:  ", "error: "),
+                f"error: {'.'.join(map(str, detail['loc']))} {detail['msg'].removeprefix('Value error, ')}".replace(
+                    "error:  ", "error: "
+                ),
                 file=sys.stderr,
             )
         return 2

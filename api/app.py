@@ -74,7 +74,9 @@ def create_app(settings: Settings) -> FastAPI:
     tokens = Tokens(settings.folder)
     opened = open_league(league_path(settings.data))
     cache = RevisionCache(lambda: league_revision(opened))
-    context = Context(settings, opened, tokens, observed, Supervisor(settings, opened, observed), cache)
+    context = Context(
+        settings, opened, tokens, observed, Supervisor(settings, opened, observed), cache
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -114,12 +116,28 @@ async def refuse_unknown_parameters(request: Request) -> None:
     unknown = sorted(request.query_params.keys() - known)
     if unknown:
         there = ", ".join(sorted(known)) or "none"
-        raise Problem("invalid", f"unknown query parameters; there are: {there}", [(name, "unknown parameter") for name in unknown])
-    repeated = sorted({name for name, _ in request.query_params.multi_items() if len(request.query_params.getlist(name)) > 1})
+        raise Problem(
+            "invalid",
+            f"unknown query parameters; there are: {there}",
+            [(name, "unknown parameter") for name in unknown],
+        )
+    repeated = sorted(
+        {
+            name
+            for name, _ in request.query_params.multi_items()
+            if len(request.query_params.getlist(name)) > 1
+        }
+    )
     if repeated:
-        raise Problem("invalid", "each query parameter stands once", [(name, "given more than once") for name in repeated])
+        raise Problem(
+            "invalid",
+            "each query parameter stands once",
+            [(name, "given more than once") for name in repeated],
+        )
 
 
 def query_names(dependant: Dependant) -> set[str]:
     """Query parameters of a route, with those of what it depends on."""
-    return {field.alias for field in dependant.query_params}.union(*(query_names(needed) for needed in dependant.dependencies))
+    return {field.alias for field in dependant.query_params}.union(
+        *(query_names(needed) for needed in dependant.dependencies)
+    )

@@ -24,7 +24,10 @@ from arena.data.paths import PopulationPaths, population_paths
 from arena.league.answers import Answer, Keyed, stored_answer
 from arena.league.database import League
 
-KeyHeader = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$")]
+KeyHeader = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"),
+]
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 
 
@@ -53,13 +56,27 @@ class Context:
     def paths(self, name: str) -> PopulationPaths:
         return population_paths(self.settings.data, name)
 
-    def change(self, request: Request, key: str | None, said: object, act: Callable[[Keyed | None], Answer], *, makes_room: bool = False) -> Response:
+    def change(
+        self,
+        request: Request,
+        key: str | None,
+        said: object,
+        act: Callable[[Keyed | None], Answer],
+        *,
+        makes_room: bool = False,
+    ) -> Response:
         """Do what is asked for, once: repeated with its key it gets the answer it got, whatever has become of it since.
 
         said: its body;  act: checks it, does it and stores the answer with the effect;  makes_room: it is done below the hard mark, too
         Raises: Problem while the first one with this key is still worked on, or while there is no room for what it would write.
         """
-        keyed = None if key is None else Keyed(f"{request.method} {request.url.path} {key}", _told([str(request.url.query), said]))
+        keyed = (
+            None
+            if key is None
+            else Keyed(
+                f"{request.method} {request.url.path} {key}", _told([str(request.url.query), said])
+            )
+        )
         with self._alone(keyed):
             answer = stored_answer(self.league, keyed)
             if answer is None:
@@ -82,7 +99,11 @@ class Context:
             return
         with self._lock:
             if keyed.key in self.in_flight:
-                raise Problem("conflict", "a request with this Idempotency-Key is being worked on; try again", headers={"retry-after": "1"})
+                raise Problem(
+                    "conflict",
+                    "a request with this Idempotency-Key is being worked on; try again",
+                    headers={"retry-after": "1"},
+                )
             self.in_flight.add(keyed.key)
         try:
             yield
@@ -108,7 +129,10 @@ def revision_of(if_match: str | None) -> int | None:
         return None
     text = if_match.strip().removeprefix("W/").strip('"')
     if not text.isdecimal() or not text.isascii() or len(text) > 15:
-        raise Problem("precondition-failed", f"If-Match: {if_match}: no population has this tag; take the ETag of a GET")
+        raise Problem(
+            "precondition-failed",
+            f"If-Match: {if_match}: no population has this tag; take the ETag of a GET",
+        )
     return int(text)
 
 

@@ -18,7 +18,9 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            found = get_openapi(title=app.title, version="1", description=app.description, routes=app.routes)
+            found = get_openapi(
+                title=app.title, version="1", description=app.description, routes=app.routes
+            )
             app.openapi_schema = completed(found)
         return app.openapi_schema
 
@@ -48,7 +50,10 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     operation["security"] = [] if level == "none" else [{"bearer": []}, {"cookie": []}]
     for status in sorted(_refusals(operation, path, method)):
         reference = {"$ref": "#/components/schemas/Problem"}
-        operation["responses"][str(status)] = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": reference}}}
+        operation["responses"][str(status)] = {
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": reference}},
+        }
 
 
 def _refusals(operation: dict[str, Any], path: str, method: str) -> set[int]:

@@ -18,7 +18,9 @@ CGROUP = Path("/sys/fs/cgroup")
 
 def usable_cores() -> int:
     """Cores by CPU affinity and cgroup quota, at least 1."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     quota = cpu_quota()
     return max(1, min(allowed, int(quota))) if quota is not None else allowed
 
@@ -32,10 +34,14 @@ def cpu_quota(cgroup: Path = CGROUP) -> float | None:
     return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
-def memory_bytes(cgroup: Path = CGROUP, total: Callable[[], int] = lambda: psutil.virtual_memory().total) -> int:
+def memory_bytes(
+    cgroup: Path = CGROUP, total: Callable[[], int] = lambda: psutil.virtual_memory().total
+) -> int:
     """Memory of the machine, or the cgroup's share of it."""
     limits = (_read(cgroup / "memory.max"), _read(cgroup / "memory/memory.limit_in_bytes"))
-    return min([total(), *(int(limit) for limit in limits if limit.isdigit() and int(limit) < _UNLIMITED)])
+    return min(
+        [total(), *(int(limit) for limit in limits if limit.isdigit() and int(limit) < _UNLIMITED)]
+    )
 
 
 def existing_parent(path: Path) -> Path:
@@ -50,7 +56,9 @@ def free_disk_bytes(path: Path) -> int:
 def file_system(path: Path) -> str:
     """Type of the file system that holds path ("ext4", "nfs4", ...), "" where the system does not say."""
     path = existing_parent(path).resolve()
-    mounts = [mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)]
+    mounts = [
+        mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)
+    ]
     return max(mounts, key=lambda mount: len(mount.mountpoint)).fstype if mounts else ""
 
 
@@ -66,7 +74,9 @@ VERSIONED = ("pbt-arena", "torch", "numpy", "pettingzoo", "gymnasium")
 
 def versions() -> dict[str, str]:
     """Package -> version, of those that are installed; imports none of them."""
-    found = {package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)}
+    found = {
+        package: importlib.metadata.version(package) for package in VERSIONED if _installed(package)
+    }
     return {"python": platform.python_version(), **found}
 
 

@@ -41,10 +41,19 @@ class SignalControl:
 
     def __enter__(self) -> Self:
         # Under nohup the closing of a terminal is meant to be survived.
-        heeded = [number for number in STOPPING if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+        heeded = [
+            number
+            for number in STOPPING
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+        ]
         self._previous = {number: signal.signal(number, self._on_signal) for number in heeded}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)

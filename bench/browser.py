@@ -40,7 +40,9 @@ VIEWS = {
     "ratings": View("Population", "populations/{population}/ratings", "Rating over frames"),
     "matrix": View("Population", "populations/{population}/matrix", "Who beats whom"),
     "values": View("Population", "populations/{population}/values", "Rounds"),
-    "lineage": View("Population", "populations/{population}/lineage", "Who trained on with whose weights"),
+    "lineage": View(
+        "Population", "populations/{population}/lineage", "Who trained on with whose weights"
+    ),
     "curves": View("Population", "populations/{population}/curves", "entropy"),
     "games": View("Population", "populations/{population}/games", "ended by"),
     "health": View("Population", "populations/{population}/health", "trained on"),
@@ -55,8 +57,12 @@ VIEWS = {
     "game": View("Game", "games/{game}", "Arrow keys step"),
     "sit-down": View("SitDown", "play?population={population}", "Your name"),
     "play": View("Play", "play/{play}", "You begin."),
-    "compare": View("Compare", "compare?population={population}&metric=entropy", "entropy over frames"),
-    "compare-time": View("Compare", "compare?population={population}&metric=entropy&x=time", "entropy over time"),
+    "compare": View(
+        "Compare", "compare?population={population}&metric=entropy", "entropy over frames"
+    ),
+    "compare-time": View(
+        "Compare", "compare?population={population}&metric=entropy&x=time", "entropy over time"
+    ),
     "system": View("System", "system", "The service is ready"),
 }
 """Name -> view: each view of the dashboard, and each tab of a population."""
@@ -64,7 +70,14 @@ VIEWS = {
 
 def chromium() -> str | None:
     """The machine's; None where there is none."""
-    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    return next(
+        (
+            found
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (found := shutil.which(name))
+        ),
+        None,
+    )
 
 
 @contextmanager

@@ -71,7 +71,11 @@ def views(members: int) -> list[View]:
     return [
         View("populations", "populations", many("td[data-name='best rating'] strong")),
         View("overview", base, many("tbody tr", members)),
-        View("ratings", f"{base}/ratings", f"{many('.uplot canvas', 2)} && {many('tbody tr', members)}"),
+        View(
+            "ratings",
+            f"{base}/ratings",
+            f"{many('.uplot canvas', 2)} && {many('tbody tr', members)}",
+        ),
         View("matrix", f"{base}/matrix", MATRIX),
         View("values", f"{base}/values", f"{many('.uplot canvas', 2)} && {many('tbody tr')}"),
         View("lineage", f"{base}/lineage", many(".lineage path")),
@@ -120,8 +124,20 @@ INTERACTIONS = (
         f"{UNDER} !== old",
         UNDER,
     ),
-    Interaction("matrix: the pointer", "matrix", _pointer("canvas.matrix", "(turn % 2 ? 120 : 220)", "140"), f"{UNDER} !== old", UNDER),
-    Interaction("curves: the pointer", "curves", _pointer(".u-over", "(turn % 2 ? 80 : 200)", "60"), f"{UNDER} !== old", UNDER),
+    Interaction(
+        "matrix: the pointer",
+        "matrix",
+        _pointer("canvas.matrix", "(turn % 2 ? 120 : 220)", "140"),
+        f"{UNDER} !== old",
+        UNDER,
+    ),
+    Interaction(
+        "curves: the pointer",
+        "curves",
+        _pointer(".u-over", "(turn % 2 ? 80 : 200)", "60"),
+        f"{UNDER} !== old",
+        UNDER,
+    ),
     Interaction(
         "curves: hide or show a line",
         "curves",
@@ -138,8 +154,20 @@ INTERACTIONS = (
         PRESSED,
     ),
     # The title changes with the lines, in one frame.
-    Interaction("compare: another metric *", "compare", _choose("Metric", "'metric_' + turn % 14"), f"{TITLE} !== old && {CHART} !== null", TITLE),
-    Interaction("compare: frames or time", "compare", _choose("Over", "turn % 2 ? 'frames' : 'time'"), f"{CHART} !== null && {CHART} !== old", CHART),
+    Interaction(
+        "compare: another metric *",
+        "compare",
+        _choose("Metric", "'metric_' + turn % 14"),
+        f"{TITLE} !== old && {CHART} !== null",
+        TITLE,
+    ),
+    Interaction(
+        "compare: frames or time",
+        "compare",
+        _choose("Over", "turn % 2 ? 'frames' : 'time'"),
+        f"{CHART} !== null && {CHART} !== old",
+        CHART,
+    ),
     Interaction(
         "ratings: the numbers of a chart",
         "ratings",
@@ -186,20 +214,32 @@ class Looker:
         """The page, ms until its content was painted, ms until the first contentful paint."""
         context = self._browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(LOOK_MS)
-        context.add_cookies([{"name": COOKIE, "value": self._cookie, "url": self._url, "sameSite": "Strict"}])
+        context.add_cookies(
+            [{"name": COOKIE, "value": self._cookie, "url": self._url, "sameSite": "Strict"}]
+        )
         context.add_init_script(PAINTED)
         page = context.new_page()
         page.goto(f"{self._url}/app/{view.path}", wait_until="commit")
         content = float(page.evaluate(f"painted(() => {view.ready})"))
-        first = float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"))
+        first = float(
+            page.evaluate(
+                "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+            )
+        )
         return page, content, first
 
 
 def act(page: Page, interaction: Interaction, turn: int) -> float:
     """ms from the event to the paint."""
-    page.evaluate(f"() => {{ window.old = {interaction.before}; return painted(() => {interaction.settled}); }}")
+    page.evaluate(
+        f"() => {{ window.old = {interaction.before}; return painted(() => {interaction.settled}); }}"
+    )
     program = f"const turn = {turn}; const old = window.old; const began = performance.now(); {interaction.act};"
-    return float(page.evaluate(f"async () => {{ {program} return await painted(() => {interaction.until}) - began; }}"))
+    return float(
+        page.evaluate(
+            f"async () => {{ {program} return await painted(() => {interaction.until}) - began; }}"
+        )
+    )
 
 
 def p95(taken: Sequence[float]) -> float:
@@ -208,7 +248,12 @@ def p95(taken: Sequence[float]) -> float:
 
 
 def told(taken: Sequence[float], **more: float) -> dict[str, Any]:
-    return {"p95_ms": round(p95(taken), 1), "median_ms": round(median(taken), 1), "max_ms": round(max(taken), 1), **more}
+    return {
+        "p95_ms": round(p95(taken), 1),
+        "median_ms": round(median(taken), 1),
+        "max_ms": round(max(taken), 1),
+        **more,
+    }
 
 
 def measure(looker: Looker, members: int, repeats: int) -> dict[str, Any]:
@@ -229,8 +274,12 @@ def measure(looker: Looker, members: int, repeats: int) -> dict[str, Any]:
     done: dict[str, Any] = {}
     for interaction in INTERACTIONS:
         page, *_ = looker.open(known[interaction.view])
-        act(page, interaction, 0)  # code that runs for the first time is not what people feel afterwards
-        done[interaction.name] = told([act(page, interaction, turn) for turn in range(1, repeats + 1)])
+        act(
+            page, interaction, 0
+        )  # code that runs for the first time is not what people feel afterwards
+        done[interaction.name] = told(
+            [act(page, interaction, turn) for turn in range(1, repeats + 1)]
+        )
         page.context.close()
         print(f"{interaction.name:34} {done[interaction.name]}", flush=True)
     return {"curves_after_start_ms": round(cold_ms, 1), "views": opened, "interactions": done}
@@ -238,7 +287,12 @@ def measure(looker: Looker, members: int, repeats: int) -> dict[str, Any]:
 
 def over_budget(found: dict[str, Any]) -> list[str]:
     limits = (("views", VIEW_MS), ("interactions", INTERACTION_MS))
-    return [f"{name}: {one['p95_ms']:.0f} ms" for kind, limit in limits for name, one in found[kind].items() if one["p95_ms"] > limit]
+    return [
+        f"{name}: {one['p95_ms']:.0f} ms"
+        for kind, limit in limits
+        for name, one in found[kind].items()
+        if one["p95_ms"] > limit
+    ]
 
 
 def run(data: Path, members: int, points: int, repeats: int) -> dict[str, Any]:
@@ -250,7 +304,9 @@ def run(data: Path, members: int, points: int, repeats: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--members", type=int, default=64)
     parser.add_argument("--points", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=20)
@@ -258,11 +314,22 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(options.data or Path(folder) / "data", options.members, options.points, options.repeats)
-    size = {"members": options.members, "points": options.points, "metrics": len(METRICS), "repeats": options.repeats}
+        found = run(
+            options.data or Path(folder) / "data", options.members, options.points, options.repeats
+        )
+    size = {
+        "members": options.members,
+        "points": options.points,
+        "metrics": len(METRICS),
+        "repeats": options.repeats,
+    }
     if options.json is not None:
-        options.json.write_text(json.dumps({**size, "hardware": hardware(), **found}, indent=1) + "\n", encoding="utf-8")
-    print(f"curves, first look after a start of the service: {found['curves_after_start_ms']:.0f} ms")
+        options.json.write_text(
+            json.dumps({**size, "hardware": hardware(), **found}, indent=1) + "\n", encoding="utf-8"
+        )
+    print(
+        f"curves, first look after a start of the service: {found['curves_after_start_ms']:.0f} ms"
+    )
     over = over_budget(found)
     print("over the budget: " + "; ".join(over) if over else "all within the budget")
     sys.exit(bool(over))

@@ -84,7 +84,12 @@ class Speed:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._closing.set()
         self._thread.join(30.0)
 
@@ -93,7 +98,9 @@ class Speed:
         try:
             while not self._closing.wait(POLL_S):
                 status = self._run.status()
-                if status is not None and (not self._times or status.written_at + offset_s > self._times[-1]):
+                if status is not None and (
+                    not self._times or status.written_at + offset_s > self._times[-1]
+                ):
                     self._rows.append(status.rows.produced)
                     self._times.append(status.written_at + offset_s)
         except BaseException as error:  # noqa: BLE001  who waits for what it sees raises it
@@ -113,13 +120,21 @@ class Speed:
 
 def wait_until(run: Run, speed: Speed, at_s: float, limit_s: float = STATUS_LIMIT_S) -> None:
     """Until the run has told of that moment, so long after it at most. Raises: AssertionError."""
-    run.until(lambda: speed.seen_until(at_s) or None, max(0.0, at_s - time.monotonic()) + limit_s, "a status of that moment")
+    run.until(
+        lambda: speed.seen_until(at_s) or None,
+        max(0.0, at_s - time.monotonic()) + limit_s,
+        "a status of that moment",
+    )
 
 
 def drawn(rng: random.Random, count: int, rests: int, kinds: Sequence[str]) -> list[str]:
     """So many faults, as many of each kind, and undisturbed moments, in order: of a kind's n, one anywhere in each n-th part of the campaign."""
-    counts = Counter([kinds[number % len(kinds)] for number in range(count)]) + Counter({NONE: rests})
-    placed = [((number + rng.random()) / n, fault) for fault, n in counts.items() for number in range(n)]
+    counts = Counter([kinds[number % len(kinds)] for number in range(count)]) + Counter(
+        {NONE: rests}
+    )
+    placed = [
+        ((number + rng.random()) / n, fault) for fault, n in counts.items() for number in range(n)
+    ]
     return [fault for _, fault in sorted(placed)]
 
 
@@ -129,9 +144,15 @@ def struck(run: Run, options: argparse.Namespace, strikes: list[MatchStrike], sp
     faults = drawn(rng, options.faults, options.rests, options.kinds)
     for fault in faults:
         time.sleep(rng.uniform(0.0, 1.0))  # when it strikes is the campaign's input
-        strikes.append(rested(options, strikes) if fault == NONE else strike_match(run, fault, rng, 2 * run.tables()))
+        strikes.append(
+            rested(options, strikes)
+            if fault == NONE
+            else strike_match(run, fault, rng, 2 * run.tables())
+        )
         reasons = Counter(reason[:90] for reason in strikes[-1].reasons)
-        say(f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s, whole after {strikes[-1].whole_s:.2f} s; {dict(reasons)}")
+        say(
+            f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s, whole after {strikes[-1].whole_s:.2f} s; {dict(reasons)}"
+        )
         wait_until(run, speed, watched_s(strikes[-1], options)[1])
 
 
@@ -153,19 +174,33 @@ def watched_s(strike: MatchStrike, options: argparse.Namespace) -> tuple[float, 
 
 def calm(run: Run, options: argparse.Namespace, speed: Speed) -> list[tuple[float, float]]:
     """Minutes without a fault, after a start or the last one of all, in pieces: their begins and ends."""
-    say(f"every member learned after {start_growing(run):.1f} s; {options.calm:g} s without a fault after {options.warmup:g} s")
+    say(
+        f"every member learned after {start_growing(run):.1f} s; {options.calm:g} s without a fault after {options.warmup:g} s"
+    )
     begin_s = time.monotonic() + options.warmup
-    edges_s = [begin_s + piece * options.rest for piece in range(int(options.calm / options.rest) + 1)]
+    edges_s = [
+        begin_s + piece * options.rest for piece in range(int(options.calm / options.rest) + 1)
+    ]
     wait_until(run, speed, edges_s[-1])
     return list(pairwise(edges_s))
 
 
-def moment(strike: MatchStrike, made: RowsMade, options: argparse.Namespace, since_s: float) -> Moment:
+def moment(
+    strike: MatchStrike, made: RowsMade, options: argparse.Namespace, since_s: float
+) -> Moment:
     """What the figures need of it."""
     begin_s, end_s = watched_s(strike, options)
     at_first = None if strike.fault == NONE else made.rate(strike.began_s, begin_s)
     mine = {"ended": strike.ended, "missed": strike.missed, "reasons": strike.reasons}
-    return Moment(strike.fault, strike.began_s - since_s, strike.gone_s, strike.whole_s, at_first, made.rate(begin_s, end_s), **mine)
+    return Moment(
+        strike.fault,
+        strike.began_s - since_s,
+        strike.gone_s,
+        strike.whole_s,
+        at_first,
+        made.rate(begin_s, end_s),
+        **mine,
+    )
 
 
 def allowed_back_s(fault: str, options: argparse.Namespace) -> float:
@@ -176,7 +211,12 @@ def allowed(run: Run, options: argparse.Namespace) -> Allowed:
     """By the deadlines of a match; what is killed may live for a turn only."""
     game = json.loads(run.paths.config.read_text(encoding="utf-8"))["env"]["options"]
     deadline_s, start_s = game.get("deadline_s", 3.0), game.get("start_deadline_s", 8.0)
-    deadlines = {"stop engine": deadline_s, "stop match": deadline_s, "take port": start_s, "no connection": start_s}
+    deadlines = {
+        "stop engine": deadline_s,
+        "stop match": deadline_s,
+        "take port": start_s,
+        "no connection": start_s,
+    }
     gone = {fault: deadlines.get(fault, 0.0) + options.turn for fault in FAULTS}
     return Allowed(gone, {fault: allowed_back_s(fault, options) for fault in FAULTS})
 
@@ -203,7 +243,11 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
             run.resume()
             watched.append(calm(run, options, speed))
             codes.append(run.stop())
-        checks = {"ends with exit code 0, twice": [f"exit code {code}: {run.errors()[-500:]}" for code in codes if code]}
+        checks = {
+            "ends with exit code 0, twice": [
+                f"exit code {code}: {run.errors()[-500:]}" for code in codes if code
+            ]
+        }
         checks |= {"leaves nothing when it is stopped to be resumed": left, **ended_well(run)}
     except AssertionError as error:
         failure = str(error)
@@ -211,15 +255,48 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     finally:
         run.close()
     made = speed.made()
-    seen = [strike for strike in strikes if made.times_s and watched_s(strike, options)[1] <= made.times_s[-1]]
-    rates = dict(zip(("calm_before", "calm_after", "calm_resumed"), ([made.rate(*piece) for piece in pieces] for pieces in watched), strict=False))
-    campaign = Campaign([moment(strike, made, options, began_s) for strike in seen], **rates, allowed=allowed(run, options))
+    seen = [
+        strike
+        for strike in strikes
+        if made.times_s and watched_s(strike, options)[1] <= made.times_s[-1]
+    ]
+    rates = dict(
+        zip(
+            ("calm_before", "calm_after", "calm_resumed"),
+            ([made.rate(*piece) for piece in pieces] for pieces in watched),
+            strict=False,
+        )
+    )
+    campaign = Campaign(
+        [moment(strike, made, options, began_s) for strike in seen],
+        **rates,
+        allowed=allowed(run, options),
+    )
     counted = {**counts(run, made), "games voided": len(voided)}
     reasons = Counter(reason.split(": ", 2)[-1].split(";")[0][:80] for reason in voided)
-    looks = {"seconds": [round(at_s - began_s, 2) for at_s in made.times_s], "rows": list(made.rows)}
-    wrong = {"complaints": complaints(campaign) + unseen(strikes, counted), "checks": checks, "failure": failure}
-    found = {"seconds": time.monotonic() - began_s, "counted": counted, "voided": dict(reasons), "undisturbed": len(campaign.undisturbed)}
-    return {**found, "speeds": speeds(campaign), "faults": table(campaign), **wrong, **asdict(campaign), "looks": looks}
+    looks = {
+        "seconds": [round(at_s - began_s, 2) for at_s in made.times_s],
+        "rows": list(made.rows),
+    }
+    wrong = {
+        "complaints": complaints(campaign) + unseen(strikes, counted),
+        "checks": checks,
+        "failure": failure,
+    }
+    found = {
+        "seconds": time.monotonic() - began_s,
+        "counted": counted,
+        "voided": dict(reasons),
+        "undisturbed": len(campaign.undisturbed),
+    }
+    return {
+        **found,
+        "speeds": speeds(campaign),
+        "faults": table(campaign),
+        **wrong,
+        **asdict(campaign),
+        "looks": looks,
+    }
 
 
 def counts(run: Run, made: RowsMade) -> dict[str, int]:
@@ -233,31 +310,74 @@ def counts(run: Run, made: RowsMade) -> dict[str, int]:
 def unseen(strikes: Sequence[MatchStrike], counted: Mapping[str, int]) -> list[str]:
     """Checks that had nothing to check; and whether each match that was lost, and nothing else, voided its game."""
     lost = sum(strike.ended + 1 for strike in strikes if strike.fault not in (NONE, "kill worker"))
-    found = [f"no {what}: nothing was checked" for what, count in counted.items() if count == 0 and (lost or what != "games voided")]
-    return found + ([] if counted["games voided"] == lost else [f"{counted['games voided']} voided games of {lost} matches that were lost"])
+    found = [
+        f"no {what}: nothing was checked"
+        for what, count in counted.items()
+        if count == 0 and (lost or what != "games voided")
+    ]
+    return found + (
+        []
+        if counted["games voided"] == lost
+        else [f"{counted['games voided']} voided games of {lost} matches that were lost"]
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--faults", type=int, default=200, help="in all, as many of each kind")
     parser.add_argument("--kinds", nargs="+", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds until the training must be as fast as without the fault")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=10.0,
+        help="seconds until the training must be as fast as without the fault",
+    )
     parser.add_argument("--worker-limit", type=float, default=15.0, help="the same, of a worker")
-    parser.add_argument("--hold", type=float, default=10.0, help="seconds over which the speed is taken then")
+    parser.add_argument(
+        "--hold", type=float, default=10.0, help="seconds over which the speed is taken then"
+    )
     parser.add_argument("--rests", type=int, default=28, help="undisturbed moments")
     parser.add_argument("--rest", type=float, default=40.0, help="seconds of each")
-    parser.add_argument("--apart", type=float, default=30.0, help="seconds between the effect of a fault and what counts as undisturbed")
-    parser.add_argument("--calm", type=float, default=160.0, help="seconds without a fault before the first moment, after the last one, and resumed")
-    parser.add_argument("--turn", type=float, default=2.0, help="seconds that a worker may be busy with something else before it looks at a match")
-    parser.add_argument("--warmup", type=float, default=30.0, help="seconds of training before these")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of the configuration")
+    parser.add_argument(
+        "--apart",
+        type=float,
+        default=30.0,
+        help="seconds between the effect of a fault and what counts as undisturbed",
+    )
+    parser.add_argument(
+        "--calm",
+        type=float,
+        default=160.0,
+        help="seconds without a fault before the first moment, after the last one, and resumed",
+    )
+    parser.add_argument(
+        "--turn",
+        type=float,
+        default=2.0,
+        help="seconds that a worker may be busy with something else before it looks at a match",
+    )
+    parser.add_argument(
+        "--warmup", type=float, default=30.0, help="seconds of training before these"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="of the configuration",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     if options.faults < 1:
         parser.error(f"--faults {options.faults}: expected at least 1")
     if not 0 < options.rest <= options.calm or options.hold <= 0:
-        parser.error(f"--rest {options.rest:g}, --calm {options.calm:g}, --hold {options.hold:g}: expected 0 < rest <= calm and 0 < hold")
+        parser.error(
+            f"--rest {options.rest:g}, --calm {options.calm:g}, --hold {options.hold:g}: expected 0 < rest <= calm and 0 < hold"
+        )
     with tempfile.TemporaryDirectory(prefix="doom-faults-", ignore_cleanup_errors=True) as folder:
         report = measure(Path(folder) / "run", options)
     report = {"hardware": hardware(), "settings": settings_of(options), **report}

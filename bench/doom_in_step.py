@@ -36,7 +36,16 @@ Actions = dict[int, tuple[int, ...]]
 
 def match(options: argparse.Namespace, mode: str, skip: int, tics: int) -> DoomMatch:
     """Of one map and mode, not started yet."""
-    return DoomMatch(MatchOptions(scenario=options.scenario, lock_step=mode, frame_skip=skip, max_tics=tics, deadline_s=30, start_deadline_s=60))
+    return DoomMatch(
+        MatchOptions(
+            scenario=options.scenario,
+            lock_step=mode,
+            frame_skip=skip,
+            max_tics=tics,
+            deadline_s=30,
+            start_deadline_s=60,
+        )
+    )
 
 
 def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
@@ -67,7 +76,11 @@ def trace(game: DoomMatch, seed: int) -> str:
 
 def add(digest: "hashlib.blake2b", turns: list[SeatTurn]) -> None:
     for turn in turns:
-        digest.update(turn.observation["screen"].tobytes() + turn.observation["variables"].tobytes() + repr((turn.rewards, turn.tics)).encode())
+        digest.update(
+            turn.observation["screen"].tobytes()
+            + turn.observation["variables"].tobytes()
+            + repr((turn.rewards, turn.tics)).encode()
+        )
 
 
 def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
@@ -80,8 +93,12 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
         else:
             first[one] += 1
             whole[every] += 1
-        say(f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs, {len(crashes)} ended")
-    (first_trace, first_often), (_, often) = (counts.most_common(1)[0] if counts else (None, 0) for counts in (first, whole))
+        say(
+            f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs, {len(crashes)} ended"
+        )
+    (first_trace, first_often), (_, often) = (
+        counts.most_common(1)[0] if counts else (None, 0) for counts in (first, whole)
+    )
     return {
         "runs": options.runs,
         "first_games": len(first),
@@ -129,21 +146,33 @@ def lines(report: dict[str, Any]) -> list[str]:
     for mode, games in report["equal_games"].items():
         runs = games["runs"]
         usual = f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first game, {games['runs_with_the_usual_games']} all usual games"
-        found.append(f"equal games, {mode}: {games['first_games']} different first games and {games['whole_runs']} different runs of {runs}; {usual}")
+        found.append(
+            f"equal games, {mode}: {games['first_games']} different first games and {games['whole_runs']} different runs of {runs}; {usual}"
+        )
         found += [f"equal games, {mode}: A MATCH ENDED: {crash}" for crash in games["crashes"]]
     if report["same_first_game"] is not None:
-        found.append(f"the usual first game is the same with the library and without: {'yes' if report['same_first_game'] else 'NO'}")
+        found.append(
+            f"the usual first game is the same with the library and without: {'yes' if report['same_first_game'] else 'NO'}"
+        )
     for mode, by_skip in report["in_step"].items():
         for skip, figures in by_skip.items():
             tics = " and ".join(f"{tics:,}" for tics in figures["tics_by_player"])
             crash = figures["crash"]
-            ended = "" if crash is None else f"; THE MATCH ENDED in step {crash['step']:,}: {crash['text']}"
-            found.append(f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics{ended}")
+            ended = (
+                ""
+                if crash is None
+                else f"; THE MATCH ENDED in step {crash['step']:,}: {crash['text']}"
+            )
+            found.append(
+                f"in step, {mode}, skip {skip}: {figures['steps']:,} steps, {tics} tics{ended}"
+            )
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--scenario", default="multi_duel")
     parser.add_argument("--runs", type=int, default=20, help="fresh matches of each mode; 0: none")
@@ -152,20 +181,42 @@ def main() -> None:
     parser.add_argument("--frame-skip", type=int, default=2, help="in these games")
     parser.add_argument("--steps", type=int, default=100_000, help="of each mode and skip; 0: none")
     parser.add_argument("--skips", nargs="+", type=int, default=[1, 2, 4])
-    parser.add_argument("--step-tics", type=int, default=2100, help="of a game in which steps are counted")
+    parser.add_argument(
+        "--step-tics", type=int, default=2100, help="of a game in which steps are counted"
+    )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     if "helper" in options.modes and doom_preload() is None:
-        raise SystemExit("the library is not compiled here; install a C compiler and then pbt-arena again, or say --modes barrier")
+        raise SystemExit(
+            "the library is not compiled here; install a C compiler and then pbt-arena again, or say --modes barrier"
+        )
     games = {mode: equal_games(options, mode) for mode in options.modes if options.runs}
-    steps = {mode: {skip: in_step(options, mode, skip) for skip in options.skips} for mode in options.modes if options.steps}
+    steps = {
+        mode: {skip: in_step(options, mode, skip) for skip in options.skips}
+        for mode in options.modes
+        if options.steps
+    }
     usual = [found["usual_first_game"] for found in games.values()]
-    report = {"equal_games": games, "same_first_game": len(set(usual)) == 1 if len(usual) > 1 else None, "in_step": steps}
+    report = {
+        "equal_games": games,
+        "same_first_game": len(set(usual)) == 1 if len(usual) > 1 else None,
+        "in_step": steps,
+    }
     print("\n".join(lines(report)))
     if options.json is not None:
-        options.json.write_text(json.dumps({"hardware": hardware(), "settings": settings_of(options), **report}, indent=1) + "\n", encoding="utf-8")
-    unequal = report["same_first_game"] is False or any(found["whole_runs"] > 1 for found in games.values())
-    crashed = any(found["crashes"] for found in games.values()) or any(figures["crash"] for mode in steps.values() for figures in mode.values())
+        options.json.write_text(
+            json.dumps(
+                {"hardware": hardware(), "settings": settings_of(options), **report}, indent=1
+            )
+            + "\n",
+            encoding="utf-8",
+        )
+    unequal = report["same_first_game"] is False or any(
+        found["whole_runs"] > 1 for found in games.values()
+    )
+    crashed = any(found["crashes"] for found in games.values()) or any(
+        figures["crash"] for mode in steps.values() for figures in mode.values()
+    )
     if crashed or unequal:
         sys.exit(1)
 

@@ -47,7 +47,13 @@ class Timing(NamedTuple):
 
 def match(scenario: str, players: int, mode: str, skip: int) -> DoomMatch:
     options = MatchOptions(
-        scenario=scenario, players=players, lock_step=mode, frame_skip=skip, max_tics=NO_END_TICS, deadline_s=30, start_deadline_s=120
+        scenario=scenario,
+        players=players,
+        lock_step=mode,
+        frame_skip=skip,
+        max_tics=NO_END_TICS,
+        deadline_s=30,
+        start_deadline_s=120,
     )
     made = DoomMatch(options)
     made.reset(1)
@@ -59,7 +65,10 @@ def cases(skip: int) -> list[Case]:
     for scenario in SCENARIOS:
         for mode in MODES:
             duels = [match(scenario, 2, mode, skip) for _ in range(DUELS)]
-            made += [Case(f"duel {scenario} {mode}", duels[:1]), Case(f"duels {scenario} {mode}", duels)]
+            made += [
+                Case(f"duel {scenario} {mode}", duels[:1]),
+                Case(f"duels {scenario} {mode}", duels),
+            ]
         made.append(Case(f"alone {scenario}", [match(scenario, 1, "auto", skip) for _ in range(2)]))
     return made + [Case(f"eight cig {mode}", [match("cig", EIGHT, mode, skip)]) for mode in MODES]
 
@@ -72,7 +81,10 @@ def timed(case: Case, seconds: float, skip: int) -> Timing:
     drawn = [{seat: tuple(rng.integers(0, sizes).tolist()) for seat in seats} for _ in range(256)]
     steps, began_cpu_s, began_s = 0, cpu_s(), time.perf_counter()
     while (taken_s := time.perf_counter() - began_s) < seconds:
-        actions = [drawn[(steps * len(case.matches) + number) % len(drawn)] for number in range(len(case.matches))]
+        actions = [
+            drawn[(steps * len(case.matches) + number) % len(drawn)]
+            for number in range(len(case.matches))
+        ]
         for one, chosen in zip(case.matches, actions, strict=True):
             one.begin(chosen)
         for one, chosen in zip(case.matches, actions, strict=True):
@@ -89,21 +101,36 @@ def cpu_s() -> float:
 
 
 def summary(rounds: dict[str, list[Timing]]) -> dict[str, Any]:
-    speed = {name: statistics.median(timing.tics_per_s for timing in timings) for name, timings in rounds.items()}
+    speed = {
+        name: statistics.median(timing.tics_per_s for timing in timings)
+        for name, timings in rounds.items()
+    }
     for name in speed:
         if name.startswith("alone"):
             speed[name] /= 2
-    gains = {name.removesuffix(" helper"): speed[name] / speed[name.replace("helper", "barrier")] for name in speed if name.endswith("helper")}
+    gains = {
+        name.removesuffix(" helper"): speed[name] / speed[name.replace("helper", "barrier")]
+        for name in speed
+        if name.endswith("helper")
+    }
     return {
         "tics_per_s": {name: round(value) for name, value in speed.items()},
-        "cpu_us_per_tic": {name: round(statistics.median(timing.cpu_us_per_tic for timing in timings)) for name, timings in rounds.items()},
+        "cpu_us_per_tic": {
+            name: round(statistics.median(timing.cpu_us_per_tic for timing in timings))
+            for name, timings in rounds.items()
+        },
         "gain": {name: round(value, 2) for name, value in gains.items()},
-        "share": {scenario: round(speed[f"duel {scenario} helper"] / speed[f"alone {scenario}"], 2) for scenario in SCENARIOS},
+        "share": {
+            scenario: round(speed[f"duel {scenario} helper"] / speed[f"alone {scenario}"], 2)
+            for scenario in SCENARIOS
+        },
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3.0, help="per case and round")
     parser.add_argument("--frame-skip", type=int, default=2)
@@ -121,15 +148,24 @@ def main() -> None:
             one.close()
     found = {
         **summary(rounds),
-        "rounds": {name: [round(timing.tics_per_s) for timing in timings] for name, timings in rounds.items()},
-        "settings": {"rounds": given.rounds, "seconds": given.seconds, "frame_skip": given.frame_skip},
+        "rounds": {
+            name: [round(timing.tics_per_s) for timing in timings]
+            for name, timings in rounds.items()
+        },
+        "settings": {
+            "rounds": given.rounds,
+            "seconds": given.seconds,
+            "frame_skip": given.frame_skip,
+        },
         "machine": {
             "cores": len(os.sched_getaffinity(0)),
             "load": os.getloadavg()[0],
             "system": platform.platform(),
             "vizdoom": metadata.version("vizdoom"),
         },
-        "commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip(),
+        "commit": subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip(),
     }
     for title in ("tics_per_s", "cpu_us_per_tic", "gain", "share"):
         print(title, *(f"  {name:28} {value}" for name, value in found[title].items()), sep="\n")

@@ -90,16 +90,37 @@ def train(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     settled = [one for one in taken if one[0] >= 60 * options.settle]
     memory = summary(settled)["memory_mb"] if len(settled) > 1 else None
     grown = None if memory is None else memory[ALL]["fitted_growth"]
-    speeds = {"frames_per_s": speed(clocks), "frames_per_s_by_tenth": [speed(part) for part in tenths(clocks)], "frames": clocks[-1][1]}
+    speeds = {
+        "frames_per_s": speed(clocks),
+        "frames_per_s_by_tenth": [speed(part) for part in tenths(clocks)],
+        "frames": clocks[-1][1],
+    }
     looks = [(round(at_s), round(found[ALL][0], 1)) for at_s, found in taken]
-    memories = {"memory_mb": memory, "memory_looks": looks, "memory_grown_mb": grown, "memory_ok": None if grown is None else grown < GROWTH_LIMIT_MB}
+    memories = {
+        "memory_mb": memory,
+        "memory_looks": looks,
+        "memory_grown_mb": grown,
+        "memory_ok": None if grown is None else grown < GROWTH_LIMIT_MB,
+    }
     return {**speeds, **lags, **memories}
 
 
 def close(data: Path) -> None:
     """The closing evaluation, after which who is best is known; what was played of it before is not played again."""
     say("the closing evaluation")
-    command = [sys.executable, "-P", "-m", "arena", "train", "--resume", NAME, "--set", "stop_at_frames=1", "--data", str(data)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "train",
+        "--resume",
+        NAME,
+        "--set",
+        "stop_at_frames=1",
+        "--data",
+        str(data),
+    ]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=CLOSING_LIMIT_S)
 
 
@@ -119,20 +140,64 @@ def tenths(clocks: Sequence[tuple[float, int]]) -> list[Sequence[tuple[float, in
 
 def play(data: Path, first: str, second: str, games: int) -> dict[str, Any]:
     """`arena match`, and the first player's frags less the second's. Raises: subprocess.SubprocessError when it fails or takes too long."""
-    command = [sys.executable, "-P", "-m", "arena", "match", first, second, "--games", str(games), "--json", "--data", str(data)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=START_LIMIT_S + GAME_LIMIT_S * games)
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "match",
+        first,
+        second,
+        "--games",
+        str(games),
+        "--json",
+        "--data",
+        str(data),
+    ]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=START_LIMIT_S + GAME_LIMIT_S * games,
+    )
     report: dict[str, Any] = json.loads(done.stdout)
-    return {**told(report), "frags_ahead": frags_ahead(data, int(report["match"]), PlayerRef(report["a"]["kind"], report["a"]["id"]))}
+    return {
+        **told(report),
+        "frags_ahead": frags_ahead(
+            data, int(report["match"]), PlayerRef(report["a"]["kind"], report["a"]["id"])
+        ),
+    }
 
 
 def told(report: dict[str, Any]) -> dict[str, Any]:
     players = {"a": report["a"]["name"], "b": report["b"]["name"]}
-    return {**players, **{name: report[name] for name in ("games", "score", "low", "high", "wins", "draws", "losses", "verdict", "match")}}
+    return {
+        **players,
+        **{
+            name: report[name]
+            for name in (
+                "games",
+                "score",
+                "low",
+                "high",
+                "wins",
+                "draws",
+                "losses",
+                "verdict",
+                "match",
+            )
+        },
+    }
 
 
 def frags_ahead(data: Path, match_id: int, first: PlayerRef) -> dict[str, float | None]:
     """Per game: mean, and its interval over games."""
-    ahead = [lead(stored, first) for stored in match_games(data, match_id) if not stored.record.end_reason.startswith("voided")]
+    ahead = [
+        lead(stored, first)
+        for stored in match_games(data, match_id)
+        if not stored.record.end_reason.startswith("voided")
+    ]
     low, high = mean_interval(ahead) or (None, None)
     return {"mean": statistics.fmean(ahead), "low": low, "high": high}
 
@@ -156,7 +221,9 @@ def lead(stored: StoredGame, first: PlayerRef) -> float:
     other = next(seat for seat in seats if seat is not own)
     if own.points is None or other.points is None:
         found = f"{own.player.name} {own.points}, {other.player.name} {other.points}"
-        raise ValueError(f"game {stored.record.number}: the frags of both players were expected, found {found}; was this a match of Doom?")
+        raise ValueError(
+            f"game {stored.record.number}: the frags of both players were expected, found {found}; was this a match of Doom?"
+        )
     return own.points - other.points
 
 
@@ -164,9 +231,21 @@ def against_bots(data: Path, best: str, options: argparse.Namespace) -> dict[str
     """The best alone with a bot, which sits at no table; its return is the lead in frags."""
     spec, (player,) = resolve_players([best], data)
     found = {}
-    for word, skill in (("of its own skill", None), (f"of skill {options.bot_skill}", options.bot_skill)):
-        changed = {"players": 1, "bots": 1, "reward": "lead", **({} if skill is None else {"bot_skill": skill})}
-        episodes = evaluate_player(replace(player, env_options={**player.env_options, **changed}), spec, episodes=options.bot_games)
+    for word, skill in (
+        ("of its own skill", None),
+        (f"of skill {options.bot_skill}", options.bot_skill),
+    ):
+        changed = {
+            "players": 1,
+            "bots": 1,
+            "reward": "lead",
+            **({} if skill is None else {"bot_skill": skill}),
+        }
+        episodes = evaluate_player(
+            replace(player, env_options={**player.env_options, **changed}),
+            spec,
+            episodes=options.bot_games,
+        )
         found[word] = bot_figures(episodes)
         say(f"a bot {word}: {found[word]}")
     return found
@@ -175,24 +254,40 @@ def against_bots(data: Path, best: str, options: argparse.Namespace) -> dict[str
 def bot_figures(found: Evaluation) -> dict[str, Any]:
     """Shares of games are by the lead. Raises: ValueError where frags were not counted."""
     if found.points is None:
-        raise ValueError("the frags of every game against a bot were expected, found games without; was this a match of Doom?")
+        raise ValueError(
+            "the frags of every game against a bot were expected, found games without; was this a match of Doom?"
+        )
     low, high = found.return_interval or (None, None)
     games = len(found.returns)
-    won = {"won": sum(lead > 0 for lead in found.returns) / games, "drawn": sum(lead == 0 for lead in found.returns) / games}
-    return {"games": games, "lead": found.mean_return, "low": low, "high": high, "frags": statistics.fmean(found.points), **won}
+    won = {
+        "won": sum(lead > 0 for lead in found.returns) / games,
+        "drawn": sum(lead == 0 for lead in found.returns) / games,
+    }
+    return {
+        "games": games,
+        "lead": found.mean_return,
+        "low": low,
+        "high": high,
+        "frags": statistics.fmean(found.points),
+        **won,
+    }
 
 
 def curve(data: Path, member: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Against random, over the frames of one member."""
     made, points = snapshots(data, member), options.curve_points
-    chosen = {nearest(made, made[-1].frames * point / max(points - 1, 1)) for point in range(points)}
+    chosen = {
+        nearest(made, made[-1].frames * point / max(points - 1, 1)) for point in range(points)
+    }
     found = []
     for record in (record for record in made if record.snapshot_id in chosen):
         result = play(data, record.snapshot_id, RANDOM, options.curve_games)
         score = {name: result[name] for name in ("games", "score", "low", "high")}
         found.append({"frames": record.frames, **score, "frags_ahead": result["frags_ahead"]})
         interval = f"[{result['low']:.3f}, {result['high']:.3f}]"
-        say(f"{member} at {record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}")
+        say(
+            f"{member} at {record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}"
+        )
     return found
 
 
@@ -200,13 +295,21 @@ def best_and_third(data: Path) -> tuple[str, str, str]:
     """(id of the best snapshot, its member, id of that one's snapshot at one third). Asked once: later games may make another one the best."""
     _, (player,) = resolve_players([f"{NAME}@best"], data)
     assert player.member is not None and player.frames is not None
-    return player.ref.name, player.member, nearest(snapshots(data, player.member), player.frames / 3)
+    return (
+        player.ref.name,
+        player.member,
+        nearest(snapshots(data, player.member), player.frames / 3),
+    )
 
 
 def snapshots(data: Path, member: str) -> list[SnapshotRecord]:
     """Those that play, oldest first."""
     with open_league(league_path(data), read_only=True) as league:
-        return [stored.record for stored in list_snapshots(league, NAME, member) if not stored.weights_removed]
+        return [
+            stored.record
+            for stored in list_snapshots(league, NAME, member)
+            if not stored.weights_removed
+        ]
 
 
 def nearest(made: Sequence[SnapshotRecord], frames: float) -> str:
@@ -225,10 +328,15 @@ def begun(options: argparse.Namespace) -> dict[str, Any]:
     if options.minutes:
         return own
     if options.json is None or not options.json.exists():
-        say(f"nothing is known of the training in {options.folder}: expected --json FILE, as the call that trained was given it")
+        say(
+            f"nothing is known of the training in {options.folder}: expected --json FILE, as the call that trained was given it"
+        )
         return {**own, "training": None}
     before = json.loads(options.json.read_text(encoding="utf-8"))
-    return {**{name: before.get(name) for name in ("hardware", "settings", "training")}, "played": own}
+    return {
+        **{name: before.get(name) for name in ("hardware", "settings", "training")},
+        "played": own,
+    }
 
 
 def lines(report: dict[str, Any]) -> list[str]:
@@ -236,12 +344,20 @@ def lines(report: dict[str, Any]) -> list[str]:
     found = []
     if (training := report["training"]) is not None:
         grown_mb = training["memory_grown_mb"]
-        memory = "memory was not watched for long enough" if grown_mb is None else f"memory grew {grown_mb:+.1f} MB"
-        found.append(f"trained {training['frames']:,} frames at {training['frames_per_s']:,.0f} a second; lag {training['lag_mean']}; {memory}")
+        memory = (
+            "memory was not watched for long enough"
+            if grown_mb is None
+            else f"memory grew {grown_mb:+.1f} MB"
+        )
+        found.append(
+            f"trained {training['frames']:,} frames at {training['frames_per_s']:,.0f} a second; lag {training['lag_mean']}; {memory}"
+        )
     for name in ("third", "random"):
         match, ahead = report[name], report[name]["frags_ahead"]
         score = f"{match['score']:.3f} [{match['low']:.3f}, {match['high']:.3f}]"
-        found.append(f"{match['a']} against {match['b']}: {score} over {match['games']} games, {frags(ahead['mean'], ahead)}")
+        found.append(
+            f"{match['a']} against {match['b']}: {score} over {match['games']} games, {frags(ahead['mean'], ahead)}"
+        )
     for word, bot in report["bots"].items():
         won = f"won {bot['won']:.0%}, drew {bot['drawn']:.0%} of {bot['games']} games"
         found.append(f"against a bot {word}: {won}, {frags(bot['lead'], bot)}")
@@ -256,16 +372,32 @@ def frags(mean: float, interval: Mapping[str, float | None]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=30.0, help="of training; 0: go on with what stands in the folder")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=30.0,
+        help="of training; 0: go on with what stands in the folder",
+    )
     parser.add_argument("--folder", type=Path, required=True, help="made for it; its data stay")
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--bot-games", type=int, default=100)
     parser.add_argument("--bot-skill", type=int, default=50)
     parser.add_argument("--curve-points", type=int, default=6)
     parser.add_argument("--curve-games", type=int, default=40)
-    parser.add_argument("--settle", type=float, default=5.0, help="minutes before memory is watched")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of the configuration")
+    parser.add_argument(
+        "--settle", type=float, default=5.0, help="minutes before memory is watched"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="of the configuration",
+    )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     report = begun(options)

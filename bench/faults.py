@@ -26,14 +26,31 @@ from typing import Any
 from bench.placements import PLACEMENTS
 from bench.throughput import hardware, settings_of
 from pbt.config.load import find_config
-from tests.e2e.faults.campaign import campaign, ended_well, on_faulty_game, schedule, small_run, voided
+from tests.e2e.faults.campaign import (
+    campaign,
+    ended_well,
+    on_faulty_game,
+    schedule,
+    small_run,
+    voided,
+)
 from tests.e2e.faults.recovery import start_growing
 from tests.e2e.faults.running import Run
 from tests.e2e.faults.strikes import Strike, current
 
-SHORT_PERIODS = ["pbt.period_frames=20_000", "pbt.warmup_frames=20_000", "snapshots.every_frames=20_000", "checkpoints.every_s=10"]
+SHORT_PERIODS = [
+    "pbt.period_frames=20_000",
+    "pbt.warmup_frames=20_000",
+    "snapshots.every_frames=20_000",
+    "checkpoints.every_s=10",
+]
 # Networks and slots full of images are a hundred megabytes each time.
-IMAGE_PERIODS = ["pbt.period_frames=100_000", "pbt.warmup_frames=100_000", "snapshots.every_frames=100_000", "checkpoints.every_s=20"]
+IMAGE_PERIODS = [
+    "pbt.period_frames=100_000",
+    "pbt.warmup_frames=100_000",
+    "snapshots.every_frames=100_000",
+    "checkpoints.every_s=20",
+]
 # An engine that stands still is told from one that computes by nothing but the time.
 ENGINE_PERIODS = [*IMAGE_PERIODS, "env.timeout_s=3"]
 ENDLESS = ["stop_at_frames=1_000_000_000", "runtime.max_restarts=100_000"]
@@ -55,19 +72,30 @@ def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -
     run = on_faulty_game(Run(folder, find_config(config).read_text(encoding="utf-8")))
     game = "make_doom" if has_engines(config) else "make"
     periods = ENGINE_PERIODS if has_engines(config) else SHORT_PERIODS
-    run.start(*ENDLESS, *periods, f"runtime.placement={placement}", f"env.name=./faulty_game.py:{game}", *more)
+    run.start(
+        *ENDLESS,
+        *periods,
+        f"runtime.placement={placement}",
+        f"env.name=./faulty_game.py:{game}",
+        *more,
+    )
     return run
 
 
 def has_engines(config: str) -> bool:
     """Its games are scenarios of Doom, each with a process of its own."""
-    return config != "small" and tomllib.loads(find_config(config).read_text(encoding="utf-8"))["env"]["name"] == "doom"
+    return (
+        config != "small"
+        and tomllib.loads(find_config(config).read_text(encoding="utf-8"))["env"]["name"] == "doom"
+    )
 
 
 def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> dict[str, Any]:
     """A whole campaign; what went wrong is part of the result."""
     rng = random.Random(f"{options.seed} {placement}")
-    faults = schedule(placement, options.kills, options.others, rng, engines=has_engines(options.config))
+    faults = schedule(
+        placement, options.kills, options.others, rng, engines=has_engines(options.config)
+    )
     strikes: list[Strike] = []
     checks: dict[str, list[str]] = {}
     failure, processes, games, void = None, list[str](), 0, 0
@@ -76,24 +104,54 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
 
     def tell(strike: Strike) -> None:
         strikes.append(strike)
-        say(f"{placement} {len(strikes)}/{len(faults)}: {strike.fault}, learned again after {strike.seconds:.1f} s")
+        say(
+            f"{placement} {len(strikes)}/{len(faults)}: {strike.fault}, learned again after {strike.seconds:.1f} s"
+        )
 
     try:
         say(f"{placement}: every member learned after {start_growing(run):.1f} s")
-        campaign(run, faults, rng, seconds=60 * options.minutes, freeze_s=options.freeze, tell=tell, limit_s=options.limit)
+        campaign(
+            run,
+            faults,
+            rng,
+            seconds=60 * options.minutes,
+            freeze_s=options.freeze,
+            tell=tell,
+            limit_s=options.limit,
+        )
         processes = [process.name for process in current(run).processes]
         code = run.stop()
-        checks = {"ends with exit code 0": [] if code == 0 else [f"exit code {code}: {run.errors()[-500:]}"], **ended_well(run)}
+        checks = {
+            "ends with exit code 0": []
+            if code == 0
+            else [f"exit code {code}: {run.errors()[-500:]}"],
+            **ended_well(run),
+        }
         games, void = run.log.games, voided(run)
     except AssertionError as error:
         failure = str(error)
         say(f"{placement}: FAILED after {len(strikes)} faults: {failure}")
     finally:
         run.close()
-    late = [f"{strike.fault}: {strike.seconds:.1f} s" for strike in strikes if strike.seconds > options.limit]
+    late = [
+        f"{strike.fault}: {strike.seconds:.1f} s"
+        for strike in strikes
+        if strike.seconds > options.limit
+    ]
     checks[f"every member learned again within {options.limit:g} s"] = late
-    counts = {"acknowledged_games": games, "voided_games": void, "starts": run.starts, "seconds": time.monotonic() - began_s}
-    return {"processes": processes, "faults": table(strikes, options.limit), "checks": checks, "failure": failure, **counts}
+    counts = {
+        "acknowledged_games": games,
+        "voided_games": void,
+        "starts": run.starts,
+        "seconds": time.monotonic() - began_s,
+    }
+    return {
+        "processes": processes,
+        "faults": table(strikes, options.limit),
+        "checks": checks,
+        "failure": failure,
+        **counts,
+    }
 
 
 def table(strikes: Sequence[Strike], limit_s: float) -> dict[str, dict[str, float]]:
@@ -102,7 +160,12 @@ def table(strikes: Sequence[Strike], limit_s: float) -> dict[str, dict[str, floa
     for strike in strikes:
         by_fault[strike.fault].append(strike.seconds)
     return {
-        fault: {"count": len(taken), "median_s": statistics.median(taken), "max_s": max(taken), "late": sum(each > limit_s for each in taken)}
+        fault: {
+            "count": len(taken),
+            "median_s": statistics.median(taken),
+            "max_s": max(taken),
+            "late": sum(each > limit_s for each in taken),
+        }
         for fault, taken in sorted(by_fault.items())
     }
 
@@ -111,26 +174,59 @@ def lines(report: dict[str, Any]) -> list[str]:
     """The report for people."""
     found = []
     for placement, result in report["placements"].items():
-        found.append(f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, {result['acknowledged_games']} acknowledged games")
+        found.append(
+            f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, {result['acknowledged_games']} acknowledged games"
+        )
         found.append(f"  {'fault':<14}{'count':>6}{'median s':>10}{'max s':>8}")
-        found += [f"  {fault:<14}{row['count']:>6}{row['median_s']:>10.1f}{row['max_s']:>8.1f}" for fault, row in result["faults"].items()]
-        found += [f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}" for check, wrong in result["checks"].items()]
+        found += [
+            f"  {fault:<14}{row['count']:>6}{row['median_s']:>10.1f}{row['max_s']:>8.1f}"
+            for fault, row in result["faults"].items()
+        ]
+        found += [
+            f"  {'ok    ' if not wrong else 'WRONG '} {check}{'' if not wrong else f': {wrong}'}"
+            for check, wrong in result["checks"].items()
+        ]
         found += [f"  FAILED {result['failure'].splitlines()[0]}"] if result["failure"] else []
     return found
 
 
 def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
     """words: of the command line when None"""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--placements", nargs="+", choices=PLACEMENTS, default=["inline", "central"])
-    parser.add_argument("--config", default="demo", help="a shipped config; or small: connect four with small networks, many updates")
-    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="of the configuration; may be said again")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of training, at least; longer when the faults need it")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--placements", nargs="+", choices=PLACEMENTS, default=["inline", "central"]
+    )
+    parser.add_argument(
+        "--config",
+        default="demo",
+        help="a shipped config; or small: connect four with small networks, many updates",
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of the configuration; may be said again",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=10.0,
+        help="of training, at least; longer when the faults need it",
+    )
     parser.add_argument("--kills", type=int, default=20, help="of each kind of process")
     parser.add_argument("--others", type=int, default=2, help="of each other fault")
-    parser.add_argument("--freeze", type=float, default=60.0, help="seconds for which a process is stopped")
     parser.add_argument(
-        "--limit", type=float, default=15.0, help="seconds until every member must learn again: a new start of everything and two updates"
+        "--freeze", type=float, default=60.0, help="seconds for which a process is stopped"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=15.0,
+        help="seconds until every member must learn again: a new start of everything and two updates",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=None)
@@ -140,7 +236,10 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     options = options_of()
     with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder:
-        results = {placement: one_placement(Path(folder), placement, options) for placement in options.placements}
+        results = {
+            placement: one_placement(Path(folder), placement, options)
+            for placement in options.placements
+        }
     report = {"hardware": hardware(), "settings": settings_of(options), "placements": results}
     print("\n".join(lines(report)))
     if options.json is not None:

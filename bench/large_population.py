@@ -18,20 +18,40 @@ from arena.league.database import League, open_league
 from arena.league.populations import create_population, open_incarnation, set_state
 from arena.league.writer import LeagueWriter
 from pbt.config.load import load_config
-from pbt.records import Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
+from pbt.records import (
+    Directive,
+    Event,
+    GameRecord,
+    MemberScore,
+    PlayerRef,
+    RoundRecord,
+    SeatRecord,
+    SnapshotRecord,
+)
 
 NAME = "large"
 UPDATE_FRAMES = 2_000
 ROUNDS = 20
 GAMES_OF_A_PAIR = 2
-METRICS = ("win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl", *(f"metric_{number}" for number in range(14)))
+METRICS = (
+    "win_rate",
+    "return",
+    "entropy",
+    "frames_per_s",
+    "lag_mean",
+    "kl",
+    *(f"metric_{number}" for number in range(14)),
+)
 RANDOM = PlayerRef("scripted", "random")
 
 
 def write(data: Path, members: int, points: int) -> None:
     """A finished population: `points` points of every metric of every member; all snapshots, one of each member, have met each other."""
     names = [f"m{number}" for number in range(members)]
-    config = load_config("connect_four", [f"population.members={members}", f"stop_at_frames={points * UPDATE_FRAMES}"])
+    config = load_config(
+        "connect_four",
+        [f"population.members={members}", f"stop_at_frames={points * UPDATE_FRAMES}"],
+    )
     paths = population_paths(data, NAME)
     with open_league(league_path(data)) as league:
         _write_league(league, names, points * UPDATE_FRAMES, config.model_dump(mode="json"))
@@ -47,18 +67,41 @@ def write(data: Path, members: int, points: int) -> None:
     main = ProcessRow("main", os.getpid(), ("main",), "waiting", stage_s={"wait": 1.0})
     rows = tuple(MemberRow(name, points * UPDATE_FRAMES, 1.0, "finished") for name in names)
     now = time.time()
-    write_status(paths.status, RunStatus(NAME, os.getpid(), "inline", now - 3600, now, "finished", (main,), rows, RowCounts(100, 100, 0, {})))
+    write_status(
+        paths.status,
+        RunStatus(
+            NAME,
+            os.getpid(),
+            "inline",
+            now - 3600,
+            now,
+            "finished",
+            (main,),
+            rows,
+            RowCounts(100, 100, 0, {}),
+        ),
+    )
 
 
-def _write_league(league: League, names: Sequence[str], frames: int, config: dict[str, Any]) -> None:
-    population_id = create_population(league, NAME, "connect_four", config, {}, [(name, "player") for name in names])
+def _write_league(
+    league: League, names: Sequence[str], frames: int, config: dict[str, Any]
+) -> None:
+    population_id = create_population(
+        league, NAME, "connect_four", config, {}, [(name, "player") for name in names]
+    )
     with LeagueWriter(league, open_incarnation(league, population_id, os.getpid())) as writer:
         for place, name in enumerate(names):
             early = frames * (place + 1) // (ROUNDS + 2) // len(names)
-            writer.snapshot(SnapshotRecord(_id(place), name, "player", 0, 100, early, "schedule", None, 400_000))
+            writer.snapshot(
+                SnapshotRecord(_id(place), name, "player", 0, 100, early, "schedule", None, 400_000)
+            )
         for number in range(ROUNDS * len(names)):
             writer.round(_round(names, number, frames))
-            writer.event(Event("checkpoint" if number % 10 else "warning", None, number, f"saved {number:08d}"))
+            writer.event(
+                Event(
+                    "checkpoint" if number % 10 else "warning", None, number, f"saved {number:08d}"
+                )
+            )
         for number, (a, b) in enumerate(_meetings(len(names))):
             writer.game(_game(number, a, b))
         writer.drain(600)
@@ -78,14 +121,31 @@ def _meetings(members: int) -> Iterator[tuple[PlayerRef, PlayerRef]]:
 def _game(number: int, a: PlayerRef, b: PlayerRef) -> GameRecord:
     rng = random.Random(number)
     places = (1, 0) if rng.random() < (0.95 if a == RANDOM else 0.55) else (0, 1)
-    seats = tuple(SeatRecord(player, 0, 0, 0, place, 1.0 - 2.0 * place) for player, place in zip((a, b), places, strict=True))
-    return GameRecord(number, number % 64, number // 64, "evaluation", number, seats, 24, 24, "rules", f"{rng.getrandbits(64):016x}", b"\x00" * 24)
+    seats = tuple(
+        SeatRecord(player, 0, 0, 0, place, 1.0 - 2.0 * place)
+        for player, place in zip((a, b), places, strict=True)
+    )
+    return GameRecord(
+        number,
+        number % 64,
+        number // 64,
+        "evaluation",
+        number,
+        seats,
+        24,
+        24,
+        "rules",
+        f"{rng.getrandbits(64):016x}",
+        b"\x00" * 24,
+    )
 
 
 def _round(names: Sequence[str], number: int, frames: int) -> RoundRecord:
     rng = random.Random(number)
     place, turn = number % len(names), number // len(names) + 1
-    values = {key: 1e-3 * rng.uniform(0.5, 2) for key in ("learning_rate", "entropy_coef", "adam_beta1")}
+    values = {
+        key: 1e-3 * rng.uniform(0.5, 2) for key in ("learning_rate", "entropy_coef", "adam_beta1")
+    }
     scores = tuple(MemberScore(name, 60, rng.random(), 0, 60) for name in names)
     # Members of odd number copy the early snapshots of the others, who never do: a lineage that holds together.
     donor = rng.randrange(0, len(names), 2) if place % 2 and rng.random() < 0.3 else None
@@ -94,4 +154,14 @@ def _round(names: Sequence[str], number: int, frames: int) -> RoundRecord:
     all_values = dict.fromkeys(names, values)
     rules = {"objective": "wins", "min_games": 50, "top_share": 0.3}
     verdict = "mutated learning_rate" if donor is None else f"copied {names[donor]}"
-    return RoundRecord(names[place], turn, frames * turn // (ROUNDS + 1), scores, all_values, rules, 7, verdict, directive)
+    return RoundRecord(
+        names[place],
+        turn,
+        frames * turn // (ROUNDS + 1),
+        scores,
+        all_values,
+        rules,
+        7,
+        verdict,
+        directive,
+    )

@@ -47,7 +47,13 @@ DRAW_SHARE = 0.2
 SCRIPTED = {PlayerRef("scripted", "random"): 0.0, PlayerRef("scripted", "oneply"): 300.0}
 STEPS = 24
 ACTIONS = bytes(4 * STEPS)
-COMMANDS = (("league", NAME), ("league", NAME, "--json"), ("matrix", NAME), ("populations",), ("--help",))
+COMMANDS = (
+    ("league", NAME),
+    ("league", NAME, "--json"),
+    ("matrix", NAME),
+    ("populations",),
+    ("--help",),
+)
 
 
 def build(data: Path, training: int, evaluations: int) -> float:
@@ -55,7 +61,9 @@ def build(data: Path, training: int, evaluations: int) -> float:
     started = time.monotonic()
     with open_league(league_path(data)) as league:
         config = load_config(CONFIG).model_dump(mode="json")
-        population_id = create_population(league, NAME, CONFIG, config, {}, [(member, "player") for member in MEMBERS])
+        population_id = create_population(
+            league, NAME, CONFIG, config, {}, [(member, "player") for member in MEMBERS]
+        )
         with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:
             for number, item in enumerate(_items(training, evaluations)):
                 if isinstance(item, SnapshotRecord):
@@ -86,7 +94,12 @@ def _items(training: int, evaluations: int) -> Iterator[GameRecord | SnapshotRec
     for number in range(total):
         if number * snapshots // total >= len(made):
             record = _snapshot(len(made))
-            made.append((PlayerRef("snapshot", record.snapshot_id), 1500.0 * number / total + rng.gauss(0, 100)))
+            made.append(
+                (
+                    PlayerRef("snapshot", record.snapshot_id),
+                    1500.0 * number / total + rng.gauss(0, 100),
+                )
+            )
             yield record
         if evaluated * total < number * evaluations:
             evaluated += 1
@@ -99,10 +112,22 @@ def _items(training: int, evaluations: int) -> Iterator[GameRecord | SnapshotRec
 def _snapshot(index: int) -> SnapshotRecord:
     member = MEMBERS[index % len(MEMBERS)]
     age = index // len(MEMBERS)
-    return SnapshotRecord(sha256(str(index).encode()).hexdigest(), member, "player", 0, age * 500, age * 1_000_000, "schedule", None, 400_000)
+    return SnapshotRecord(
+        sha256(str(index).encode()).hexdigest(),
+        member,
+        "player",
+        0,
+        age * 500,
+        age * 1_000_000,
+        "schedule",
+        None,
+        400_000,
+    )
 
 
-def _evaluated(rng: random.Random, made: Sequence[tuple[PlayerRef, float]]) -> tuple[tuple[PlayerRef, float], tuple[PlayerRef, float]]:
+def _evaluated(
+    rng: random.Random, made: Sequence[tuple[PlayerRef, float]]
+) -> tuple[tuple[PlayerRef, float], tuple[PlayerRef, float]]:
     near = made[-80:]
     if len(near) < 2 or rng.random() < 0.2:
         return rng.choice(near), rng.choice(list(SCRIPTED.items()))
@@ -110,20 +135,47 @@ def _evaluated(rng: random.Random, made: Sequence[tuple[PlayerRef, float]]) -> t
     return first, second
 
 
-def _game(rng: random.Random, number: int, a: tuple[PlayerRef, float], b: tuple[PlayerRef, float], *, evaluation: bool) -> GameRecord:
+def _game(
+    rng: random.Random,
+    number: int,
+    a: tuple[PlayerRef, float],
+    b: tuple[PlayerRef, float],
+    *,
+    evaluation: bool,
+) -> GameRecord:
     win = 1 / (1 + 10 ** ((b[1] - a[1]) / 400))
     places = (0, 0) if rng.random() < DRAW_SHARE else (0, 1) if rng.random() < win else (1, 0)
-    seats = tuple(SeatRecord(player[0], 0, number, number, place, 1.0 - 2.0 * place) for player, place in zip((a, b), places, strict=True))
+    seats = tuple(
+        SeatRecord(player[0], 0, number, number, place, 1.0 - 2.0 * place)
+        for player, place in zip((a, b), places, strict=True)
+    )
     kind: GameKind = "evaluation" if evaluation else "training"
     seed, trajectory = rng.getrandbits(31), f"{rng.getrandbits(64):016x}"
-    return GameRecord(number, number % 64, number // 64, kind, seed, seats, STEPS, STEPS, "rules", trajectory, ACTIONS if evaluation else None)
+    return GameRecord(
+        number,
+        number % 64,
+        number // 64,
+        kind,
+        seed,
+        seats,
+        STEPS,
+        STEPS,
+        "rules",
+        trajectory,
+        ACTIONS if evaluation else None,
+    )
 
 
 def stored(league: League) -> dict[str, int]:
     """What the league holds: rows of games, games that became counts, rows of those counts."""
     with league.read() as connection:
-        rows = [int(connection.execute(select(func.count()).select_from(table)).scalar_one()) for table in (games, folded_results)]
-        folded = int(connection.execute(select(func.coalesce(func.sum(folds.c.games), 0))).scalar_one())
+        rows = [
+            int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+            for table in (games, folded_results)
+        ]
+        folded = int(
+            connection.execute(select(func.coalesce(func.sum(folds.c.games), 0))).scalar_one()
+        )
     return {"game_rows": rows[0], "folded_rows": rows[1], "folded_games": folded}
 
 
@@ -135,12 +187,20 @@ def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:
         action()
         taken.append(time.perf_counter() - started)
         used.append(sum(os.times()[:4]) - before)
-    return {"median_s": statistics.median(taken), "min_s": min(taken), "max_s": max(taken), "cpu_s": statistics.median(used)}
+    return {
+        "median_s": statistics.median(taken),
+        "min_s": min(taken),
+        "max_s": max(taken),
+        "cpu_s": statistics.median(used),
+    }
 
 
 def measure(data: Path, repeats: int) -> dict[str, Any]:
     """Whole processes, then the parts of the refit in this one."""
-    commands = {" ".join(arguments): timed(partial(_call, arguments, data), repeats) for arguments in COMMANDS}
+    commands = {
+        " ".join(arguments): timed(partial(_call, arguments, data), repeats)
+        for arguments in COMMANDS
+    }
     with open_league(league_path(data), read_only=True) as league:
         results = population_results(league, NAME)
         matrix = results.matrix
@@ -158,25 +218,43 @@ def measure(data: Path, repeats: int) -> dict[str, Any]:
 
 def _call(arguments: Sequence[str], data: Path) -> None:
     options = () if arguments == ("--help",) else ("--data", str(data))
-    subprocess.run([sys.executable, "-P", "-m", "arena", *arguments, *options], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-P", "-m", "arena", *arguments, *options],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def main() -> None:
     # As the command line does (arena.cli.app).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--training", type=int, default=10_000_000)
     parser.add_argument("--evaluations", type=int, default=200_000)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--data", type=Path, default=None, help="build it here and keep it; measured as it is when it is there")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=None,
+        help="build it here and keep it; measured as it is when it is there",
+    )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = options.data or Path(folder)
-        report: dict[str, Any] = {"training": options.training, "evaluations": options.evaluations, **hardware()}
+        report: dict[str, Any] = {
+            "training": options.training,
+            "evaluations": options.evaluations,
+            **hardware(),
+        }
         if not league_path(data).exists():
             seconds = build(data, options.training, options.evaluations)
-            report |= {"build_s": seconds, "games_per_s": (options.training + options.evaluations) / seconds}
+            report |= {
+                "build_s": seconds,
+                "games_per_s": (options.training + options.evaluations) / seconds,
+            }
         report |= measure(data, options.repeats)
     print(json.dumps(report, indent=2))
     if options.json is not None:

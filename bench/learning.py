@@ -79,20 +79,38 @@ RETURN_TAG, LAG_TAG = "policy_stats/avg_true_objective", "train/version_diff_avg
 LIMIT_S = 4 * 3600.0
 
 
-def ours(folder: Path, precision: str, seed: int, options: argparse.Namespace) -> tuple[Curve, float | None]:
+def ours(
+    folder: Path, precision: str, seed: int, options: argparse.Namespace
+) -> tuple[Curve, float | None]:
     """The curve and the mean policy lag."""
     run = Run(folder, our_config(options).read_text(encoding="utf-8"))
-    settings = [*scenario_settings(options), f"runtime.precision={precision}", f"runtime.placement={options.placement}", f"seed={seed}"]
+    settings = [
+        *scenario_settings(options),
+        f"runtime.precision={precision}",
+        f"runtime.placement={options.placement}",
+        f"seed={seed}",
+    ]
     try:
         run.start(f"stop_at_frames={options.frames}", *settings, *options.settings)
         code = run.wait(LIMIT_S)
         if code != 0:
             raise SystemExit(f"the training of seed {seed} ended with {code}:\n{run.errors()}")
-        points = [json.loads(line) for line in (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+        points = [
+            json.loads(line)
+            for line in (run.paths.metrics / "metrics.jsonl")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        ]
         updates = [point for point in points if "version" in point]
         with open_league(league_path(run.data), read_only=True) as league:
-            games = [game.record.seats[0] for game in population_games(league, NAME, GameFilter("training", voided=False))]
-        curve = sliding([(int(point["version"]), int(point["frames"])) for point in updates], [(seat.version_end, seat.returns) for seat in games])
+            games = [
+                game.record.seats[0]
+                for game in population_games(league, NAME, GameFilter("training", voided=False))
+            ]
+        curve = sliding(
+            [(int(point["version"]), int(point["frames"])) for point in updates],
+            [(seat.version_end, seat.returns) for seat in games],
+        )
         return curve, mean_or_none([point["lag_mean"] for point in updates])
     finally:
         run.close()
@@ -105,7 +123,11 @@ def sliding(updates: Sequence[tuple[int, int]], games: Sequence[tuple[int, float
     versions = [version for version, _ in ended]
     sums = [0.0, *accumulate(value for _, value in ended)]
     counted = [(frames, bisect_right(versions, version)) for version, frames in updates]
-    return [(frames, (sums[count] - sums[count - EPISODES]) / EPISODES) for frames, count in counted if count >= EPISODES]
+    return [
+        (frames, (sums[count] - sums[count - EPISODES]) / EPISODES)
+        for frames, count in counted
+        if count >= EPISODES
+    ]
 
 
 def mean_or_none(values: Sequence[float | None]) -> float | None:
@@ -117,16 +139,25 @@ def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, f
     """The same of Sample Factory, from the summaries it writes."""
     folder.mkdir(parents=True)
     command = peer_command(folder, options.peer_setting, options)
-    command += [f"--train_for_env_steps={options.frames}", f"--seed={seed}", f"--stats_avg={EPISODES}", "--experiment_summaries_interval=2"]
+    command += [
+        f"--train_for_env_steps={options.frames}",
+        f"--seed={seed}",
+        f"--stats_avg={EPISODES}",
+        "--experiment_summaries_interval=2",
+    ]
     process, mark = start_peer(folder, command)
     try:
         code = process.wait(LIMIT_S)
     except subprocess.TimeoutExpired:
-        raise SystemExit(f"Sample Factory did not end within {LIMIT_S:g} s:\n{last_words(folder / LOG)}") from None
+        raise SystemExit(
+            f"Sample Factory did not end within {LIMIT_S:g} s:\n{last_words(folder / LOG)}"
+        ) from None
     finally:
         end_all(mark, process)
     if code != 0:
-        raise SystemExit(f"Sample Factory, seed {seed}, ended with {code}:\n{last_words(folder / LOG)}")
+        raise SystemExit(
+            f"Sample Factory, seed {seed}, ended with {code}:\n{last_words(folder / LOG)}"
+        )
     events = EventAccumulator(str(folder / "run" / ".summary" / "0"), size_guidance={"scalars": 0})
     events.Reload()
     known = events.Tags()["scalars"]
@@ -135,13 +166,20 @@ def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, f
             f"Sample Factory wrote no {RETURN_TAG}, as it does after {EPISODES} episodes; train for more frames, or see what it has: {known}"
         )
     scale = SCENARIOS[options.scenario].peer_scale
-    lag = mean_or_none([event.value for event in events.Scalars(LAG_TAG)] if LAG_TAG in known else [])
+    lag = mean_or_none(
+        [event.value for event in events.Scalars(LAG_TAG)] if LAG_TAG in known else []
+    )
     return [(event.step, event.value / scale) for event in events.Scalars(RETURN_TAG)], lag
 
 
 def random_return(options: argparse.Namespace, episodes: int = 50) -> float:
     """Mean unshaped return of uniformly random actions."""
-    game = make(scenario=str(scenario_file(options)), actions=ACTIONS, frame_skip=options.frame_skip, variables=[])
+    game = make(
+        scenario=str(scenario_file(options)),
+        actions=ACTIONS,
+        frame_skip=options.frame_skip,
+        variables=[],
+    )
     rng, choices, total = np.random.default_rng(0), game.roles[0].action_space.n, 0.0  # type: ignore[attr-defined]
     try:
         for seed in range(episodes):
@@ -157,22 +195,36 @@ def random_return(options: argparse.Namespace, episodes: int = 50) -> float:
 def score(curve: Curve, frames: int) -> float:
     """Mean over the last fifth of the frames. Raises: SystemExit when there is no point."""
     if not (values := [value for at, value in curve if at > 0.8 * frames]):
-        raise SystemExit(f"no {EPISODES} episodes had ended in {frames} frames; train for more of them with --frames")
+        raise SystemExit(
+            f"no {EPISODES} episodes had ended in {frames} frames; train for more of them with --frames"
+        )
     return statistics.fmean(values)
 
 
 def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float | bool | None]:
     """Deviation and verdict are None unless both have several seeds."""
     several = min(len(ours_), len(theirs)) > 1
-    pooled = float(np.sqrt((np.var(ours_, ddof=1) + np.var(theirs, ddof=1)) / 2)) if several else None
+    pooled = (
+        float(np.sqrt((np.var(ours_, ddof=1) + np.var(theirs, ddof=1)) / 2)) if several else None
+    )
     mean, against = statistics.fmean(ours_), statistics.fmean(theirs)
-    return {"mean": mean, "against": against, "pooled_deviation": pooled, "reached": None if pooled is None else mean >= against - pooled}
+    return {
+        "mean": mean,
+        "against": against,
+        "pooled_deviation": pooled,
+        "reached": None if pooled is None else mean >= against - pooled,
+    }
 
 
 def beside_random(theirs: Sequence[float], random: float) -> dict[str, float | bool | None]:
     """ratio: None where random's return is not positive;  doubled: gained at least random's own size on top of it."""
     mean = statistics.fmean(theirs)
-    return {"random": random, "peer": mean, "peer / random": mean / random if random > 0 else None, "doubled": mean >= random + abs(random)}
+    return {
+        "random": random,
+        "peer": mean,
+        "peer / random": mean / random if random > 0 else None,
+        "doubled": mean >= random + abs(random),
+    }
 
 
 def verdicts(scores: Mapping[str, Sequence[float]], random: float) -> dict[str, Any]:
@@ -191,24 +243,50 @@ def write(path: Path | None, report: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_shared_options(parser, ALONE)
-    parser.add_argument("--systems", nargs="+", choices=["bfloat16", "float32", PEER], default=["bfloat16", "float32", PEER])
+    parser.add_argument(
+        "--systems",
+        nargs="+",
+        choices=["bfloat16", "float32", PEER],
+        default=["bfloat16", "float32", PEER],
+    )
     parser.add_argument("--placement", choices=PLACEMENTS, default="inline")
     parser.add_argument("--peer-setting", type=setting_word, default="2x16")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--frames", type=int, default=2_000_000)
     options = parsed(parser)
-    report: dict[str, Any] = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision of auto": our_precision(options)}
+    report: dict[str, Any] = {
+        "hardware": hardware(),
+        "peer": peer_versions(options.sample_factory),
+        "precision of auto": our_precision(options),
+    }
     report |= {"settings": settings_of(options), "random": random_return(options)}
     runs: dict[str, list[dict[str, Any]]] = {system: [] for system in options.systems}
     with tempfile.TemporaryDirectory(prefix="learning-", ignore_cleanup_errors=True) as folder:
         for number, seed in enumerate(options.seeds, 1):
             for system in in_turn(options.systems, number):
                 place = Path(folder) / f"{system}-{seed}"
-                curve, lag = peer(place, seed, options) if system == PEER else ours(place, system, seed, options)
-                runs[system].append({"seed": seed, "score": score(curve, options.frames), "lag_mean": lag, "curve": curve})
-                print(f"{system} seed {seed}: {runs[system][-1]['score']:.3f}", file=sys.stderr, flush=True)
+                curve, lag = (
+                    peer(place, seed, options)
+                    if system == PEER
+                    else ours(place, system, seed, options)
+                )
+                runs[system].append(
+                    {
+                        "seed": seed,
+                        "score": score(curve, options.frames),
+                        "lag_mean": lag,
+                        "curve": curve,
+                    }
+                )
+                print(
+                    f"{system} seed {seed}: {runs[system][-1]['score']:.3f}",
+                    file=sys.stderr,
+                    flush=True,
+                )
                 write(options.json, {**report, "runs": runs})
     report["scores"] = {system: [run["score"] for run in found] for system, found in runs.items()}
     report |= verdicts(report["scores"], report["random"])

@@ -59,15 +59,31 @@ SELF_PLAY = (
     "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
     "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
 )  # fmt: skip
-BOARDS: dict[str, tuple[str, ...]] = {"one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"), "self_play": SELF_PLAY, "demo": ()}
+BOARDS: dict[str, tuple[str, ...]] = {
+    "one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"),
+    "self_play": SELF_PLAY,
+    "demo": (),
+}
 CONNECT_FOUR = (SIMULATION, *BOARDS)
 
 PUSH = find_config("mpe_simple_push")
-ALONE = ("population.members=1", "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0")
+ALONE = (
+    "population.members=1",
+    "pbt.enabled=false",
+    "evaluation.share=0.0",
+    "evaluation.final_games=0",
+)
 ROLES: dict[str, tuple[str, ...]] = {"one_role": ("env.options.one_role=true",), "roles": ()}
 CHECKED = f"{PEER}_parallel_env"
 SIMPLE_PUSH = (SIMULATION, *ROLES, PEER, CHECKED)
-PLAIN = ("2x32-plain", "2x32-plain-batched", "2x128-plain-batched", "2x256-plain-batched", "2x16-plain-sync", "1x32-plain-serial")
+PLAIN = (
+    "2x32-plain",
+    "2x32-plain-batched",
+    "2x128-plain-batched",
+    "2x256-plain-batched",
+    "2x16-plain-sync",
+    "1x32-plain-serial",
+)
 SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 
 # The first import of PettingZoo's classic games takes seconds.
@@ -88,7 +104,12 @@ def simulation_speed(seconds: float, name: str, **game_options: object) -> float
     context = get_context("spawn")
     cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
     ready, found = context.Barrier(len(cores)), context.Queue()
-    stepping = [context.Process(target=_step, args=(core, ready, seconds, found, name, game_options), daemon=True) for core in cores]
+    stepping = [
+        context.Process(
+            target=_step, args=(core, ready, seconds, found, name, game_options), daemon=True
+        )
+        for core in cores
+    ]
     try:
         for process in stepping:
             process.start()
@@ -109,14 +130,24 @@ def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
         try:
             told.append(float(found.get(timeout=0.5)))
         except queue.Empty:
-            if failed := [f"{process.name} with {code}" for process, code in zip(stepping, codes, strict=True) if code]:
-                raise SystemExit(f"simulation: ended without a figure: {', '.join(failed)}; what went wrong stands above") from None
+            if failed := [
+                f"{process.name} with {code}"
+                for process, code in zip(stepping, codes, strict=True)
+                if code
+            ]:
+                raise SystemExit(
+                    f"simulation: ended without a figure: {', '.join(failed)}; what went wrong stands above"
+                ) from None
             if time.monotonic() > deadline:
-                raise SystemExit(f"simulation: {len(told)} figures of {len(stepping)} processes within {limit_s:g} s; is the machine busy?") from None
+                raise SystemExit(
+                    f"simulation: {len(told)} figures of {len(stepping)} processes within {limit_s:g} s; is the machine busy?"
+                ) from None
     return told
 
 
-def _step(core: int, ready: Any, seconds: float, found: Any, name: str, game_options: dict[str, object]) -> None:
+def _step(
+    core: int, ready: Any, seconds: float, found: Any, name: str, game_options: dict[str, object]
+) -> None:
     os.sched_setaffinity(0, {core})
     adapter_speed(_WARMUP_S, name, **game_options)
     ready.wait(_IMPORTS_S)
@@ -130,7 +161,11 @@ def simple_push(folder: Path, system: str, setting: str, options: argparse.Names
     if system in (PEER, CHECKED):
         return peer(folder, setting, options, system.removeprefix(PEER))
     if system == SIMULATION:
-        return {"frames_per_s": simulation_speed(options.seconds, "mpe", **load_config(str(PUSH), []).env.options)}
+        return {
+            "frames_per_s": simulation_speed(
+                options.seconds, "mpe", **load_config(str(PUSH), []).env.options
+            )
+        }
     return trained(folder, PUSH, "inline", [*ALONE, *ROLES[system], *options.settings], 1, options)
 
 
@@ -138,7 +173,14 @@ def peer(folder: Path, setting: str, options: argparse.Namespace, kind: str = ""
     """Sample Factory on it. kind: "" or "_parallel_env"."""
     config = load_config(str(PUSH), [*ALONE, *options.settings])
     program = Path(__file__).with_name("sample_factory_mpe.py").resolve()
-    command = [str(options.sample_factory), "-P", str(program), *peer_options(config, kind), *setting_options(setting), f"--train_dir={folder}"]
+    command = [
+        str(options.sample_factory),
+        "-P",
+        str(program),
+        *peer_options(config, kind),
+        *setting_options(setting),
+        f"--train_dir={folder}",
+    ]
     return peer_trained(folder, command, 1, options)
 
 
@@ -146,7 +188,9 @@ def peer_options(config: RunConfig, kind: str) -> list[str]:
     """Sample Factory's words for our network, batch, rollout and passes."""
     learning, model = config.learning, config.model
     if model.core != "none" or learning.batch_steps % learning.minibatches:
-        raise SystemExit("for Sample Factory: expected a network without memory, and minibatches that divide the batch")
+        raise SystemExit(
+            "for Sample Factory: expected a network without memory, and minibatches that divide the batch"
+        )
     return [
         f"--env={config.env.options['scenario']}{kind}", "--algo=APPO", "--device=cpu", "--env_frameskip=1", "--use_rnn=False", "--with_wandb=False",
         "--experiment=run", f"--nonlinearity={model.activation}", "--encoder_mlp_layers", *map(str, model.hidden),
@@ -171,10 +215,20 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
     pushes: list[dict[str, Figures]] = []
     for number in range(1, options.rounds + 1):
         place = folder / str(number)
-        boards.append({system: connect_four(place / system, system, options) for system in in_turn(CONNECT_FOUR, number)})
+        boards.append(
+            {
+                system: connect_four(place / system, system, options)
+                for system in in_turn(CONNECT_FOUR, number)
+            }
+        )
         told(number, boards[-1])
         if peers:
-            pushes.append({system: simple_push(place / system, system, setting, options) for system in in_turn(SIMPLE_PUSH, number)})
+            pushes.append(
+                {
+                    system: simple_push(place / system, system, setting, options)
+                    for system in in_turn(SIMPLE_PUSH, number)
+                }
+            )
             told(number, pushes[-1])
     found: dict[str, Any] = {"connect_four": summary(boards, SIMULATION)}
     if peers:
@@ -183,13 +237,35 @@ def report_of(options: argparse.Namespace, folder: Path, peers: Sequence[str]) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample-factory", type=Path, default=None, metavar="PYTHON", help="of the environment that has it and mpe2")
-    parser.add_argument("--peer-settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sample-factory",
+        type=Path,
+        default=None,
+        metavar="PYTHON",
+        help="of the environment that has it and mpe2",
+    )
+    parser.add_argument(
+        "--peer-settings",
+        nargs="+",
+        type=setting_word,
+        default=SETTINGS,
+        metavar="SETTING",
+        help="2x16, 2x16-plain, ...",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--warmup", type=float, default=10.0)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configurations")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="of our configurations",
+    )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     machine: dict[str, Any] = {"hardware": hardware()}
@@ -199,10 +275,22 @@ def main() -> None:
         machine["peer"] = peer_versions(options.sample_factory, "mpe2")
     peers = options.peer_settings if options.sample_factory is not None else ()
     with tempfile.TemporaryDirectory(prefix="light-", ignore_cleanup_errors=True) as folder:
-        report = {**machine, "settings": settings_of(options), **report_of(options, Path(folder), peers)}
-    print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
+        report = {
+            **machine,
+            "settings": settings_of(options),
+            **report_of(options, Path(folder), peers),
+        }
+    print(
+        json.dumps(
+            {name: part for name, part in report.items() if name != "rounds"},
+            indent=1,
+            allow_nan=False,
+        )
+    )
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

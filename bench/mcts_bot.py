@@ -22,7 +22,10 @@ GAME = pyspiel.load_game("connect_four")
 def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
     """A state of OpenSpiel with this board and the owner of plane 0 to move. Raises: ValueError for a board that no game comes to."""
     # By column from below: True for an own piece.
-    stacks = [[bool(own) for own, other in (row[column] for row in reversed(board)) if own or other] for column in range(COLUMNS)]
+    stacks = [
+        [bool(own) for own, other in (row[column] for row in reversed(board)) if own or other]
+        for column in range(COLUMNS)
+    ]
     own = sum(sum(stack) for stack in stacks)
     first = 2 * own == sum(len(stack) for stack in stacks)
     moves = _order(stacks, [0] * COLUMNS, mover=first, dead=set())
@@ -34,7 +37,9 @@ def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
     return state
 
 
-def _order(stacks: Sequence[Sequence[bool]], heights: list[int], *, mover: bool, dead: set[tuple[int, ...]]) -> list[int] | None:
+def _order(
+    stacks: Sequence[Sequence[bool]], heights: list[int], *, mover: bool, dead: set[tuple[int, ...]]
+) -> list[int] | None:
     """Columns in an order in which the players take turns. mover: the next piece is an own one;  dead: heights from which there is none."""
     if all(height == len(stack) for height, stack in zip(heights, stacks, strict=True)):
         return []
@@ -56,8 +61,12 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--simulations", type=int, default=100, help="of each move, one random rollout each")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--simulations", type=int, default=100, help="of each move, one random rollout each"
+    )
     parser.add_argument("--uct", type=float, default=2.0, help="weight of exploration")
     options = parser.parse_args()
     for line in sys.stdin:
@@ -68,7 +77,9 @@ def main() -> None:
             answer({"protocol": 1})
         elif message["type"] == "game_start":
             rollouts = pyspiel.RandomRolloutEvaluator(n_rollouts=1, seed=message["seed"])
-            bot = pyspiel.MCTSBot(GAME, rollouts, options.uct, options.simulations, 64, True, message["seed"], False)
+            bot = pyspiel.MCTSBot(
+                GAME, rollouts, options.uct, options.simulations, 64, True, message["seed"], False
+            )
         elif message["type"] == "act":
             answer({"action": int(bot.step(state_of(message["observation"])))})
 

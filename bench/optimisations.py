@@ -56,9 +56,17 @@ PIECES: dict[str, Piece] = {
     "float32": Piece(settings=('runtime.precision="float32"',)),
     "torch_elu": Piece(removed=("pbt/native/elu.so",)),
     "torch_pixels": Piece(removed=("pbt/native/pixels.so",)),
-    "no_blocks": Piece(edit=("pbt/models/pixels.py", "return side if whole and channels < _MANY_CHANNELS else 1", "return 1")),
+    "no_blocks": Piece(
+        edit=(
+            "pbt/models/pixels.py",
+            "return side if whole and channels < _MANY_CHANNELS else 1",
+            "return 1",
+        )
+    ),
     "unpacked": Piece(edit=("pbt/models/packing.py", "return known and", "return False and")),
-    "fresh_memory": Piece(edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")),
+    "fresh_memory": Piece(
+        edit=("pbt/runtime/process.py", "        keep_freed_memory()\n", "        pass\n")
+    ),
     "no_turns": Piece(edit=("pbt/runtime/process.py", "os.SCHED_BATCH", "os.SCHED_OTHER")),
     "small_pages": Piece(variables=(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0"),)),
     "unpinned": Piece(settings=("runtime.pin_workers=false",)),
@@ -68,16 +76,22 @@ PIECES: dict[str, Piece] = {
 def tree_without(piece: Piece, folder: Path) -> Path:
     """A copy of the packages in which the piece is not. Raises: SystemExit when there is nothing of it to take out."""
     for package in _PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "static")
+        )
     for name in piece.removed:
         if not (folder / name).exists():
-            raise SystemExit(f"{name} is not there: it was not compiled; run python hatch_build.py, or measure the others: --without")
+            raise SystemExit(
+                f"{name} is not there: it was not compiled; run python hatch_build.py, or measure the others: --without"
+            )
         (folder / name).unlink()
     if piece.edit is not None:
         name, words, others = piece.edit
         text = (folder / name).read_text(encoding="utf-8")
         if text.count(words) != 1:
-            raise SystemExit(f"{name} has {words!r} {text.count(words)} times; expected it once: the code has changed, change PIECES as well")
+            raise SystemExit(
+                f"{name} has {words!r} {text.count(words)} times; expected it once: the code has changed, change PIECES as well"
+            )
         (folder / name).write_text(text.replace(words, others), encoding="utf-8")
     return folder
 
@@ -86,17 +100,35 @@ def figures_without(folder: Path, piece: Piece, options: argparse.Namespace) -> 
     tree = tree_without(piece, folder / "tree")
     variables = {"PYTHONPATH": str(tree), **dict(piece.variables)}
     settings = [*OURS, *OURS_ALONE, *piece.settings, *options.settings]
-    return trained(folder / "run", find_config(CONFIG), "inline", settings, SKIP, options, variables)
+    return trained(
+        folder / "run", find_config(CONFIG), "inline", settings, SKIP, options, variables
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     pieces = sorted(set(PIECES) - {ALL})
-    parser.add_argument("--without", nargs="+", choices=pieces, default=pieces, metavar="PIECE", help="only these: " + ", ".join(pieces))
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        choices=pieces,
+        default=pieces,
+        metavar="PIECE",
+        help="only these: " + ", ".join(pieces),
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warmup", type=float, default=10.0)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="of our configuration",
+    )
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     rounds: list[dict[str, Figures]] = []
@@ -104,14 +136,25 @@ def main() -> None:
         for number in range(1, options.rounds + 1):
             rounds.append({})
             for name in in_turn([ALL, *options.without], number):
-                rounds[-1][name] = figures_without(Path(folder) / f"{number}-{name}", PIECES[name], options)
+                rounds[-1][name] = figures_without(
+                    Path(folder) / f"{number}-{name}", PIECES[name], options
+                )
             words = [f"{name} {speed(found):,.0f}" for name, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
-    report: dict[str, Any] = {"hardware": hardware(), "settings": settings_of(options), "systems": summary(rounds, ALL), "rounds": rounds}
+    report: dict[str, Any] = {
+        "hardware": hardware(),
+        "settings": settings_of(options),
+        "systems": summary(rounds, ALL),
+        "rounds": rounds,
+    }
     for name, found in report["systems"].items():
-        print(f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  {found['ratio']['median']:.3f} of all")
+        print(
+            f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  {found['ratio']['median']:.3f} of all"
+        )
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -87,7 +87,11 @@ OURS = (
     "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0", "learning.batch_steps=2048", "learning.epochs=1",
     "learning.minibatches=1", "sampling.rollout_steps=32",
 )  # fmt: skip
-OURS_ALONE = ("population.members=1", f'env.options.actions="{ACTIONS}"', "env.options.variables=[]")
+OURS_ALONE = (
+    "population.members=1",
+    f'env.options.actions="{ACTIONS}"',
+    "env.options.variables=[]",
+)
 
 
 class Usage:
@@ -98,15 +102,23 @@ class Usage:
         self._before, self._began_s = self._seconds(), time.monotonic()
 
     def _seconds(self) -> dict[int, float]:
-        return {pid: taken for pid in processes.of_run(self._mark, self._main) if (taken := cpu_seconds(pid)) is not None}
+        return {
+            pid: taken
+            for pid in processes.of_run(self._mark, self._main)
+            if (taken := cpu_seconds(pid)) is not None
+        }
 
     def rate(self) -> float:
         """CPU seconds per second since this was made, of processes that still live."""
         now_s = time.monotonic()
-        return sum(taken - self._before.get(pid, 0.0) for pid, taken in self._seconds().items()) / (now_s - self._began_s)
+        return sum(taken - self._before.get(pid, 0.0) for pid, taken in self._seconds().items()) / (
+            now_s - self._began_s
+        )
 
     def pss_mb(self) -> float:
-        return sum(processes.pss_bytes(pid) for pid in processes.of_run(self._mark, self._main)) / MB
+        return (
+            sum(processes.pss_bytes(pid) for pid in processes.of_run(self._mark, self._main)) / MB
+        )
 
 
 def cpu_seconds(pid: int) -> float | None:
@@ -118,7 +130,9 @@ def cpu_seconds(pid: int) -> float | None:
     return times.user + times.system
 
 
-def measured(points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **more: float | None) -> Figures:
+def measured(
+    points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **more: float | None
+) -> Figures:
     """points: updates of the time measured;  cpu_rate: CPU seconds per second of it.  Raises: SystemExit when there are too few of them."""
     frames_per_s = speed_of(points)
     steps_per_s = frames_per_s / skip
@@ -161,7 +175,14 @@ def trained(
         last = status_after(run, first.written_at + options.seconds)
         cpu_rate, points = usage.rate(), updates(run, first.written_at, last.written_at)
         dropped = sum(last.rows.dropped.values()) - sum(first.rows.dropped.values())
-        return measured(points, cpu_rate, skip, pss_mb=usage.pss_mb(), dropped_rows=dropped, **lag_figures(points))
+        return measured(
+            points,
+            cpu_rate,
+            skip,
+            pss_mb=usage.pss_mb(),
+            dropped_rows=dropped,
+            **lag_figures(points),
+        )
     finally:
         run.close()
         run.remove()
@@ -173,18 +194,33 @@ def our_config(options: argparse.Namespace) -> Path:
 
 def scenario_settings(options: argparse.Namespace) -> list[str]:
     """Our configuration on the peer's own scenario file, with its actions; alone with its shaping, and nothing but the screen seen."""
-    where, alone = f'env.options.scenario="{scenario_file(options)}"', OURS_ALONE if options.scenario in ALONE else ()
-    return [*OURS, *alone, where, f"env.options.frame_skip={options.frame_skip}", *SCENARIOS[options.scenario].settings]
+    where, alone = (
+        f'env.options.scenario="{scenario_file(options)}"',
+        OURS_ALONE if options.scenario in ALONE else (),
+    )
+    return [
+        *OURS,
+        *alone,
+        where,
+        f"env.options.frame_skip={options.frame_skip}",
+        *SCENARIOS[options.scenario].settings,
+    ]
 
 
 def our_precision(options: argparse.Namespace) -> list[str]:
     """What our networks compute in on this machine."""
     spec = registry.spec(SCENARIOS[options.scenario].game, allow_files=True)
-    return precisions(load_config(our_config(options), [*scenario_settings(options), *options.settings]), spec)
+    return precisions(
+        load_config(our_config(options), [*scenario_settings(options), *options.settings]), spec
+    )
 
 
 def scenario_file(options: argparse.Namespace) -> Path:
-    return peer_folder(options.sample_factory) / "scenarios" / f"{SCENARIOS[options.scenario].file or options.scenario}.cfg"
+    return (
+        peer_folder(options.sample_factory)
+        / "scenarios"
+        / f"{SCENARIOS[options.scenario].file or options.scenario}.cfg"
+    )
 
 
 def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
@@ -192,19 +228,27 @@ def peer(folder: Path, setting: str, options: argparse.Namespace) -> Figures:
     return peer_trained(folder, peer_command(folder, setting, options), options.frame_skip, options)
 
 
-def peer_trained(folder: Path, command: Sequence[str], skip: int, options: argparse.Namespace) -> Figures:
+def peer_trained(
+    folder: Path, command: Sequence[str], skip: int, options: argparse.Namespace
+) -> Figures:
     """Sample Factory, as the command starts it. skip, options: as in `trained`"""
     folder.mkdir(parents=True)
-    process, mark = start_peer(folder, [*command, "--train_for_seconds=100000", "--flush_summaries_interval=1"])
+    process, mark = start_peer(
+        folder, [*command, "--train_for_seconds=100000", "--flush_summaries_interval=1"]
+    )
     log = folder / LOG
     try:
-        wait_for(lambda: any(int(report["frames"]) > 0 for report in reports(log)), START_S, process, log)
+        wait_for(
+            lambda: any(int(report["frames"]) > 0 for report in reports(log)), START_S, process, log
+        )
         time.sleep(options.warmup)
         began_at, usage, seen = time.time(), Usage(mark, process.pid), len(reports(log))
         time.sleep(options.seconds)
         cpu_rate, pss_mb = usage.rate(), usage.pss_mb()
         points = updates_until(folder, began_at, began_at + options.seconds, process)
-        return measured(points, cpu_rate, skip, pss_mb=pss_mb, dropped_rows=None, **lags(reports(log)[seen:]))
+        return measured(
+            points, cpu_rate, skip, pss_mb=pss_mb, dropped_rows=None, **lags(reports(log)[seen:])
+        )
     finally:
         end_all(mark, process)
 
@@ -213,10 +257,24 @@ def reference(folder: Path, options: argparse.Namespace) -> Figures:
     """What bench/roofline.py says of this machine now."""
     folder.mkdir(parents=True)
     found = folder / "roofline.json"
-    words = [f"--scenario={scenario_file(options)}", f"--frame-skip={options.frame_skip}", f"--seconds={ROOFLINE_S}", "--rounds=1", f"--json={found}"]
-    subprocess.run([sys.executable, "-m", "bench.roofline", *words], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    words = [
+        f"--scenario={scenario_file(options)}",
+        f"--frame-skip={options.frame_skip}",
+        f"--seconds={ROOFLINE_S}",
+        "--rounds=1",
+        f"--json={found}",
+    ]
+    subprocess.run(
+        [sys.executable, "-m", "bench.roofline", *words],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+    )
     report = json.loads(found.read_text(encoding="utf-8"))
-    return {"frames_per_s": float(report["reference_frames_per_s"]), HOT: float(report["hot_reference_frames_per_s"])}
+    return {
+        "frames_per_s": float(report["reference_frames_per_s"]),
+        HOT: float(report["hot_reference_frames_per_s"]),
+    }
 
 
 # --- rounds ----------------------------------------------------------------------------------------------------------------------------------
@@ -227,11 +285,23 @@ def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str,
     found: dict[str, Any] = {}
     for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
-        found[system] = {name: spread(told) if (told := [value for each in mine if (value := each[name]) is not None]) else None for name in mine[0]}
-        found[system]["ratio"] = spread([speed(each[system]) / speed(each[base]) for each in rounds])
+        found[system] = {
+            name: spread(told)
+            if (told := [value for each in mine if (value := each[name]) is not None])
+            else None
+            for name in mine[0]
+        }
+        found[system]["ratio"] = spread(
+            [speed(each[system]) / speed(each[base]) for each in rounds]
+        )
         if ROOFLINE in rounds[0]:
-            for share, figure in (("share_of_roofline", "frames_per_s"), ("share_of_hot_roofline", HOT)):
-                found[system][share] = spread([speed(each[system]) / (each[ROOFLINE][figure] or math.inf) for each in rounds])
+            for share, figure in (
+                ("share_of_roofline", "frames_per_s"),
+                ("share_of_hot_roofline", HOT),
+            ):
+                found[system][share] = spread(
+                    [speed(each[system]) / (each[ROOFLINE][figure] or math.inf) for each in rounds]
+                )
     return found
 
 
@@ -251,7 +321,9 @@ def in_turn(systems: Sequence[str], number: int) -> list[str]:
 
 
 def fastest(
-    folder: Path, options: argparse.Namespace, play: Callable[[Path, str, argparse.Namespace], Figures] = peer
+    folder: Path,
+    options: argparse.Namespace,
+    play: Callable[[Path, str, argparse.Namespace], Figures] = peer,
 ) -> tuple[str, dict[str, float]]:
     """Sample Factory's best setting, and the frames per second of each; a single one is not tried."""
     tried: dict[str, float] = {}
@@ -263,10 +335,25 @@ def fastest(
 
 def add_shared_options(parser: argparse.ArgumentParser, scenarios: Iterable[str]) -> None:
     """Those of this program and of bench/learning.py."""
-    parser.add_argument("--sample-factory", type=Path, required=True, metavar="PYTHON", help="of the environment that has it")
+    parser.add_argument(
+        "--sample-factory",
+        type=Path,
+        required=True,
+        metavar="PYTHON",
+        help="of the environment that has it",
+    )
     parser.add_argument("--scenario", choices=sorted(scenarios), default="health_gathering_supreme")
-    parser.add_argument("--frame-skip", type=int, default=None, help="tics of a decision; without, the scenario's")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="of our configuration")
+    parser.add_argument(
+        "--frame-skip", type=int, default=None, help="tics of a decision; without, the scenario's"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="of our configuration",
+    )
     parser.add_argument("--json", type=Path, default=None)
 
 
@@ -280,19 +367,44 @@ def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_shared_options(parser, SCENARIOS)
-    parser.add_argument("--placements", nargs="*", choices=PLACEMENTS, default=["inline", "central"])
-    parser.add_argument("--peer-settings", nargs="+", type=setting_word, default=SETTINGS, metavar="SETTING", help="2x16, 2x16-plain, ...")
-    parser.add_argument("--float32", action="store_true", help="play ours in float32, too, as Sample Factory computes")
-    parser.add_argument("--roofline", action="store_true", help="measure the bare torch reference in every round, too")
+    parser.add_argument(
+        "--placements", nargs="*", choices=PLACEMENTS, default=["inline", "central"]
+    )
+    parser.add_argument(
+        "--peer-settings",
+        nargs="+",
+        type=setting_word,
+        default=SETTINGS,
+        metavar="SETTING",
+        help="2x16, 2x16-plain, ...",
+    )
+    parser.add_argument(
+        "--float32",
+        action="store_true",
+        help="play ours in float32, too, as Sample Factory computes",
+    )
+    parser.add_argument(
+        "--roofline",
+        action="store_true",
+        help="measure the bare torch reference in every round, too",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--warmup", type=float, default=15.0)
     options = parsed(parser)
     if options.roofline and options.scenario not in ALONE:
-        parser.error(f"--roofline: knows games of one seat; expected --scenario {', '.join(sorted(ALONE))}")
-    machine = {"hardware": hardware(), "peer": peer_versions(options.sample_factory), "precision": our_precision(options)}
+        parser.error(
+            f"--roofline: knows games of one seat; expected --scenario {', '.join(sorted(ALONE))}"
+        )
+    machine = {
+        "hardware": hardware(),
+        "peer": peer_versions(options.sample_factory),
+        "precision": our_precision(options),
+    }
     # The reference between ours and the peer: next to both.
     exact = [placement + FLOAT32 for placement in options.placements if options.float32]
     systems = [*options.placements, *exact, *([ROOFLINE] if options.roofline else []), PEER]
@@ -302,13 +414,30 @@ def main() -> None:
         for number in range(1, options.rounds + 1):
             rounds.append({})
             for system in in_turn(systems, number):
-                rounds[-1][system] = figures_of(Path(folder) / f"{number}-{system}", system, setting, options)
+                rounds[-1][system] = figures_of(
+                    Path(folder) / f"{number}-{system}", system, setting, options
+                )
             words = [f"{system} {speed(found):,.0f}" for system, found in rounds[-1].items()]
             print(f"round {number}: frames/s {'  '.join(words)}", file=sys.stderr, flush=True)
-    report = {**machine, "settings": settings_of(options), "peer_setting": setting, "tried": tried, "systems": summary(rounds), "rounds": rounds}
-    print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1, allow_nan=False))
+    report = {
+        **machine,
+        "settings": settings_of(options),
+        "peer_setting": setting,
+        "tried": tried,
+        "systems": summary(rounds),
+        "rounds": rounds,
+    }
+    print(
+        json.dumps(
+            {name: part for name, part in report.items() if name != "rounds"},
+            indent=1,
+            allow_nan=False,
+        )
+    )
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

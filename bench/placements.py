@@ -38,7 +38,16 @@ from tests.e2e.faults.strikes import current
 
 MB = 1e6
 PLACEMENTS = ("serial", "inline", "central")
-FIGURES = ("frames_per_s", "step_frames", "step_s", "measured_s", "lag_mean", "lag_max", "updates", "pss_mb")
+FIGURES = (
+    "frames_per_s",
+    "step_frames",
+    "step_s",
+    "measured_s",
+    "lag_mean",
+    "lag_max",
+    "updates",
+    "pss_mb",
+)
 # A status is written every second; a busy machine may be late with it.
 PATIENCE_S = 60.0
 
@@ -53,10 +62,16 @@ def status_after(run: Run, written_at: float) -> RunStatus:
     return run.until(seen, max(0.0, written_at - time.time()) + PATIENCE_S, "a newer status")
 
 
-def one_run(folder: Path, placement: str, members: int, options: argparse.Namespace) -> dict[str, Any]:
+def one_run(
+    folder: Path, placement: str, members: int, options: argparse.Namespace
+) -> dict[str, Any]:
     """Train, warm up, measure, stop."""
     run = Run(folder, find_config(options.config).read_text(encoding="utf-8"))
-    settings = [f"population.members={members}", f"sampling.seat_block={options.seat_block}", *options.settings]
+    settings = [
+        f"population.members={members}",
+        f"sampling.seat_block={options.seat_block}",
+        *options.settings,
+    ]
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
         growing(run, time.monotonic(), options.start)
@@ -64,7 +79,12 @@ def one_run(folder: Path, placement: str, members: int, options: argparse.Namesp
         last = status_after(run, first.written_at + options.seconds)
         pss_mb = sum(processes.pss_bytes(pid) for pid in processes.of_run(run.mark, run.pid)) / MB
         points = updates(run, first.written_at, last.written_at)
-        found = {"frames_per_s": speed(points), **resolution(points), "pss_mb": pss_mb, "processes": len(current(run).processes)}
+        found = {
+            "frames_per_s": speed(points),
+            **resolution(points),
+            "pss_mb": pss_mb,
+            "processes": len(current(run).processes),
+        }
         return {**found, **lag_figures(points), "shares": shares(first, last)}
     finally:
         run.close()
@@ -74,7 +94,11 @@ def one_run(folder: Path, placement: str, members: int, options: argparse.Namesp
 def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
     """The learners' curves, of the updates of that time."""
     lines = (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
-    return [point for point in map(json.loads, lines) if "lag_mean" in point and since <= point["t"] <= until]
+    return [
+        point
+        for point in map(json.loads, lines)
+        if "lag_mean" in point and since <= point["t"] <= until
+    ]
 
 
 def by_member(points: Sequence[dict[str, Any]]) -> list[list[tuple[float, int]]]:
@@ -84,7 +108,9 @@ def by_member(points: Sequence[dict[str, Any]]) -> list[list[tuple[float, int]]]
         members[point["member"]].append((point["t"], point["frames"]))
     if not members or min(map(len, members.values())) < 2:
         found = {name: len(of) for name, of in members.items()} or "none"
-        raise SystemExit(f"updates seen in the time measured, by member: {found}; expected two or more of each; measure longer with --seconds")
+        raise SystemExit(
+            f"updates seen in the time measured, by member: {found}; expected two or more of each; measure longer with --seconds"
+        )
     return list(members.values())
 
 
@@ -101,11 +127,18 @@ def resolution(points: Sequence[dict[str, Any]]) -> dict[str, float]:
     members = by_member(points)
     pairs = [pair for of in members for pair in pairwise(of)]
     measured_s = statistics.fmean(of[-1][0] - of[0][0] for of in members)
-    return {"step_frames": min(f1 - f0 for (_, f0), (_, f1) in pairs), "step_s": max(t1 - t0 for (t0, _), (t1, _) in pairs), "measured_s": measured_s}
+    return {
+        "step_frames": min(f1 - f0 for (_, f0), (_, f1) in pairs),
+        "step_s": max(t1 - t0 for (t0, _), (t1, _) in pairs),
+        "measured_s": measured_s,
+    }
 
 
 def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
-    mean, most = statistics.fmean(point["lag_mean"] for point in points), max(point["lag_max"] for point in points)
+    mean, most = (
+        statistics.fmean(point["lag_mean"] for point in points),
+        max(point["lag_max"] for point in points),
+    )
     return {"updates": len(points), "lag_mean": mean, "lag_max": most}
 
 
@@ -115,10 +148,18 @@ def shares(first: RunStatus, last: RunStatus) -> dict[str, dict[str, float]]:
     before = {process.name: process.stage_s for process in first.processes}
     kinds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for process in last.processes:
-        stages = {stage: (total - before.get(process.name, {}).get(stage, 0.0)) / seconds for stage, total in process.stage_s.items()}
+        stages = {
+            stage: (total - before.get(process.name, {}).get(stage, 0.0)) / seconds
+            for stage, total in process.stage_s.items()
+        }
         if stages:
             kinds[process.kind].append(stages)
-    return {kind: {stage: statistics.fmean(each.get(stage, 0.0) for each in found) for stage in found[0]} for kind, found in kinds.items()}
+    return {
+        kind: {
+            stage: statistics.fmean(each.get(stage, 0.0) for each in found) for stage in found[0]
+        }
+        for kind, found in kinds.items()
+    }
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -132,23 +173,49 @@ def summary(rounds: Sequence[dict[str, dict[str, Any]]]) -> dict[str, Any]:
     for label in rounds[0]:
         mine = [measured[label] for measured in rounds]
         numbers = {name: spread([each[name] for each in mine]) for name in FIGURES}
-        ratios = [measured[label]["frames_per_s"] / measured[first]["frames_per_s"] for measured in rounds]
+        ratios = [
+            measured[label]["frames_per_s"] / measured[first]["frames_per_s"] for measured in rounds
+        ]
         kinds = {
-            kind: {stage: statistics.median(each["shares"].get(kind, {}).get(stage, 0.0) for each in mine) for stage in stages}
+            kind: {
+                stage: statistics.median(
+                    each["shares"].get(kind, {}).get(stage, 0.0) for each in mine
+                )
+                for stage in stages
+            }
             for kind, stages in mine[0]["shares"].items()
         }
-        found[label] = {**numbers, "ratio": spread(ratios), "processes": mine[0]["processes"], "shares": kinds}
+        found[label] = {
+            **numbers,
+            "ratio": spread(ratios),
+            "processes": mine[0]["processes"],
+            "shares": kinds,
+        }
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--placements", nargs="+", choices=PLACEMENTS, default=list(PLACEMENTS))
     parser.add_argument("--config", default="demo")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--start", type=float, default=START_LIMIT_S, help="seconds until every member must have learned twice")
-    parser.add_argument("--seconds", type=float, default=30.0, help="measured, per round and placement")
-    parser.add_argument("--warmup", type=float, default=10.0, help="seconds from the first updates on that are not counted")
+    parser.add_argument(
+        "--start",
+        type=float,
+        default=START_LIMIT_S,
+        help="seconds until every member must have learned twice",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=30.0, help="measured, per round and placement"
+    )
+    parser.add_argument(
+        "--warmup",
+        type=float,
+        default=10.0,
+        help="seconds from the first updates on that are not counted",
+    )
     parser.add_argument("--members", nargs="+", type=int, default=[4])
     parser.add_argument("--seat-block", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
@@ -160,10 +227,19 @@ def main() -> None:
             rounds.append({})
             for placement, members in product(options.placements, options.members):
                 label = f"{placement}, {members} members"
-                rounds[-1][label] = one_run(Path(folder) / f"{number}-{placement}-{members}", placement, members, options)
-            words = [f"{label}: {found['frames_per_s']:,.0f}" for label, found in rounds[-1].items()]
+                rounds[-1][label] = one_run(
+                    Path(folder) / f"{number}-{placement}-{members}", placement, members, options
+                )
+            words = [
+                f"{label}: {found['frames_per_s']:,.0f}" for label, found in rounds[-1].items()
+            ]
             print(f"round {number}: frames/s: {'  '.join(words)}", file=sys.stderr, flush=True)
-    report = {"hardware": hardware(), "settings": settings_of(options), "placements": summary(rounds), "rounds": rounds}
+    report = {
+        "hardware": hardware(),
+        "settings": settings_of(options),
+        "placements": summary(rounds),
+        "rounds": rounds,
+    }
     print(json.dumps({name: part for name, part in report.items() if name != "rounds"}, indent=1))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -19,8 +19,14 @@ class RowsMade:
     def at(self, at_s: float) -> float:
         """Between two looks as if they had come evenly. Raises: ValueError for a moment before the first look or after the last one."""
         if not self.times_s or not self.times_s[0] <= at_s <= self.times_s[-1]:
-            looked = f"from {self.times_s[0]:.2f} to {self.times_s[-1]:.2f} s" if self.times_s else "never"
-            raise ValueError(f"the rows at {at_s:.2f} s are not known: the training was looked at {looked}")
+            looked = (
+                f"from {self.times_s[0]:.2f} to {self.times_s[-1]:.2f} s"
+                if self.times_s
+                else "never"
+            )
+            raise ValueError(
+                f"the rows at {at_s:.2f} s are not known: the training was looked at {looked}"
+            )
         after = bisect_left(self.times_s, at_s)
         if self.times_s[after] == at_s:
             return float(self.rows[after])
@@ -50,9 +56,18 @@ def ratio(above: Sequence[float], below: Sequence[float], confidence: float = 0.
     if min(len(above), len(below)) < 2:
         return Ratio(value, -math.inf, math.inf)
     # Of value: that of each mean over the mean below.
-    parts = [scale**2 * statistics.variance(values) / len(values) for scale, values in ((1.0, above), (value, below))]
+    parts = [
+        scale**2 * statistics.variance(values) / len(values)
+        for scale, values in ((1.0, above), (value, below))
+    ]
     if sum(parts) == 0.0:
         return Ratio(value, value, value)
-    freedom = sum(parts) ** 2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, (above, below), strict=True))
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(sum(parts)) / statistics.fmean(below)
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, (above, below), strict=True)
+    )
+    half = (
+        float(stdtrit(freedom, (1 + confidence) / 2))
+        * math.sqrt(sum(parts))
+        / statistics.fmean(below)
+    )
     return Ratio(value, value - half, value + half)

@@ -48,7 +48,10 @@ def usable_cores() -> list[int]:
 
 def cpu_quota() -> float | None:
     """Cores that the cgroup (v2, else v1) grants, None where it sets no limit."""
-    words = read(CGROUP / "cpu.max").split() or [read(CGROUP / "cpu/cpu.cfs_quota_us"), read(CGROUP / "cpu/cpu.cfs_period_us")]
+    words = read(CGROUP / "cpu.max").split() or [
+        read(CGROUP / "cpu/cpu.cfs_quota_us"),
+        read(CGROUP / "cpu/cpu.cfs_period_us"),
+    ]
     limited = len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words)
     return int(words[0]) / int(words[1]) if limited else None
 
@@ -65,8 +68,19 @@ def read(path: Path) -> str:
 
 def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[str, list[float]]]:
     """What every core's process measured. Whatever happens, none is left, nor an engine, nor a folder. Raises: SystemExit when one fails."""
-    words = [f"--scenario={options.scenario}", f"--frame-skip={options.frame_skip}", f"--seconds={options.seconds}", f"--rounds={options.rounds}"]
-    command = [sys.executable, "-P", str(Path(roofline_parts.__file__).resolve()), *words, f"--cores={len(cores)}"]
+    words = [
+        f"--scenario={options.scenario}",
+        f"--frame-skip={options.frame_skip}",
+        f"--seconds={options.seconds}",
+        f"--rounds={options.rounds}",
+    ]
+    command = [
+        sys.executable,
+        "-P",
+        str(Path(roofline_parts.__file__).resolve()),
+        *words,
+        f"--cores={len(cores)}",
+    ]
     limit_s = options.rounds * PARTS * (options.seconds + GRACE_S)
     running: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryDirectory(prefix="roofline-", ignore_cleanup_errors=True) as folder:
@@ -85,16 +99,26 @@ def start(core: int, command: Sequence[str], folder: Path) -> subprocess.Popen[b
     """In a folder of its own, where its engine writes a file, and in a group of its own, which its engine is killed with."""
     (place := folder / str(core)).mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([*command, f"--core={core}"], stdout=subprocess.PIPE, env=environment, cwd=place, start_new_session=True)
+    return subprocess.Popen(
+        [*command, f"--core={core}"],
+        stdout=subprocess.PIPE,
+        env=environment,
+        cwd=place,
+        start_new_session=True,
+    )
 
 
-def wait_for_all(running: Sequence[subprocess.Popen[bytes]], cores: Sequence[int], limit_s: float) -> None:
+def wait_for_all(
+    running: Sequence[subprocess.Popen[bytes]], cores: Sequence[int], limit_s: float
+) -> None:
     """Their answers are short: no pipe fills up meanwhile."""
     deadline = time.monotonic() + limit_s
     while None in (codes := [process.poll() for process in running]):
         if time.monotonic() > deadline:
             late = [str(core) for core, code in zip(cores, codes, strict=True) if code is None]
-            raise SystemExit(f"no answer of the measurement on core {', '.join(late)} within {limit_s:g} s")
+            raise SystemExit(
+                f"no answer of the measurement on core {', '.join(late)} within {limit_s:g} s"
+            )
         refuse_failed(codes, cores)
         time.sleep(0.2)
     refuse_failed(codes, cores)
@@ -103,7 +127,9 @@ def wait_for_all(running: Sequence[subprocess.Popen[bytes]], cores: Sequence[int
 def refuse_failed(codes: Sequence[int | None], cores: Sequence[int]) -> None:
     for core, code in zip(cores, codes, strict=True):
         if code:
-            raise SystemExit(f"the measurement on core {core} ended with {code}; what it said stands above")
+            raise SystemExit(
+                f"the measurement on core {core} ended with {code}; what it said stands above"
+            )
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -118,21 +144,30 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def least(times: dict[str, float], begin: str, end: str = "") -> str:
     """Which of those so named takes the least time."""
-    return min((name for name in times if name.startswith(begin) and name.endswith(end)), key=times.__getitem__)
+    return min(
+        (name for name in times if name.startswith(begin) and name.endswith(end)),
+        key=times.__getitem__,
+    )
 
 
 def chosen(times: dict[str, float]) -> tuple[tuple[str, str], tuple[str, str], str]:
     """Names of the fastest (simulate, infer) with as many engines as rows, of the fastest with one engine, and of the fastest train."""
     simulate = {engines: least(times, "simulate", f" {engines} engines") for engines in ENGINES}
     infer = {rows: least(times, "infer", f" {rows} rows") for rows in INFER_ROWS}
-    acting = min(((simulate[rows], infer[rows]) for rows in INFER_ROWS), key=lambda pair: times[pair[0]] + times[pair[1]])
+    acting = min(
+        ((simulate[rows], infer[rows]) for rows in INFER_ROWS),
+        key=lambda pair: times[pair[0]] + times[pair[1]],
+    )
     return acting, (simulate[1], min(infer.values(), key=times.__getitem__)), least(times, "train")
 
 
 def report(options: argparse.Namespace) -> dict[str, Any]:
     cores = usable_cores()
     answers = answers_of(cores, options)
-    times = {name: statistics.median(value for answer in answers for value in answer[name]) for name in answers[0]}
+    times = {
+        name: statistics.median(value for answer in answers for value in answer[name])
+        for name in answers[0]
+    }
     acting, hot, train = chosen(times)
     frames = options.frame_skip * len(cores)
     return {
@@ -142,14 +177,24 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
         "best": [*acting, train],
         "hot_best": [*hot, train],
         "pure_simulation_frames_per_s": round(frames / times[acting[0]]),
-        "reference_frames_per_s": round(frames / (times[acting[0]] + times[acting[1]] + times[train])),
-        "hot_reference_frames_per_s": round(frames / (times[hot[0]] + times[hot[1]] + times[train])),
+        "reference_frames_per_s": round(
+            frames / (times[acting[0]] + times[acting[1]] + times[train])
+        ),
+        "hot_reference_frames_per_s": round(
+            frames / (times[hot[0]] + times[hot[1]] + times[train])
+        ),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", default="health_gathering_supreme", help="one of ViZDoom's by its name, or the path of a .cfg file")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--scenario",
+        default="health_gathering_supreme",
+        help="one of ViZDoom's by its name, or the path of a .cfg file",
+    )
     parser.add_argument("--frame-skip", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=4.0, help="of every measurement")
     parser.add_argument("--rounds", type=int, default=3)
@@ -162,9 +207,17 @@ def main() -> None:
             raise SystemExit(f"--scenario: no file {options.scenario}")
     found = report(options)
     for name, microseconds in found["microseconds_per_step"].items():
-        mark = "   <-- best" if name in found["best"] else "   <-- best, always hot" if name in found["hot_best"] else ""
+        mark = (
+            "   <-- best"
+            if name in found["best"]
+            else "   <-- best, always hot"
+            if name in found["hot_best"]
+            else ""
+        )
         print(f"{name:<32}{microseconds:>9.1f} us per step and core{mark}")
-    print(f"{'pure simulation':<32}{found['pure_simulation_frames_per_s']:>9} frames/s on {found['cores']} cores")
+    print(
+        f"{'pure simulation':<32}{found['pure_simulation_frames_per_s']:>9} frames/s on {found['cores']} cores"
+    )
     print(f"{'bare torch reference':<32}{found['reference_frames_per_s']:>9} frames/s")
     print(f"{'with one engine, always hot':<32}{found['hot_reference_frames_per_s']:>9} frames/s")
     if options.json is not None:

@@ -53,7 +53,11 @@ def make_network(actions: int, blocks: bool) -> Any:
     class Network(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            first = nn.Conv2d(SIDE * SIDE * CHANNELS, 32, 8 // SIDE) if blocks else nn.Conv2d(CHANNELS, 32, 8, SIDE)
+            first = (
+                nn.Conv2d(SIDE * SIDE * CHANNELS, 32, 8 // SIDE)
+                if blocks
+                else nn.Conv2d(CHANNELS, 32, 8, SIDE)
+            )
             self.convs = nn.ModuleList([first, nn.Conv2d(32, 64, 4, 2), nn.Conv2d(64, 128, 3, 2)])
             self.fc, self.gru = nn.Linear(128 * 3 * 6, STATE), nn.GRUCell(STATE, STATE)
             self.heads = nn.Linear(STATE, actions + 1)
@@ -61,16 +65,24 @@ def make_network(actions: int, blocks: bool) -> Any:
 
         def forward(self, images: Tensor, state: Tensor, keep: Tensor) -> Tensor:
             """images [T, B, H, W, C] uint8, state [B, 512], keep [T, B, 1]. Returns logits and value, [T, B, actions + 1]."""
-            x = images.flatten(0, 1).to(torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32)
+            x = images.flatten(0, 1).to(
+                torch.get_autocast_dtype("cpu")
+                if torch.is_autocast_enabled("cpu")
+                else torch.float32
+            )
             x = (in_blocks(x) if blocks else x).permute(0, 3, 1, 2) * (1 / 255)
             for conv in self.convs:
                 x = elu(conv(x), inplace=True)
-            products = linear(elu(self.fc(x.flatten(1))), self.gru.weight_ih, self.gru.bias_ih).view(*images.shape[:2], -1)
+            products = linear(
+                elu(self.fc(x.flatten(1))), self.gru.weight_ih, self.gru.bias_ih
+            ).view(*images.shape[:2], -1)
             states = []
             for t in range(len(products)):
                 state = state * keep[t]
                 hidden = linear(state, self.gru.weight_hh, self.gru.bias_hh)
-                reset, update = torch.sigmoid(products[t, :, : 2 * STATE] + hidden[:, : 2 * STATE]).chunk(2, 1)
+                reset, update = torch.sigmoid(
+                    products[t, :, : 2 * STATE] + hidden[:, : 2 * STATE]
+                ).chunk(2, 1)
                 candidate = torch.tanh(products[t, :, 2 * STATE :] + reset * hidden[:, 2 * STATE :])
                 state = (candidate + update * (state - candidate)).float()
                 states.append(state)
@@ -85,7 +97,11 @@ def start_engine(scenario: str) -> Any:
     import vizdoom
 
     game = vizdoom.DoomGame()
-    game.load_config(scenario if scenario.endswith(".cfg") else str(Path(vizdoom.scenarios_path) / f"{scenario}.cfg"))
+    game.load_config(
+        scenario
+        if scenario.endswith(".cfg")
+        else str(Path(vizdoom.scenarios_path) / f"{scenario}.cfg")
+    )
     game.set_screen_resolution(vizdoom.ScreenResolution.RES_160X120)
     game.set_screen_format(vizdoom.ScreenFormat.RGB24)
     game.set_window_visible(False)
@@ -174,7 +190,11 @@ def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Names
     network = make_network(8, blocks)
     optimizer = torch.optim.Adam(network.parameters(), 1e-4, fused=True)
     images = torch.randint(0, 255, (T, slots, HEIGHT, WIDTH, CHANNELS), dtype=torch.uint8)
-    state, keep, targets = torch.zeros(slots, STATE), torch.ones(T, slots, 1), torch.randint(0, 8, (T, slots, 1))
+    state, keep, targets = (
+        torch.zeros(slots, STATE),
+        torch.ones(T, slots, 1),
+        torch.randint(0, 8, (T, slots, 1)),
+    )
     done = 0
 
     def step() -> None:
@@ -182,7 +202,11 @@ def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Names
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
             out = network(images, state, keep)
         log_probs = out[..., :-1].log_softmax(-1)
-        (out[..., -1].square().sum() - log_probs.gather(-1, targets).sum() + (log_probs.exp() * log_probs).sum()).backward()
+        (
+            out[..., -1].square().sum()
+            - log_probs.gather(-1, targets).sum()
+            + (log_probs.exp() * log_probs).sum()
+        ).backward()
         done += T * slots
         # Of a batch that all cores share, every core has its part.
         if done >= BATCH_STEPS / options.cores:
@@ -203,13 +227,19 @@ def measure(options: argparse.Namespace) -> None:
     precisions = (True, False) if torch.cpu._is_avx512_bf16_supported() else (False,)
     parts: dict[str, Callable[[], float]] = {}
     for calm, engines in product((False, True), ENGINES):
-        parts[f"simulate {'calm ' if calm else ''}{engines} engines"] = partial(simulate_step, calm, engines, options)
+        parts[f"simulate {'calm ' if calm else ''}{engines} engines"] = partial(
+            simulate_step, calm, engines, options
+        )
     for bfloat16, blocks in product(precisions, (False, True)):
         words = f"{'bfloat16' if bfloat16 else 'float32'}{' blocks' if blocks else ''}"
         for rows in INFER_ROWS:
-            parts[f"infer {words} {rows} rows"] = partial(infer_step, bfloat16, blocks, rows, options)
+            parts[f"infer {words} {rows} rows"] = partial(
+                infer_step, bfloat16, blocks, rows, options
+            )
         for slots in TRAIN_SLOTS:
-            parts[f"train {words} {slots} slots"] = partial(train_step, bfloat16, blocks, slots, options)
+            parts[f"train {words} {slots} slots"] = partial(
+                train_step, bfloat16, blocks, slots, options
+            )
     found: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(options.rounds):
         for name, part in parts.items():
@@ -218,7 +248,9 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scenario", required=True)
     for name in ("--frame-skip", "--rounds", "--core", "--cores"):
         parser.add_argument(name, type=int, required=True)

@@ -66,7 +66,11 @@ class Scenario:
 ALONE = {
     "health_gathering_supreme": Scenario(
         "doom_health_gathering_supreme",
-        ("learning.reward_scale=1.0", 'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }', "learning.shaping={ health = 1.0 }"),
+        (
+            "learning.reward_scale=1.0",
+            'env.options.terms={ health = { variable = "HEALTH", gain = 0.04 } }',
+            "learning.shaping={ health = 1.0 }",
+        ),
     ),
     "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
     "defend_the_center": Scenario("doom_defend_the_center_flat_actions", ()),
@@ -101,7 +105,9 @@ def peer_versions(python: Path, engine: str = "vizdoom") -> dict[str, str]:
     found: dict[str, str] = json.loads(_asked(python, code))
     mine = metadata.version(engine)
     if found[engine] != mine:
-        raise SystemExit(f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same version in both environments")
+        raise SystemExit(
+            f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same version in both environments"
+        )
     return found
 
 
@@ -109,7 +115,9 @@ def _asked(python: Path, code: str) -> str:
     """What it prints of a line of code."""
     answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        raise SystemExit(f"{python} has no Sample Factory with what the game needs:\n{answer.stderr.strip()}")
+        raise SystemExit(
+            f"{python} has no Sample Factory with what the game needs:\n{answer.stderr.strip()}"
+        )
     return answer.stdout
 
 
@@ -139,7 +147,9 @@ def setting_word(word: str) -> str:
     parts = _SETTING.fullmatch(word)
     if parts is None or not set(parts["modes"].split("-")[1:]) <= _MODES.keys():
         known = ", ".join(f"-{mode}" for mode in _MODES)
-        raise argparse.ArgumentTypeError(f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16-plain")
+        raise argparse.ArgumentTypeError(
+            f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16-plain"
+        )
     return word
 
 
@@ -148,16 +158,31 @@ def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[b
     mark = uuid.uuid4().hex
     environment = {**os.environ, processes.MARK: mark}
     with (folder / LOG).open("wb") as out:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
     return process, mark
 
 
 def lags(found: Sequence[re.Match[str]]) -> Figures:
     """Over all reports of the window; a report tells of the newest update alone, and -1 before the first."""
-    told = [(float(report["mean"]), float(report["max"])) for report in found if float(report["mean"]) >= 0]
+    told = [
+        (float(report["mean"]), float(report["max"]))
+        for report in found
+        if float(report["mean"]) >= 0
+    ]
     if not told:
         return {"lag_mean": None, "lag_max": None}
-    return {"lag_mean": statistics.fmean(mean for mean, _ in told), "lag_max": max(most for _, most in told)}
+    return {
+        "lag_mean": statistics.fmean(mean for mean, _ in told),
+        "lag_max": max(most for _, most in told),
+    }
 
 
 def reports(log: Path) -> list[re.Match[str]]:
@@ -171,22 +196,35 @@ def updates_of(folder: Path) -> list[dict[str, Any]]:
         events = EventAccumulator(str(path), size_guidance={"scalars": 0})
         events.Reload()
         if UPDATE_TAG in events.Tags()["scalars"]:
-            found += [{"member": path.name, "t": event.wall_time, "frames": event.step} for event in events.Scalars(UPDATE_TAG)]
+            found += [
+                {"member": path.name, "t": event.wall_time, "frames": event.step}
+                for event in events.Scalars(UPDATE_TAG)
+            ]
     return found
 
 
-def updates_until(folder: Path, since: float, until: float, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
+def updates_until(
+    folder: Path, since: float, until: float, process: subprocess.Popen[bytes]
+) -> list[dict[str, Any]]:
     """Those of that time, as soon as every policy has told of a later one: then none of that time is still to be written."""
 
     def whole() -> bool:
         told = {point["member"] for point in updates_of(folder) if point["t"] > until}
-        return bool(told) and told == {path.name for path in (folder / "run" / ".summary").glob("*")}
+        return bool(told) and told == {
+            path.name for path in (folder / "run" / ".summary").glob("*")
+        }
 
     wait_for(whole, PATIENCE_S, process, folder / LOG, every_s=0.5)
     return [point for point in updates_of(folder) if since <= point["t"] <= until]
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float, process: subprocess.Popen[bytes], log: Path, every_s: float = 0.05) -> None:
+def wait_for(
+    condition: Callable[[], bool],
+    limit_s: float,
+    process: subprocess.Popen[bytes],
+    log: Path,
+    every_s: float = 0.05,
+) -> None:
     """Until Sample Factory reports what is asked, looked for so often. Raises: SystemExit with its last words when it ends or takes too long."""
     deadline = time.monotonic() + limit_s
     while not condition():

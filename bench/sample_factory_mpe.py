@@ -40,15 +40,25 @@ class Mpe(gymnasium.Env):
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._length,), np.float32)
         self.action_space = self._env.action_space(self._agents[0])
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[list[Any], list[dict[str, Any]]]:
+    def reset(
+        self, *, seed: int | None = None, options: Any = None
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
         seen, _ = self._env.reset(seed=seed)
         return self._filled(seen), [{} for _ in self._agents]
 
-    def step(self, actions: Any) -> tuple[list[Any], list[float], list[bool], list[bool], list[dict[str, Any]]]:
-        seen, rewards, terminated, truncated, _ = self._env.step({agent: int(action) for agent, action in zip(self._agents, actions, strict=True)})
+    def step(
+        self, actions: Any
+    ) -> tuple[list[Any], list[float], list[bool], list[bool], list[dict[str, Any]]]:
+        seen, rewards, terminated, truncated, _ = self._env.step(
+            {agent: int(action) for agent, action in zip(self._agents, actions, strict=True)}
+        )
         if not self._env.agents:
             seen, _ = self._env.reset()
-        found = ([float(rewards[agent]) for agent in self._agents], [terminated[a] for a in self._agents], [truncated[a] for a in self._agents])
+        found = (
+            [float(rewards[agent]) for agent in self._agents],
+            [terminated[a] for a in self._agents],
+            [truncated[a] for a in self._agents],
+        )
         return self._filled(seen), *found, [{} for _ in self._agents]
 
     def render(self) -> None:
@@ -63,7 +73,9 @@ class Mpe(gymnasium.Env):
         return rows
 
 
-def make(scenario: str, cfg: Any = None, env_config: Any = None, render_mode: str | None = None) -> Mpe:
+def make(
+    scenario: str, cfg: Any = None, env_config: Any = None, render_mode: str | None = None
+) -> Mpe:
     return Mpe(scenario)
 
 

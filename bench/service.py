@@ -56,17 +56,23 @@ class Service:
 
     def __init__(self, state: ServiceState, data: Path) -> None:
         self.state, self.data = state, data
-        self.headers = {"authorization": f"Bearer {(data / 'service/admin.token').read_text().strip()}"}
+        self.headers = {
+            "authorization": f"Bearer {(data / 'service/admin.token').read_text().strip()}"
+        }
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        answer = httpx2.request(method, self.state.url + path, json=body, headers=self.headers, timeout=60)
+        answer = httpx2.request(
+            method, self.state.url + path, json=body, headers=self.headers, timeout=60
+        )
         answer.raise_for_status()
         return answer.json()
 
     def frames(self) -> tuple[int, float]:
         """Trained so far, and when that was counted, by its status file: asking for it would be watching."""
         status = json.loads((self.data / f"populations/{NAME}/status.json").read_bytes())
-        return sum(int(member["frames"]) for member in status["members"]), float(status["written_at"])
+        return sum(int(member["frames"]) for member in status["members"]), float(
+            status["written_at"]
+        )
 
     def processor_s(self) -> float:
         times = psutil.Process(self.state.pid).cpu_times()
@@ -75,7 +81,9 @@ class Service:
     def train(self, config: str) -> None:
         from pbt.config.load import load_config
 
-        table = load_config(config, ["stop_at_frames=1_000_000_000_000"]).model_dump(mode="json", exclude_unset=True)
+        table = load_config(config, ["stop_at_frames=1_000_000_000_000"]).model_dump(
+            mode="json", exclude_unset=True
+        )
         self.call("POST", "/v1/populations", {"name": NAME, "config": table, "start": True})
         deadline = time.monotonic() + START_S
         while self.call("GET", f"/v1/populations/{NAME}")["status"]["frames"] == 0:
@@ -145,7 +153,9 @@ class Caller:
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
     async def __aenter__(self) -> Self:
-        self._reader, self._writer = await asyncio.open_connection(self._place.hostname, self._place.port)
+        self._reader, self._writer = await asyncio.open_connection(
+            self._place.hostname, self._place.port
+        )
         return self
 
     async def __aexit__(self, *raised: object) -> None:
@@ -155,7 +165,11 @@ class Caller:
         """(status, body)"""
         self._writer.write(f"GET {path} HTTP/1.1\r\n{self._headers}\r\n".encode())
         first, *headers = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
-        length = next(int(value) for name, _, value in (line.partition(b":") for line in headers) if name == b"content-length")
+        length = next(
+            int(value)
+            for name, _, value in (line.partition(b":") for line in headers)
+            if name == b"content-length"
+        )
         return int(first.split()[1]), await self._reader.readexactly(length)
 
 
@@ -181,7 +195,11 @@ def stretch(service: Service, seconds: float, asked: Asked | None, seed: int) ->
         asked.refused += found.refused
     took = time.monotonic() - clock
     after, ended = service.frames()
-    return Stretch((after - before) / (ended - began), (service.processor_s() - served_s) / took, (time.process_time() - own_s) / took)
+    return Stretch(
+        (after - before) / (ended - began),
+        (service.processor_s() - served_s) / took,
+        (time.process_time() - own_s) / took,
+    )
 
 
 def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
@@ -192,18 +210,36 @@ def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
     time.sleep(SETTLE_S)
     for number in range(rounds):
         for watched in (False, True) if number % 2 == 0 else (True, False):
-            (on if watched else off).append(stretch(service, seconds, asked if watched else None, number))
-        print(f"round {number + 1}: {off[-1].frames_per_s:,.0f} frames/s alone, {on[-1].frames_per_s:,.0f} watched", flush=True)
-    losses = [1 - watched.frames_per_s / alone.frames_per_s for watched, alone in zip(on, off, strict=True)]
+            (on if watched else off).append(
+                stretch(service, seconds, asked if watched else None, number)
+            )
+        print(
+            f"round {number + 1}: {off[-1].frames_per_s:,.0f} frames/s alone, {on[-1].frames_per_s:,.0f} watched",
+            flush=True,
+        )
+    losses = [
+        1 - watched.frames_per_s / alone.frames_per_s
+        for watched, alone in zip(on, off, strict=True)
+    ]
     every = [seconds for times in asked.answers_s.values() for seconds in times]
-    answers = {**quantiles(every), "by_path": {path: quantiles(times) for path, times in sorted(asked.answers_s.items())}}
+    answers = {
+        **quantiles(every),
+        "by_path": {path: quantiles(times) for path, times in sorted(asked.answers_s.items())},
+    }
     taken = {
         "service_alone": statistics.median(each.service_cores for each in off),
         "service_watched": statistics.median(each.service_cores for each in on),
         "clients": statistics.median(each.clients_cores for each in on),
     }
     stretches = {"alone": [asdict(each) for each in off], "watched": [asdict(each) for each in on]}
-    return {**answers, "refused": asked.refused[:20], **stretches, "losses": losses, "median_loss": statistics.median(losses), "cores": taken}
+    return {
+        **answers,
+        "refused": asked.refused[:20],
+        **stretches,
+        "losses": losses,
+        "median_loss": statistics.median(losses),
+        "cores": taken,
+    }
 
 
 def quantiles(times_s: Sequence[float]) -> dict[str, float]:
@@ -217,14 +253,28 @@ def locked(logs: Sequence[Path]) -> int:
 
 def over_the_limits(result: Mapping[str, Any]) -> list[str]:
     """What is worse than promised; [] when nothing is."""
-    found = [f"p99 {result['p99_ms']} ms: at most {MOST_P99_MS:g} ms"] if result["p99_ms"] > MOST_P99_MS else []
-    found += [f"median loss {result['median_loss']:.1%}: less than {MOST_LOSS:.0%}"] if result["median_loss"] >= MOST_LOSS else []
-    found += [f"{len(result['refused'])} answers were no success, the first: {result['refused'][0]}"] if result["refused"] else []
+    found = (
+        [f"p99 {result['p99_ms']} ms: at most {MOST_P99_MS:g} ms"]
+        if result["p99_ms"] > MOST_P99_MS
+        else []
+    )
+    found += (
+        [f"median loss {result['median_loss']:.1%}: less than {MOST_LOSS:.0%}"]
+        if result["median_loss"] >= MOST_LOSS
+        else []
+    )
+    found += (
+        [f"{len(result['refused'])} answers were no success, the first: {result['refused'][0]}"]
+        if result["refused"]
+        else []
+    )
     return found + ([f"{LOCKED!r} {result['locked']} times: never"] if result["locked"] else [])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--config", default="demo")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -237,15 +287,26 @@ def main() -> int:
             service.train(options.config)
             found = measure(service, options.rounds, options.seconds)
         found["locked"] = locked([log, *(data / f"populations/{NAME}/logs").glob("*")])
-    result = {"config": options.config, "rounds": options.rounds, "seconds": options.seconds, "clients": CLIENTS, "hardware": hardware(), **found}
+    result = {
+        "config": options.config,
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "clients": CLIENTS,
+        "hardware": hardware(),
+        **found,
+    }
     print(
         f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, {len(found['refused'])} refused; "
         f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: {result['locked']}"
     )
     taken = {who: f"{share:.1%}" for who, share in found["cores"].items()}
-    print(f"  of one core: the service {taken['service_watched']} watched and {taken['service_alone']} alone, the clients {taken['clients']}")
+    print(
+        f"  of one core: the service {taken['service_watched']} watched and {taken['service_alone']} alone, the clients {taken['clients']}"
+    )
     for path, found_there in found["by_path"].items():
-        print(f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, p99 {found_there['p99_ms']} ms")
+        print(
+            f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, p99 {found_there['p99_ms']} ms"
+        )
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for problem in (missed := over_the_limits(result)):

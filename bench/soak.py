@@ -37,8 +37,17 @@ def sample(run: Run) -> dict[str, tuple[float, int]]:
     """Process name -> (own memory in MB, open descriptors), and their sums under "all"."""
     names = {process.pid: process.name for process in current(run).processes}
     pids = [pid for pid in processes.of_run(run.mark, run.pid) if processes.alive(pid)]
-    found = {names.get(pid, f"pid {pid}"): (processes.own_bytes(pid) / MB, processes.descriptors(pid)) for pid in pids}
-    return {**found, ALL: (sum(memory for memory, _ in found.values()), sum(count for _, count in found.values()))}
+    found = {
+        names.get(pid, f"pid {pid}"): (processes.own_bytes(pid) / MB, processes.descriptors(pid))
+        for pid in pids
+    }
+    return {
+        **found,
+        ALL: (
+            sum(memory for memory, _ in found.values()),
+            sum(count for _, count in found.values()),
+        ),
+    }
 
 
 def growth(times_s: Sequence[float], values: Sequence[float]) -> dict[str, float]:
@@ -46,17 +55,34 @@ def growth(times_s: Sequence[float], values: Sequence[float]) -> dict[str, float
     slope = float(np.polyfit(times_s, values, 1)[0]) if len(values) > 1 else 0.0
     tenth = max(1, len(values) // 10)
     ends = statistics.median(values[-tenth:]) - statistics.median(values[:tenth])
-    spread = {"first": values[0], "last": values[-1], "min": min(values), "max": max(values), "max_minus_min": max(values) - min(values)}
-    return {"fitted_growth": slope * (times_s[-1] - times_s[0]), "per_hour": slope * 3600.0, "last_minus_first_tenth": ends, **spread}
+    spread = {
+        "first": values[0],
+        "last": values[-1],
+        "min": min(values),
+        "max": max(values),
+        "max_minus_min": max(values) - min(values),
+    }
+    return {
+        "fitted_growth": slope * (times_s[-1] - times_s[0]),
+        "per_hour": slope * 3600.0,
+        "last_minus_first_tenth": ends,
+        **spread,
+    }
 
 
-def measure(run: Run, seconds: float, every_s: float) -> list[tuple[float, dict[str, tuple[float, int]]]]:
+def measure(
+    run: Run, seconds: float, every_s: float
+) -> list[tuple[float, dict[str, tuple[float, int]]]]:
     began_s, taken = time.monotonic(), []
     while (now_s := time.monotonic() - began_s) < seconds:
         taken.append((now_s, sample(run)))
         memory, count = taken[-1][1][ALL]
         frames = sum(member.frames for member in current(run).members)
-        print(f"{now_s:6.0f} s  {memory:8.1f} MB  {count} descriptors  {frames:,} frames", file=sys.stderr, flush=True)
+        print(
+            f"{now_s:6.0f} s  {memory:8.1f} MB  {count} descriptors  {frames:,} frames",
+            file=sys.stderr,
+            flush=True,
+        )
         time.sleep(max(0.0, every_s - (time.monotonic() - began_s - now_s)))
     return taken
 
@@ -68,25 +94,46 @@ def summary(taken: Sequence[tuple[float, dict[str, tuple[float, int]]]]) -> dict
         for name, sizes in found.items():
             series[name].append((at_s, *sizes))
     whole = {name: rows for name, rows in series.items() if len(rows) == len(taken)}
-    memory = {name: growth([row[0] for row in rows], [row[1] for row in rows]) for name, rows in whole.items()}
-    counts = {name: growth([row[0] for row in rows], [float(row[2]) for row in rows]) for name, rows in whole.items()}
-    return {"memory_mb": memory, "descriptors": counts, "came_or_went": sorted(set(series) - set(whole))}
+    memory = {
+        name: growth([row[0] for row in rows], [row[1] for row in rows])
+        for name, rows in whole.items()
+    }
+    counts = {
+        name: growth([row[0] for row in rows], [float(row[2]) for row in rows])
+        for name, rows in whole.items()
+    }
+    return {
+        "memory_mb": memory,
+        "descriptors": counts,
+        "came_or_went": sorted(set(series) - set(whole)),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--placement", choices=PLACEMENTS, default="inline")
     parser.add_argument("--config", default="demo")
-    parser.add_argument("--minutes", type=float, default=60.0, help="of measuring, after the warm-up")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="of measuring, after the warm-up"
+    )
     parser.add_argument("--warmup-minutes", type=float, default=5.0)
     parser.add_argument("--every", type=float, default=10.0, help="seconds between samples")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
-        run = Run(Path(folder) / options.placement, find_config(options.config).read_text(encoding="utf-8"))
+        run = Run(
+            Path(folder) / options.placement,
+            find_config(options.config).read_text(encoding="utf-8"),
+        )
         try:
-            run.start("stop_at_frames=1_000_000_000", f"runtime.placement={options.placement}", *options.settings)
+            run.start(
+                "stop_at_frames=1_000_000_000",
+                f"runtime.placement={options.placement}",
+                *options.settings,
+            )
             start_growing(run)
             time.sleep(60 * options.warmup_minutes)
             taken = measure(run, 60 * options.minutes, options.every)
@@ -105,7 +152,13 @@ def main() -> None:
         "exit_code": code,
         "left_behind": left,
     }
-    report = {"hardware": hardware(), "settings": settings_of(options), "frames": frames, "verdict": verdict, **found}
+    report = {
+        "hardware": hardware(),
+        "settings": settings_of(options),
+        "frames": frames,
+        "verdict": verdict,
+        **found,
+    }
     print(json.dumps(report, indent=1))
     if options.json is not None:
         options.json.write_text(json.dumps({**report, "samples": taken}) + "\n", encoding="utf-8")

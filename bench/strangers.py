@@ -48,7 +48,16 @@ def connect_four(options: argparse.Namespace) -> dict[str, Any]:
     """The match as `arena match --json` tells it."""
     guest = f"exec:{sys.executable} {BOT} --simulations {options.simulations}"
     played = ["--games", str(options.games), "--seed", str(options.seed), "--json"]
-    command = [sys.executable, "-P", "-m", "arena", "match", f"{options.population}@best", guest, *played]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "match",
+        f"{options.population}@best",
+        guest,
+        *played,
+    ]
     if options.data is not None:
         command += ["--data", str(options.data)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -70,34 +79,57 @@ def leduc(options: argparse.Namespace) -> dict[str, Any]:
     by_member = member_policies(states, options)
     best = options.member or best_member(options)
     curve = exploitability_curve(states, by_member, best)
-    last = {member: states.exploitability(policies[-1][1]) for member, policies in by_member.items()}
+    last = {
+        member: states.exploitability(policies[-1][1]) for member, policies in by_member.items()
+    }
     print(f"uniform play {uniform:.4f}; best member {best}, and in brackets shares of uniform play")
     print(f"{'frames':>10}  {'snapshot':>16}  {'mixture':>16}  {'mixture of all':>16}")
     for row in curve:
-        cells = (f"{row[column]:.4f} ({row[column] / uniform:6.1%})" for column in ("snapshot", "mixture", "population_mixture"))
+        cells = (
+            f"{row[column]:.4f} ({row[column] / uniform:6.1%})"
+            for column in ("snapshot", "mixture", "population_mixture")
+        )
         print(f"{row['frames']:>10}  " + "  ".join(f"{cell:>16}" for cell in cells))
-    return {"uniform": uniform, "best_member": best, "curve": curve, "last_snapshots": last, "share": curve[-1]["mixture"] / uniform}
+    return {
+        "uniform": uniform,
+        "best_member": best,
+        "curve": curve,
+        "last_snapshots": last,
+        "share": curve[-1]["mixture"] / uniform,
+    }
 
 
 def check(states: InformationStates) -> None:
     """Hold the measuring against what is known. Raises: AssertionError."""
     found = states.exploitability(states.uniform())
-    assert abs(found - UNIFORM_EXPLOITABILITY) < 1e-5, f"uniform play is measured at {found}; known is {UNIFORM_EXPLOITABILITY}"
+    assert abs(found - UNIFORM_EXPLOITABILITY) < 1e-5, (
+        f"uniform play is measured at {found}; known is {UNIFORM_EXPLOITABILITY}"
+    )
     solver = pyspiel.CFRPlusSolver(states.game)
     for _ in range(CFR_ITERATIONS):
         solver.evaluate_and_update_policy()
     found = states.exploitability(states.table_of(solver.average_policy()))
-    assert found < CFR_AT_MOST, f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {found}; expected less than {CFR_AT_MOST}"
+    assert found < CFR_AT_MOST, (
+        f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {found}; expected less than {CFR_AT_MOST}"
+    )
 
 
-def member_policies(states: InformationStates, options: argparse.Namespace) -> dict[str, list[tuple[int, Table]]]:
+def member_policies(
+    states: InformationStates, options: argparse.Namespace
+) -> dict[str, list[tuple[int, Table]]]:
     """By member its (frames, policy), in the order of frames."""
     data = data_dir(options.data)
     with open_league(league_path(data), read_only=True) as league:
-        snapshots = [snapshot for snapshot in list_snapshots(league, options.population) if not snapshot.weights_removed]
+        snapshots = [
+            snapshot
+            for snapshot in list_snapshots(league, options.population)
+            if not snapshot.weights_removed
+        ]
     found: dict[str, list[tuple[int, Table]]] = {}
     for snapshot in snapshots:
-        found.setdefault(snapshot.record.member, []).append((snapshot.record.frames, _policy(states, snapshot, data)))
+        found.setdefault(snapshot.record.member, []).append(
+            (snapshot.record.frames, _policy(states, snapshot, data))
+        )
     return found
 
 
@@ -116,12 +148,16 @@ def best_member(options: argparse.Namespace) -> str:
     return player.member
 
 
-def exploitability_curve(states: InformationStates, by_member: dict[str, list[tuple[int, Table]]], best: str) -> list[dict[str, float]]:
+def exploitability_curve(
+    states: InformationStates, by_member: dict[str, list[tuple[int, Table]]], best: str
+) -> list[dict[str, float]]:
     """At each snapshot of the best member: its own, that of its mixture up to there, that of all members' up to there."""
     rows = []
     for index, (frames, policy) in enumerate(by_member[best]):
         own = [earlier for _, earlier in by_member[best][: index + 1]]
-        everybody = [earlier for policies in by_member.values() for at, earlier in policies if at <= frames]
+        everybody = [
+            earlier for policies in by_member.values() for at, earlier in policies if at <= frames
+        ]
         rows.append(
             {
                 "frames": frames,
@@ -134,7 +170,9 @@ def exploitability_curve(states: InformationStates, by_member: dict[str, list[tu
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     for name, run in (("connect_four", connect_four), ("leduc", leduc)):
         command = commands.add_parser(name)

@@ -74,7 +74,12 @@ def pettingzoo_speed(make: Callable[[], object]) -> Timed:
 
 def adapter_speed(seconds: float, name: str = GAME, **options: object) -> float:
     """Of a registered game with random legal actions."""
-    game, rng, frames, started = registry.spec(name).make(**options), np.random.default_rng(0), 0, time.perf_counter()
+    game, rng, frames, started = (
+        registry.spec(name).make(**options),
+        np.random.default_rng(0),
+        0,
+        time.perf_counter(),
+    )
     heads = [ActionCodec(game.roles[role].action_space).head_sizes for role in game.seat_roles]
 
     def choose(turn: SeatTurn) -> tuple[int, ...]:
@@ -103,9 +108,13 @@ def simulation_speed(tables: int) -> Timed:
 
         def next_game(table: int) -> GamePlan:
             counts[table] += 1
-            return GamePlan(counts[table], "evaluation", 0, (seat, seat), ("bench", table, counts[table]))
+            return GamePlan(
+                counts[table], "evaluation", 0, (seat, seat), ("bench", table, counts[table])
+            )
 
-        worker = RolloutWorker(spec.make, Share.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1)
+        worker = RolloutWorker(
+            spec.make, Share.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1
+        )
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
             for request in worker.requests():
@@ -120,10 +129,20 @@ class Training:
     """One population of connect four that goes on training from round to round. Raises: SystemExit for a configuration of another game."""
 
     def __init__(self, config_name: str, threads: int | None) -> None:
-        config = load_config(config_name, ["stop_at_frames=1_000_000_000", *([f"runtime.torch_threads={threads}"] if threads else [])])
+        config = load_config(
+            config_name,
+            [
+                "stop_at_frames=1_000_000_000",
+                *([f"runtime.torch_threads={threads}"] if threads else []),
+            ],
+        )
         if config.env.name != GAME:
-            advice = "take one of that, as demo; for others see bench/placements.py and bench/peers.py"
-            raise SystemExit(f"--config {config_name}: a training of {config.env.name}, but every layer beneath it plays {GAME}; {advice}")
+            advice = (
+                "take one of that, as demo; for others see bench/placements.py and bench/peers.py"
+            )
+            raise SystemExit(
+                f"--config {config_name}: a training of {config.env.name}, but every layer beneath it plays {GAME}; {advice}"
+            )
         sink, store = MemorySink(), MemoryStore()
         self.population = assemble(config, registry.spec(GAME), sink, store)
         self.population.controller.start()
@@ -144,16 +163,39 @@ class Training:
 
 
 def hardware() -> dict[str, object]:
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip()
+    model = next(
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "unknown",
+    )
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
     versions = {name: _version(name) for name in ("torch", "numpy", "vizdoom")}
-    return {"cpu": model, "cores": cores, "python": platform.python_version(), **versions, "commit": commit or "unknown"}
+    return {
+        "cpu": model,
+        "cores": cores,
+        "python": platform.python_version(),
+        **versions,
+        "commit": commit or "unknown",
+    }
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """What a benchmark was asked for, without where its files lie on this machine."""
-    return {name: value for name, value in vars(options).items() if name != "json" and not isinstance(value, Path)}
+    return {
+        name: value
+        for name, value in vars(options).items()
+        if name != "json" and not isinstance(value, Path)
+    }
 
 
 def _version(package: str) -> str | None:
@@ -165,9 +207,16 @@ def _version(package: str) -> str | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--config", default="demo")
-    parser.add_argument("--threads", type=int, default=None, help="torch threads of the training layer; else the config's")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=None,
+        help="torch threads of the training layer; else the config's",
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--json", type=Path, default=None)
@@ -184,16 +233,32 @@ def main() -> None:
     for done in range(options.rounds):
         for name, timed in layers.items():
             speeds[name].append(timed(options.seconds))
-        print(f"round {done + 1}: " + "  ".join(f"{name} {values[-1]:,.0f}" for name, values in speeds.items()), flush=True)
+        print(
+            f"round {done + 1}: "
+            + "  ".join(f"{name} {values[-1]:,.0f}" for name, values in speeds.items()),
+            flush=True,
+        )
     medians = {name: statistics.median(values) for name, values in speeds.items()}
-    stages = {name: seconds / sum(training.engine.stage_s.values()) for name, seconds in training.engine.stage_s.items()}
+    stages = {
+        name: seconds / sum(training.engine.stage_s.values())
+        for name, seconds in training.engine.stage_s.items()
+    }
     report = {
         "hardware": hardware(),
         "config": options.config,
-        "frames_per_s": {name: {"median": medians[name], "min": min(values), "max": max(values)} for name, values in speeds.items()},
-        "adapter_share_of_raw_env": statistics.median(a / b for a, b in zip(speeds["adapter"], speeds["raw_env"], strict=True)),
-        "adapter_share_of_env": statistics.median(a / b for a, b in zip(speeds["adapter"], speeds["env"], strict=True)),
-        "training_share_of_simulation": statistics.median(a / b for a, b in zip(speeds["training"], speeds["simulation"], strict=True)),
+        "frames_per_s": {
+            name: {"median": medians[name], "min": min(values), "max": max(values)}
+            for name, values in speeds.items()
+        },
+        "adapter_share_of_raw_env": statistics.median(
+            a / b for a, b in zip(speeds["adapter"], speeds["raw_env"], strict=True)
+        ),
+        "adapter_share_of_env": statistics.median(
+            a / b for a, b in zip(speeds["adapter"], speeds["env"], strict=True)
+        ),
+        "training_share_of_simulation": statistics.median(
+            a / b for a, b in zip(speeds["training"], speeds["simulation"], strict=True)
+        ),
         "training_time_shares": stages,
     }
     print(json.dumps(report, indent=1))

@@ -31,7 +31,11 @@ class ConfigError(PbtError):
         self.source = source
         self.problems = tuple(problems)
         noun = "problem" if len(self.problems) == 1 else "problems"
-        super().__init__("\n".join([f"{source} has {len(self.problems)} {noun}", *(f"  {p}" for p in self.problems)]))
+        super().__init__(
+            "\n".join(
+                [f"{source} has {len(self.problems)} {noun}", *(f"  {p}" for p in self.problems)]
+            )
+        )
 
 
 class PlayerError(PbtError):

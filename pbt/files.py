@@ -10,7 +10,9 @@ PART_SUFFIX = ".part"
 
 
 @contextmanager
-def whole_file(path: Path, *, durable: bool = False, many_writers: bool = False) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, *, durable: bool = False, many_writers: bool = False
+) -> Iterator[BinaryIO]:
     """A file to write; it takes the place of `path` at the end of the `with`, and is removed after an exception.
 
     durable       its content survives a power cut once this returns; the rename does after `sync_folder`
@@ -31,7 +33,9 @@ def whole_file(path: Path, *, durable: bool = False, many_writers: bool = False)
         raise
 
 
-def write_whole(path: Path, content: str | bytes, *, durable: bool = False, many_writers: bool = False) -> None:
+def write_whole(
+    path: Path, content: str | bytes, *, durable: bool = False, many_writers: bool = False
+) -> None:
     """`whole_file` for content that is at hand; text is UTF-8. Raises: OSError when the disk refuses."""
     with whole_file(path, durable=durable, many_writers=many_writers) as file:
         file.write(content.encode() if isinstance(content, str) else content)

@@ -21,29 +21,51 @@ class Hyperparams:
     def flat(self) -> dict[str, float]:
         """Name -> value, shaping weights as "shaping.TERM"; the form that is stored, shown and mutated."""
         terms = {SHAPING_PREFIX + term: weight for term, weight in sorted(self.shaping.items())}
-        return {"learning_rate": self.learning_rate, "entropy_coef": self.entropy_coef, "adam_beta1": self.adam_beta1, **terms}
+        return {
+            "learning_rate": self.learning_rate,
+            "entropy_coef": self.entropy_coef,
+            "adam_beta1": self.adam_beta1,
+            **terms,
+        }
 
     @classmethod
     def from_flat(cls, values: Mapping[str, float]) -> Self:
-        shaping = {name.removeprefix(SHAPING_PREFIX): value for name, value in values.items() if name.startswith(SHAPING_PREFIX)}
+        shaping = {
+            name.removeprefix(SHAPING_PREFIX): value
+            for name, value in values.items()
+            if name.startswith(SHAPING_PREFIX)
+        }
         return cls(values["learning_rate"], values["entropy_coef"], values["adam_beta1"], shaping)
 
 
-def initial_hyperparams(config: RunConfig, member: str, reward_terms: tuple[str, ...]) -> Hyperparams:
+def initial_hyperparams(
+    config: RunConfig, member: str, reward_terms: tuple[str, ...]
+) -> Hyperparams:
     """The config's values, with the member's own starting values over them."""
     return scheduled_hyperparams(config, member, reward_terms, 0)
 
 
-def scheduled_hyperparams(config: RunConfig, member: str, reward_terms: tuple[str, ...], frames: int) -> Hyperparams:
+def scheduled_hyperparams(
+    config: RunConfig, member: str, reward_terms: tuple[str, ...], frames: int
+) -> Hyperparams:
     """What the config alone says of a member at so many frames of its clock: the starting values, and over them its schedule up to there."""
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
-    values = Hyperparams(learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping)
+    values = Hyperparams(
+        learning.learning_rate, learning.entropy_coef, learning.adam_beta1, shaping
+    )
     override = config.members.get(member)
     if override is None:
         return values
-    steps: list[MemberOverride | ScheduleStep] = [override, *(step for step in override.schedule if step.at_frames <= frames)]
+    steps: list[MemberOverride | ScheduleStep] = [
+        override,
+        *(step for step in override.schedule if step.at_frames <= frames),
+    ]
     for step in steps:
-        named = {name: value for name in ("learning_rate", "entropy_coef", "adam_beta1") if (value := getattr(step, name)) is not None}
+        named = {
+            name: value
+            for name in ("learning_rate", "entropy_coef", "adam_beta1")
+            if (value := getattr(step, name)) is not None
+        }
         values = replace(values, **named, shaping={**values.shaping, **step.shaping})
     return values

@@ -29,7 +29,9 @@ def uniform(seed: int, *key: Key) -> float:
 
 def generator(seed: int, *key: Key) -> np.random.Generator:
     """A stream of its own for this key."""
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest(seed, *key)[:16], "little")))
+    return np.random.Generator(
+        np.random.Philox(key=int.from_bytes(digest(seed, *key)[:16], "little"))
+    )
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -44,7 +46,9 @@ def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-def action_uniforms(keys: NDArray[np.uint64], steps: NDArray[np.uint64], heads: int) -> NDArray[np.float64]:
+def action_uniforms(
+    keys: NDArray[np.uint64], steps: NDArray[np.uint64], heads: int
+) -> NDArray[np.float64]:
     """Uniforms in [0, 1) for sampling actions, [N, heads].
 
     keys: [N] one per (game, seat), see `seat_key`; steps: [N] how many actions this seat took before in this game.

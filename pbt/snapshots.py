@@ -36,7 +36,9 @@ class FileSnapshotStore:
             write_whole(path, content, durable=True, many_writers=True)
             sync_folder(self.folder)
         except OSError as error:
-            raise SnapshotError(f"{path}: could not be written: {error}; free space or make the folder writable, then resume") from error
+            raise SnapshotError(
+                f"{path}: could not be written: {error}; free space or make the folder writable, then resume"
+            ) from error
         return snapshot_id, len(content)
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
@@ -46,21 +48,31 @@ class FileSnapshotStore:
             with path.open("rb") as file:
                 found, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
-            raise SnapshotError(f"{path}: no such weights; retention or a person removed them: choose another snapshot") from None
+            raise SnapshotError(
+                f"{path}: no such weights; retention or a person removed them: choose another snapshot"
+            ) from None
         if found != snapshot_id:
             problem = f"{size} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
-            raise SnapshotError(f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot")
+            raise SnapshotError(
+                f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot"
+            )
         return map_weights(path)
 
     def path(self, snapshot_id: str) -> Path:
         """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""
         if not _ID.fullmatch(snapshot_id):
-            raise SnapshotError(f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; `arena league` lists ids")
+            raise SnapshotError(
+                f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; `arena league` lists ids"
+            )
         return self.folder / f"{snapshot_id}{SUFFIX}"
 
     def sizes(self) -> dict[str, int]:
         """Bytes by id of everything stored, by name."""
-        files = sorted(path for path in self.folder.glob(f"*{SUFFIX}") if _ID.fullmatch(path.name.removesuffix(SUFFIX)))
+        files = sorted(
+            path
+            for path in self.folder.glob(f"*{SUFFIX}")
+            if _ID.fullmatch(path.name.removesuffix(SUFFIX))
+        )
         return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
 
     def remove(self, snapshot_ids: Iterable[str]) -> int:

@@ -13,7 +13,10 @@ PATH = Path(__file__).resolve().parent.parent / "docs" / "schemas" / "openapi.js
 def document() -> str:
     """As the service gives it, in one spelling."""
     with tempfile.TemporaryDirectory() as folder:
-        return json.dumps(create_app(Settings(data=Path(folder))).openapi(), indent=1, sort_keys=True) + "\n"
+        return (
+            json.dumps(create_app(Settings(data=Path(folder))).openapi(), indent=1, sort_keys=True)
+            + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,11 @@ from bench.service import Service, served
 
 LOOKS = (("light", 1280), ("dark", 1280), ("light", 320))
 HEIGHT = 800
-README = {"ratings": ("ratings", 680), "matrix": ("matrix", 760), "hyperparameters": ("values", 720)}
+README = {
+    "ratings": ("ratings", 680),
+    "matrix": ("matrix", 760),
+    "hyperparameters": ("values", 720),
+}
 """Picture -> (view, height)."""
 README_WIDTH = 1000
 DOCS_IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
@@ -40,9 +44,15 @@ PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFra
 def known(service: Service, population: str) -> dict[str, str]:
     """What stands for the names in the addresses of views, of what is there."""
     found = {"population": population}
-    matches = [one for one in service.call("GET", "/v1/matches?limit=100")["items"] if len(one["players"]) == 2 and one["games"] > 1]
+    matches = [
+        one
+        for one in service.call("GET", "/v1/matches?limit=100")["items"]
+        if len(one["players"]) == 2 and one["games"] > 1
+    ]
     evaluations = service.call("GET", "/v1/evaluations?limit=1")["items"]
-    games = service.call("GET", f"/v1/populations/{population}/games?kind=evaluation&limit=1")["items"]
+    games = service.call("GET", f"/v1/populations/{population}/games?kind=evaluation&limit=1")[
+        "items"
+    ]
     for name, rows in (("match", matches), ("evaluation", evaluations), ("game", games)):
         if rows:
             found[name] = str(rows[0]["id"])
@@ -52,22 +62,42 @@ def known(service: Service, population: str) -> dict[str, str]:
 def seated(service: Service, page: Page, population: str) -> str | None:
     """A board where the first move is due; None for a game that has none. The page is one that is shown: it waits for the opponent."""
     env = service.call("GET", f"/v1/populations/{population}")["spec"]["config"]["env"]["name"]
-    play: Any = service.call("POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"})
+    play: Any = service.call(
+        "POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"}
+    )
     page.goto(f"{service.state.url}/app/play/{play['id']}")
     page.locator("button[data-action], main .failed").first.wait_for()
-    return str(play["id"]) if service.call("GET", f"/v1/plays/{play['id']}")["state"] == "turn" else None
+    return (
+        str(play["id"])
+        if service.call("GET", f"/v1/plays/{play['id']}")["state"] == "turn"
+        else None
+    )
 
 
 def paths(names: dict[str, str]) -> dict[str, str]:
     """Name of the picture -> address of the view, where all that it needs is there."""
-    needs = {name: {field for _, field, _, _ in string.Formatter().parse(view.path) if field} for name, view in VIEWS.items()}
-    return {name: view.path.format(**names) for name, view in VIEWS.items() if needs[name] <= names.keys()}
+    needs = {
+        name: {field for _, field, _, _ in string.Formatter().parse(view.path) if field}
+        for name, view in VIEWS.items()
+    }
+    return {
+        name: view.path.format(**names)
+        for name, view in VIEWS.items()
+        if needs[name] <= names.keys()
+    }
 
 
-def logged_in(browser: Browser, service: Service, scheme: str, width: int, height: int) -> BrowserContext:
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if scheme == "dark" else "light")
+def logged_in(
+    browser: Browser, service: Service, scheme: str, width: int, height: int
+) -> BrowserContext:
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
     cookie = Tokens(service.data / "service").new_cookie("admin")
-    context.add_cookies([{"name": COOKIE, "value": cookie, "url": service.state.url, "sameSite": "Strict"}])
+    context.add_cookies(
+        [{"name": COOKIE, "value": cookie, "url": service.state.url, "sameSite": "Strict"}]
+    )
     return context
 
 
@@ -80,14 +110,21 @@ def see(page: Page, address: str) -> None:
 
 def all_of(page: Page, width: int) -> None:
     """The window becomes as high as the page: charts are drawn when they come into sight."""
-    page.set_viewport_size({"width": width, "height": max(HEIGHT, page.evaluate("document.documentElement.scrollHeight"))})
+    page.set_viewport_size(
+        {
+            "width": width,
+            "height": max(HEIGHT, page.evaluate("document.documentElement.scrollHeight")),
+        }
+    )
     page.wait_for_function(WHOLE)
     page.evaluate(PAINTED)
 
 
 def take_all(browser: Browser, service: Service, population: str, folder: Path) -> None:
     names = known(service, population)
-    play = seated(service, logged_in(browser, service, "light", README_WIDTH, HEIGHT).new_page(), population)
+    play = seated(
+        service, logged_in(browser, service, "light", README_WIDTH, HEIGHT).new_page(), population
+    )
     for scheme, width in LOOKS:
         page = logged_in(browser, service, scheme, width, HEIGHT).new_page()
         for name, path in paths(names if play is None else {**names, "play": play}).items():
@@ -113,7 +150,9 @@ def take_readme(browser: Browser, service: Service, population: str, folder: Pat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("--population", required=True)
     parser.add_argument("--readme", action="store_true")
@@ -121,7 +160,11 @@ def main() -> None:
     asked = parser.parse_args()
     folder = asked.to or (DOCS_IMAGES if asked.readme else Path("artifacts/screenshots"))
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as aside, served(asked.data, Path(aside) / "serve.log") as service, launched() as browser:
+    with (
+        tempfile.TemporaryDirectory() as aside,
+        served(asked.data, Path(aside) / "serve.log") as service,
+        launched() as browser,
+    ):
         (take_readme if asked.readme else take_all)(browser, service, asked.population, folder)
 
 

@@ -19,7 +19,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Slow or busy machines are no reason to fail; what Hypothesis found once is found again.
-settings.register_profile("project", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("project")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -42,7 +48,9 @@ def _skips_fail() -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """With CI=1 a skipped test is a failed one: something the machine should have is missing."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and _skips_fail():
@@ -52,7 +60,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """The same for files that skip themselves as a whole."""
     report = yield
     if report.skipped and _skips_fail():

@@ -34,7 +34,14 @@ class Served:
     python, env: whose program it is, and its environment; else this one's.  words: more options of `arena serve`
     """
 
-    def __init__(self, data: Path, *, python: Path | str = sys.executable, env: Mapping[str, str] | None = None, words: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        python: Path | str = sys.executable,
+        env: Mapping[str, str] | None = None,
+        words: Sequence[str] = (),
+    ) -> None:
         self.data, self.log, self._port = data, data.parent / "serve.log", 0
         self._python, self._env, self._words = str(python), env, tuple(words)
         self.start()
@@ -84,7 +91,13 @@ class Served:
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         token = (self.data / "service/admin.token").read_text().strip()
-        return httpx2.request(method, self.url + path, json=body, headers={"authorization": f"Bearer {token}"}, timeout=60)
+        return httpx2.request(
+            method,
+            self.url + path,
+            json=body,
+            headers={"authorization": f"Bearer {token}"},
+            timeout=60,
+        )
 
     def state(self, name: str) -> str:
         """Of a population."""
@@ -95,6 +108,8 @@ def wait(look: Callable[[], Any], timeout_s: float, log: Path) -> Any:
     """What `look` found. Fails with the end of the service's log when the time is over."""
     deadline = time.monotonic() + timeout_s
     while not (found := look()):
-        assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s; the service said:\n{log.read_text()[-3000:]}"
+        assert time.monotonic() < deadline, (
+            f"not within {timeout_s:.0f} s; the service said:\n{log.read_text()[-3000:]}"
+        )
         time.sleep(0.1)
     return found

@@ -36,8 +36,17 @@ def outcome(folder: Path, **environment: str) -> tuple[int, str]:
         "--continue-on-collection-errors",
         str(folder),
     ]
-    clean = {name: value for name, value in os.environ.items() if name not in {"CI", "PYTEST_ADDOPTS"}}
-    done = subprocess.run(command, cwd=folder, env={**clean, **environment}, capture_output=True, text=True, timeout=60)
+    clean = {
+        name: value for name, value in os.environ.items() if name not in {"CI", "PYTEST_ADDOPTS"}
+    }
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     return done.returncode, done.stdout
 
 

@@ -40,7 +40,9 @@ class Image:
         stage = last_stage()
         (self.volume,), (port,) = stage["VOLUME"], stage["EXPOSE"]
         self.port = int(port)
-        self.environment = dict(word.partition("=")[::2] for line in stage["ENV"] for word in shlex.split(line))
+        self.environment = dict(
+            word.partition("=")[::2] for line in stage["ENV"] for word in shlex.split(line)
+        )
         assert self.environment["ARENA_DATA"] == self.volume == stage["WORKDIR"][-1]
         self.environment["ARENA_DATA"] = str(data)
         self.environment["PATH"] = self.environment["PATH"].replace("/opt/arena/bin", str(programs))
@@ -59,22 +61,37 @@ def test_what_docker_starts_serves_and_stops(tmp_path: Path) -> None:
     image = Image(data, programs)
     # The last one counts: whatever else listens on the image's port here is left alone.
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen([*image.command, "--port", "0"], env=image.environment, cwd=data, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [*image.command, "--port", "0"], env=image.environment, cwd=data, stdout=log, stderr=log
+        )
     try:
         deadline, state = time.monotonic() + START_S, data / "service/service.json"
         while not state.exists():
-            assert process.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
+            assert process.poll() is None and time.monotonic() < deadline, (
+                tmp_path / "log"
+            ).read_text()
             time.sleep(0.1)
         url = json.loads(state.read_text())["url"]
         port = url.rpartition(":")[2]
         health = [word.replace(str(image.port), port) for word in image.health]
-        while subprocess.run(health, env=image.environment, cwd=data, capture_output=True).returncode != 0:
+        while (
+            subprocess.run(health, env=image.environment, cwd=data, capture_output=True).returncode
+            != 0
+        ):
             assert time.monotonic() < deadline, (tmp_path / "log").read_text()
         token = (data / "service/viewer.token").read_text().strip()
         headers = {"authorization": f"Bearer {token}"}
-        assert httpx2.get(f"http://localhost:{port}/v1/populations", headers=headers).status_code == 200
+        assert (
+            httpx2.get(f"http://localhost:{port}/v1/populations", headers=headers).status_code
+            == 200
+        )
         assert httpx2.get(f"http://localhost:{port}/v1/populations").status_code == 401
-        assert httpx2.get(f"{url}/v1/populations", headers={**headers, "host": "evil.example"}).status_code == 400
+        assert (
+            httpx2.get(
+                f"{url}/v1/populations", headers={**headers, "host": "evil.example"}
+            ).status_code
+            == 400
+        )
         process.send_signal(image.signal)
         assert process.wait(30) == 0
         for line in (tmp_path / "log").read_text().splitlines():
@@ -92,7 +109,9 @@ def test_the_health_check_asks_the_port_that_is_served() -> None:
 
 
 def test_the_compose_file_fits_the_image() -> None:
-    compose: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    compose: dict[str, Any] = yaml.safe_load(
+        (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    )
     stage, services = last_stage(), compose["services"]
     assert list(compose["volumes"]) == ["arena-data"]
     for service in services.values():
@@ -103,19 +122,29 @@ def test_the_compose_file_fits_the_image() -> None:
     assert "profiles" not in services["arena"] and services["arena-gpu"]["profiles"] == ["gpu"]
     (device,) = services["arena-gpu"]["deploy"]["resources"]["reservations"]["devices"]
     assert (device["driver"], device["capabilities"]) == ("nvidia", ["gpu"])
-    known = set(re.findall(r"^ARG (\w+)=", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(
+        re.findall(r"^ARG (\w+)=", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert set(services["arena-gpu"]["build"]["args"]) == known
 
 
 def compose_program() -> list[str] | None:
     """Docker's own, or the older one; either reads the file without an engine."""
-    if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0:
+    if (
+        shutil.which("docker")
+        and subprocess.run(
+            ["docker", "compose", "version"], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
         return ["docker", "compose"]
     return ["docker-compose"] if shutil.which("docker-compose") else None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(compose_program() is None, reason="needs docker compose (Debian: docker-compose)")
+@pytest.mark.skipif(
+    compose_program() is None, reason="needs docker compose (Debian: docker-compose)"
+)
 def test_compose_takes_the_file_and_its_variables() -> None:
     """What it makes of the file, with the GPU's service and without; the proxy's name goes through."""
     program = compose_program()
@@ -123,7 +152,12 @@ def test_compose_takes_the_file_and_its_variables() -> None:
     for profile, services in ((), {"arena"}), (("--profile", "gpu"), {"arena", "arena-gpu"}):
         words = [*program, "-f", str(ROOT / "docker-compose.yml"), *profile, "config"]
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "ARENA_ALLOWED_HOST": "arena.example"}
+            words,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "ARENA_ALLOWED_HOST": "arena.example"},
         )
         assert done.returncode == 0, done.stderr
         made = yaml.safe_load(done.stdout)
@@ -132,11 +166,16 @@ def test_compose_takes_the_file_and_its_variables() -> None:
         for service in made["services"].values():
             assert service["command"] == ["--allowed-host", "arena.example"]
             (volume,) = service["volumes"]
-            assert volume == "arena-data:/data:rw" or (volume["source"], volume["target"]) == ("arena-data", "/data")
+            assert volume == "arena-data:/data:rw" or (volume["source"], volume["target"]) == (
+                "arena-data",
+                "/data",
+            )
 
 
 def test_every_file_that_the_image_copies_is_there() -> None:
-    copied = re.findall(r"^COPY (?!--from)(\S+) ", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    copied = re.findall(
+        r"^COPY (?!--from)(\S+) ", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert copied
     for name in copied:

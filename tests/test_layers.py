@@ -43,7 +43,18 @@ PARTS = {
     "snapshots": {"errors", "files", "models"},
     "checkpoint": WIRES | {"learning", "sampling", "population", "matchmaking"},
     "processes": WIRES,
-    "runtime": WIRES | {"film", "inference", "learning", "matchmaking", "sampling", "population", "checkpoint", "processes", "snapshots"},
+    "runtime": WIRES
+    | {
+        "film",
+        "inference",
+        "learning",
+        "matchmaking",
+        "sampling",
+        "population",
+        "checkpoint",
+        "processes",
+        "snapshots",
+    },
 }
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
@@ -76,7 +87,16 @@ TORCH_FREE = (
     "arena.stats.bootstrap",
     "arena.stats.free_for_all",
 )
-HEAVY_FOR_HELP = ("torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "alembic", "pydantic")
+HEAVY_FOR_HELP = (
+    "torch",
+    "numpy",
+    "scipy",
+    "pettingzoo",
+    "gymnasium",
+    "sqlalchemy",
+    "alembic",
+    "pydantic",
+)
 
 
 def module_name(path: Path) -> str:
@@ -118,7 +138,9 @@ def test_parts_of_the_engine_import_only_what_stands_below_them() -> None:
         wrong += [
             f"{path.relative_to(ROOT)}:{line}: {part} imports {module}"
             for line, module in imports(path)
-            if module.startswith("pbt.") and module != "pbt.__version__" and not in_parts(module, PARTS[part] | {part})
+            if module.startswith("pbt.")
+            and module != "pbt.__version__"
+            and not in_parts(module, PARTS[part] | {part})
         ]
     assert not wrong, "\n".join(wrong)
 
@@ -139,7 +161,14 @@ def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
 
 def loaded_modules(statement: str) -> set[str]:
     code = f"import sys; {statement}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     return set(done.stdout.split())
 
 
@@ -148,23 +177,37 @@ def torch_free_modules() -> list[str]:
     return [
         name
         for name in (*TORCH_FREE, *league)
-        if (ROOT / name.replace(".", "/")).with_suffix(".py").exists() or (ROOT / name.replace(".", "/")).is_dir()
+        if (ROOT / name.replace(".", "/")).with_suffix(".py").exists()
+        or (ROOT / name.replace(".", "/")).is_dir()
     ]
 
 
 def test_results_and_config_load_without_torch() -> None:
     names = torch_free_modules()
     assert "pbt.config.load" in names
-    heavy = loaded_modules(f"import {', '.join(names)}") & {"torch", "vizdoom", "pettingzoo", "fastapi"}
+    heavy = loaded_modules(f"import {', '.join(names)}") & {
+        "torch",
+        "vizdoom",
+        "pettingzoo",
+        "fastapi",
+    }
     if heavy:  # name the culprits
         culprits = [name for name in names if loaded_modules(f"import {name}") & heavy]
         pytest.fail(f"{sorted(heavy)} come with {culprits}")
 
 
 def test_the_service_loads_no_engine() -> None:
-    names = [module_name(path) for path in (ROOT / "api").rglob("*.py") if path.name != "__main__.py"]
+    names = [
+        module_name(path) for path in (ROOT / "api").rglob("*.py") if path.name != "__main__.py"
+    ]
     assert "api.app" in names
-    assert not loaded_modules(f"import {', '.join(names)}") & {"torch", "vizdoom", "faster_fifo", "pettingzoo", "gymnasium"}
+    assert not loaded_modules(f"import {', '.join(names)}") & {
+        "torch",
+        "vizdoom",
+        "faster_fifo",
+        "pettingzoo",
+        "gymnasium",
+    }
 
 
 def test_the_command_line_loads_nothing_heavy_before_a_command_is_called() -> None:
@@ -176,4 +219,6 @@ def test_the_command_line_loads_nothing_heavy_before_a_command_is_called() -> No
 def test_files_stay_readable(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     says_why = any("350 lines" in line for line in lines[:10])
-    assert len(lines) <= 350 or says_why, f"{len(lines)} lines; split it, or say in the first 10 lines why it is longer than 350 lines"
+    assert len(lines) <= 350 or says_why, (
+        f"{len(lines)} lines; split it, or say in the first 10 lines why it is longer than 350 lines"
+    )

@@ -22,7 +22,9 @@ class Cached:
 class RevisionCache:
     """Callers that ask for the same at the same time wait for one computation. An answer stays good for FRESH_S without a look at the league."""
 
-    def __init__(self, revision: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, revision: Callable[[], str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._revision, self._clock = revision, clock
         self._entries: OrderedDict[str, Cached] = OrderedDict()
         self._locks: dict[str, threading.Lock] = {}

@@ -90,7 +90,9 @@ def is_json(content_type: str) -> bool:
 class Guard:
     """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and logs every request."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed
+    ) -> None:
         self.app, self._settings, self._tokens, self._observed = app, settings, tokens, observed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,21 +107,44 @@ class Guard:
             await self.app(scope, _limited(receive, self._settings.max_body_bytes), answer)
         except Problem as problem:
             await answer.refuse(problem)
-        except Exception as error:  # the last line of defence: the caller gets a problem, the log gets everything
+        except (
+            Exception
+        ) as error:  # the last line of defence: the caller gets a problem, the log gets everything
             if answer.status and _reader_left(error):
                 return
-            log.exception("fault", request_id=answer.request_id, method=scope["method"], path=scope["path"])
-            await answer.refuse(Problem("internal", "a fault of the service; its log has more under this request_id"))
+            log.exception(
+                "fault", request_id=answer.request_id, method=scope["method"], path=scope["path"]
+            )
+            await answer.refuse(
+                Problem(
+                    "internal", "a fault of the service; its log has more under this request_id"
+                )
+            )
         finally:
             route = getattr(scope.get("route"), "path", "unrouted")
             seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._observed.requests.labels(route, method, str(answer.status)).observe(seconds)
             # What was changed and what was refused is worth a line; what was only read is not.
-            tell = log.debug if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST else log.info
-            about = {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
+            tell = (
+                log.debug
+                if method in SAFE_METHODS and answer.status < HTTPStatus.BAD_REQUEST
+                else log.info
+            )
+            about = (
+                {"population": name} if (name := scope.get("path_params", {}).get("name")) else {}
+            )
             by = state.get("level", "unknown")
-            tell("request", request_id=answer.request_id, method=method, route=route, status=answer.status, by=by, seconds=round(seconds, 4), **about)
+            tell(
+                "request",
+                request_id=answer.request_id,
+                method=method,
+                route=route,
+                status=answer.status,
+                by=by,
+                seconds=round(seconds, 4),
+                **about,
+            )
 
     def _admit(self, scope: Scope) -> Level:
         """The level of whoever sent this. Raises: Problem."""
@@ -127,17 +152,34 @@ class Guard:
         hosts = headers.getlist("host")
         name = host_name(hosts[0]) if len(hosts) == 1 else None
         if name is None or name not in self._settings.hosts:
-            raise Problem("bad-host", f"Host {', '.join(hosts)!r} is none of this service's names; name it with --allowed-host when it is started")
+            raise Problem(
+                "bad-host",
+                f"Host {', '.join(hosts)!r} is none of this service's names; name it with --allowed-host when it is started",
+            )
         level, cookie = self._level(headers)
         if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
-            raise Problem("cross-site", f"{problem}; requests that change something must come from this service's own pages, or from a program")
+            raise Problem(
+                "cross-site",
+                f"{problem}; requests that change something must come from this service's own pages, or from a program",
+            )
         needed = required_level(method, scope["path"])
         if RANK[level] >= RANK[needed]:
-            if method not in SAFE_METHODS and has_body(headers) and not is_json(headers.get("content-type", "")):
-                raise Problem("unsupported-media-type", f"Content-Type is {headers.get('content-type', 'missing')!r}; expected application/json")
+            if (
+                method not in SAFE_METHODS
+                and has_body(headers)
+                and not is_json(headers.get("content-type", ""))
+            ):
+                raise Problem(
+                    "unsupported-media-type",
+                    f"Content-Type is {headers.get('content-type', 'missing')!r}; expected application/json",
+                )
             return level
         if level == "none":
-            raise Problem("unauthorized", "send `Authorization: Bearer TOKEN`, or log in with `arena open`", headers={"www-authenticate": "Bearer"})
+            raise Problem(
+                "unauthorized",
+                "send `Authorization: Bearer TOKEN`, or log in with `arena open`",
+                headers={"www-authenticate": "Bearer"},
+            )
         raise Problem("forbidden", f"{method} needs an {needed}'s token, this is a {level}'s")
 
     def _level(self, headers: Headers) -> tuple[Level, bool]:
@@ -145,7 +187,9 @@ class Guard:
         given = headers.get("authorization")
         if given is not None:
             scheme, _, token = given.partition(" ")
-            return (self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"), False
+            return (
+                self._tokens.level(token.strip()) if scheme.lower() == "bearer" else "none"
+            ), False
         for header in headers.getlist("cookie"):
             for value in _cookies(header, (self._tokens.cookie, COOKIE)):
                 if (level := self._tokens.cookie_level(value)) != "none":
@@ -186,14 +230,23 @@ class _Answer:
         if self._replaced:
             return
         if message["type"] == "http.response.start":
-            if message["status"] >= HTTPStatus.BAD_REQUEST and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE:
-                await self.refuse(Problem(kind_of(message["status"]), HTTPStatus(message["status"]).phrase))
+            if (
+                message["status"] >= HTTPStatus.BAD_REQUEST
+                and MutableHeaders(scope=message).get("content-type") != MEDIA_TYPE
+            ):
+                await self.refuse(
+                    Problem(kind_of(message["status"]), HTTPStatus(message["status"]).phrase)
+                )
                 self._replaced = True
                 return
             self.status = message["status"]
             given = {name for name, _ in message["headers"]}
             added = [(name, value) for name, value in _RAW_SECURITY_HEADERS if name not in given]
-            message["headers"] = [*message["headers"], *added, (b"x-request-id", self.request_id.encode("latin-1"))]
+            message["headers"] = [
+                *message["headers"],
+                *added,
+                (b"x-request-id", self.request_id.encode("latin-1")),
+            ]
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
@@ -201,7 +254,13 @@ class _Answer:
         if self.status:
             return
         status, body = problem_bytes(problem, self._path, self.request_id)
-        headers = _raw({"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}.items())
+        headers = _raw(
+            {
+                "content-type": MEDIA_TYPE,
+                "content-length": str(len(body)),
+                **problem.headers,
+            }.items()
+        )
         await self({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 

@@ -20,21 +20,62 @@ class Observed:
         self._states: set[str] = set()
         # Population -> what was told of its parts: members, processes, reasons.
         self._told: dict[str, set[tuple[Gauge, str]]] = {}
-        self.requests = Histogram("arena_http_request_seconds", "Answered requests", ["route", "method", "status"], registry=self.registry)
-        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
-        self.populations = Gauge("arena_populations", "Populations by state", ["state"], registry=self.registry)
-        self.frames = Gauge("arena_env_frames", "Frames of the members that it has", ["population"], registry=self.registry)
-        self.rows = Gauge("arena_rows_trained", "Rows trained on, since the population began", ["population"], registry=self.registry)
-        self.dropped = Gauge(
-            "arena_rows_dropped", "Rows made for nothing, since the population began", ["population", "reason"], registry=self.registry
+        self.requests = Histogram(
+            "arena_http_request_seconds",
+            "Answered requests",
+            ["route", "method", "status"],
+            registry=self.registry,
         )
-        self.lag = Gauge("arena_policy_lag_versions", "Mean lag of each member's newest update", ["population", "member"], registry=self.registry)
+        self.streams = Gauge("arena_sse_clients", "Open event streams", registry=self.registry)
+        self.populations = Gauge(
+            "arena_populations", "Populations by state", ["state"], registry=self.registry
+        )
+        self.frames = Gauge(
+            "arena_env_frames",
+            "Frames of the members that it has",
+            ["population"],
+            registry=self.registry,
+        )
+        self.rows = Gauge(
+            "arena_rows_trained",
+            "Rows trained on, since the population began",
+            ["population"],
+            registry=self.registry,
+        )
+        self.dropped = Gauge(
+            "arena_rows_dropped",
+            "Rows made for nothing, since the population began",
+            ["population", "reason"],
+            registry=self.registry,
+        )
+        self.lag = Gauge(
+            "arena_policy_lag_versions",
+            "Mean lag of each member's newest update",
+            ["population", "member"],
+            registry=self.registry,
+        )
         restarts = "Restarts of each process of the running training"
-        self.worker_restarts = Gauge("arena_worker_restarts", restarts, ["population", "process"], registry=self.registry)
-        self.trainer_ends = prometheus_client.Counter("arena_trainer_ends", "Trainers that ended by themselves", ["reason"], registry=self.registry)
-        self.checkpoint_age = Gauge("arena_checkpoint_age_seconds", "Age of the newest checkpoint", ["population"], registry=self.registry)
-        self.wal_bytes = Gauge("arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry)
-        self.free_bytes = Gauge("arena_disk_free_bytes", "Free space where the data lie", registry=self.registry)
+        self.worker_restarts = Gauge(
+            "arena_worker_restarts", restarts, ["population", "process"], registry=self.registry
+        )
+        self.trainer_ends = prometheus_client.Counter(
+            "arena_trainer_ends",
+            "Trainers that ended by themselves",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.checkpoint_age = Gauge(
+            "arena_checkpoint_age_seconds",
+            "Age of the newest checkpoint",
+            ["population"],
+            registry=self.registry,
+        )
+        self.wal_bytes = Gauge(
+            "arena_db_wal_bytes", "The league's write-ahead log", registry=self.registry
+        )
+        self.free_bytes = Gauge(
+            "arena_disk_free_bytes", "Free space where the data lie", registry=self.registry
+        )
 
     def count(self, states: Iterable[str]) -> None:
         """One of each population. A state that was seen before stands at 0 when nobody is in it: whoever collects meanwhile never misses one."""
@@ -45,9 +86,17 @@ class Observed:
 
     def training(self, population: str, status: RunStatus) -> None:
         """What its trainer told last, and no more of what it no longer tells."""
-        told: dict[tuple[Gauge, str], float] = {(self.dropped, reason): count for reason, count in status.rows.dropped.items()}
-        told |= {(self.lag, member.name): member.lag for member in status.members if member.lag is not None}
-        told |= {(self.worker_restarts, process.name): process.restarts for process in status.processes}
+        told: dict[tuple[Gauge, str], float] = {
+            (self.dropped, reason): count for reason, count in status.rows.dropped.items()
+        }
+        told |= {
+            (self.lag, member.name): member.lag
+            for member in status.members
+            if member.lag is not None
+        }
+        told |= {
+            (self.worker_restarts, process.name): process.restarts for process in status.processes
+        }
         for (gauge, name), value in told.items():
             gauge.labels(population, name).set(value)
         for gauge, name in self._told.get(population, set()) - told.keys():
@@ -59,7 +108,14 @@ class Observed:
     def forget(self, population: str) -> None:
         """It is gone: nothing is told of it any more."""
         self._told.pop(population, None)
-        for gauge in (self.frames, self.rows, self.dropped, self.lag, self.worker_restarts, self.checkpoint_age):
+        for gauge in (
+            self.frames,
+            self.rows,
+            self.dropped,
+            self.lag,
+            self.worker_restarts,
+            self.checkpoint_age,
+        ):
             gauge.remove_by_labels({"population": population})
 
 
@@ -72,18 +128,30 @@ def log_to_stderr(form: str, level: int = logging.INFO) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    last: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    last: list[structlog.typing.Processor] = [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    ]
     if form == "json":
         last += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
         # Plain: others print the locals of every frame, and tokens are among them.
-        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)]
+        last += [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=last))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=last)
+    )
     root = logging.getLogger()
     root.handlers, root.level = [handler], level
     for told_too_much in ("alembic", "uvicorn"):

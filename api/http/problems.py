@@ -58,8 +58,19 @@ class ProblemBody(BaseModel):
 class Problem(Exception):
     """An answer of one of KINDS. errors: (pointer or parameter, what is wrong)."""
 
-    def __init__(self, kind: str, detail: str, errors: Sequence[tuple[str, str]] = (), headers: Mapping[str, str] | None = None) -> None:
-        self.kind, self.detail, self.errors, self.headers = kind, detail, tuple(errors), dict(headers or {})
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        errors: Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind, self.detail, self.errors, self.headers = (
+            kind,
+            detail,
+            tuple(errors),
+            dict(headers or {}),
+        )
         super().__init__(detail)
 
 
@@ -80,7 +91,9 @@ def kind_of(status: int) -> str:
 
 
 def respond(request: Request, problem: Problem) -> Response:
-    status, body = problem_bytes(problem, request.url.path, getattr(request.state, "request_id", ""))
+    status, body = problem_bytes(
+        problem, request.url.path, getattr(request.state, "request_id", "")
+    )
     return Response(body, status, headers=problem.headers, media_type=MEDIA_TYPE)
 
 
@@ -91,7 +104,9 @@ def as_problem(error: PbtError) -> Problem:
         return Problem("disk-full", text)
     match error:
         case ConfigError():
-            said = [(place(line, error.source), line.removeprefix("--set ")) for line in error.problems]
+            said = [
+                (place(line, error.source), line.removeprefix("--set ")) for line in error.problems
+            ]
             return Problem("invalid", f"{error.source}: {problems_of(said)}", said)
         case ReusedKeyError():
             return Problem("reused-key", text)
@@ -107,7 +122,11 @@ def as_problem(error: PbtError) -> Problem:
 def place(line: str, source: str) -> str:
     """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have dots in them, "/set/learning.gamma"."""
     key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0].partition("=")[0]
-    return "/set/" + key.partition("[")[0].replace("/", "~1") if source == EDITS else "/config/" + key.replace(".", "/")
+    return (
+        "/set/" + key.partition("[")[0].replace("/", "~1")
+        if source == EDITS
+        else "/config/" + key.replace(".", "/")
+    )
 
 
 def problems_of(said: Sequence[object]) -> str:
@@ -136,7 +155,12 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         return respond(request, validation_problem(error.errors()))
 
-    for kind, handler in ((Problem, own), (PbtError, below), (HTTPException, http), (RequestValidationError, invalid)):
+    for kind, handler in (
+        (Problem, own),
+        (PbtError, below),
+        (HTTPException, http),
+        (RequestValidationError, invalid),
+    ):
         app.add_exception_handler(kind, handler)
 
 
@@ -147,5 +171,10 @@ def validation_problem(errors: Sequence[Any]) -> Problem:
     said = []
     for entry in errors:
         where, *rest = (str(part) for part in entry["loc"])
-        said.append(("/" + "/".join(rest) if where == "body" else ".".join(rest) or where, str(entry["msg"])))
+        said.append(
+            (
+                "/" + "/".join(rest) if where == "body" else ".".join(rest) or where,
+                str(entry["msg"]),
+            )
+        )
     return Problem("invalid", problems_of(said), said)

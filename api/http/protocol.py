@@ -79,10 +79,22 @@ class Protocol(H11Protocol):
             return
         request_id = uuid.uuid4().hex[:16]
         status, body = problem_bytes(Problem("bad-request", msg), "", request_id)
-        told = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), "connection": "close", "x-request-id": request_id, **SECURITY_HEADERS}
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()]
+        told = {
+            "content-type": MEDIA_TYPE,
+            "content-length": str(len(body)),
+            "connection": "close",
+            "x-request-id": request_id,
+            **SECURITY_HEADERS,
+        }
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()
+        ]
         reason = HTTPStatus(status).phrase.encode("latin-1")
-        for event in (h11.Response(status_code=status, headers=headers, reason=reason), h11.Data(data=body), h11.EndOfMessage()):
+        for event in (
+            h11.Response(status_code=status, headers=headers, reason=reason),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
         log.info("no request", request_id=request_id, problem=msg)

@@ -84,7 +84,11 @@ def public_problems(host: str, allowed_hosts: tuple[str, ...], tokens_set: bool)
         return []
     found = []
     if not tokens_set:
-        found.append(f"--host {host} is open to other machines: make tokens first with `arena serve --make-tokens`")
+        found.append(
+            f"--host {host} is open to other machines: make tokens first with `arena serve --make-tokens`"
+        )
     if not allowed_hosts:
-        found.append(f"--host {host} is open to other machines: name how they call it with --allowed-host NAME")
+        found.append(
+            f"--host {host} is open to other machines: name how they call it with --allowed-host NAME"
+        )
     return found

@@ -37,10 +37,14 @@ def read_or_make(path: Path) -> str:
 def _read(path: Path) -> str:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
-        raise PbtError(f"{path}: mode {mode:o}, so others can read it; expected 600: chmod 600 {path}, or remove it and a new one is made")
+        raise PbtError(
+            f"{path}: mode {mode:o}, so others can read it; expected 600: chmod 600 {path}, or remove it and a new one is made"
+        )
     token = path.read_text(encoding="utf-8").strip()
     if len(token) < MIN_TOKEN_CHARS:
-        raise PbtError(f"{path}: {len(token)} characters; expected {MIN_TOKEN_CHARS} or more; remove it and a new one is made")
+        raise PbtError(
+            f"{path}: {len(token)} characters; expected {MIN_TOKEN_CHARS} or more; remove it and a new one is made"
+        )
     return token
 
 
@@ -51,7 +55,9 @@ class Tokens:
     """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._tokens = {level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()}
+        self._tokens = {
+            level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()
+        }
         # Browsers send a cookie to every port of a host: two services of one machine must not overwrite each other's.
         self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
         self._key = read_or_make(folder / "cookie.key").encode()
@@ -69,7 +75,11 @@ class Tokens:
 
     def new_code(self, level: Level) -> str:
         now = self._clock()
-        self._codes = {code: entry for code, entry in list(self._codes.items())[-MAX_CODES + 1 :] if entry[1] > now}
+        self._codes = {
+            code: entry
+            for code, entry in list(self._codes.items())[-MAX_CODES + 1 :]
+            if entry[1] > now
+        }
         code = secrets.token_urlsafe(24)
         self._codes[_digest(code)] = level, now + CODE_VALID_S
         return code

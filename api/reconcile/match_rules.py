@@ -59,7 +59,11 @@ def decide_match(facts: MatchFacts) -> MatchDecision:
 def _while_running(facts: MatchFacts) -> MatchDecision:
     if not facts.cancelled and facts.disk != "hard" and facts.asked_s is None:
         return MatchDecision("none", "RUNNING", "plays")
-    message = "is being cancelled" if facts.cancelled else "too little free space: keeps what it has, and waits"
+    message = (
+        "is being cancelled"
+        if facts.cancelled
+        else "too little free space: keeps what it has, and waits"
+    )
     if facts.asked_s is None:
         return MatchDecision("stop", "RUNNING", message)
     return MatchDecision("kill" if facts.asked_s > facts.grace_s else "none", "RUNNING", message)

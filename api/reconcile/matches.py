@@ -16,7 +16,12 @@ from api.reconcile.process import LOG_NAME, Trainer, alive, complaint
 from api.reconcile.rules import Disk, backoff_s
 from arena.data.paths import evaluation_report
 from arena.league.database import League
-from arena.league.match_requests import Evaluation, EvaluationState, open_evaluations, record_evaluation
+from arena.league.match_requests import (
+    Evaluation,
+    EvaluationState,
+    open_evaluations,
+    record_evaluation,
+)
 from pbt.errors import PbtError
 
 LOG_LINES = 20
@@ -81,12 +86,20 @@ class Evaluations:
                 table.process.kill()
             case _:
                 pass
-        process = table.process.identity if table.process is not None else row.process if facts.outside else None
+        process = (
+            table.process.identity
+            if table.process is not None
+            else row.process
+            if facts.outside
+            else None
+        )
         self._keep(row, decision.state, decision.message, row.restarts, process, report)
 
     def _facts(self, row: Evaluation, table: Table, disk: Disk) -> MatchFacts:
         now = time.monotonic()
-        outside = table.process is None and row.process is not None and alive(row.process) is not None
+        outside = (
+            table.process is None and row.process is not None and alive(row.process) is not None
+        )
         return MatchFacts(
             cancelled=row.cancelled,
             running=table.process is not None,
@@ -101,24 +114,52 @@ class Evaluations:
     def _start(self, row: Evaluation, table: Table) -> bool:
         path = evaluation_report(self._settings.data, row.id).with_name(LOG_NAME)
         try:
-            table.process = Trainer([*self._settings.player, str(row.id), str(self._settings.data)], path)
+            table.process = Trainer(
+                [*self._settings.player, str(row.id), str(self._settings.data)], path
+            )
         except OSError as error:
-            self._keep(row, "FAILED", f"its process could not be started: {error}", row.restarts, None, None)
+            self._keep(
+                row,
+                "FAILED",
+                f"its process could not be started: {error}",
+                row.restarts,
+                None,
+                None,
+            )
             return False
         table.asked, table.progressed = None, False
         log.info("start", evaluation=row.id)
         return True
 
-    def _end(self, row: Evaluation, table: Table, process: Trainer, code: int, report: Mapping[str, Any] | None) -> None:
+    def _end(
+        self,
+        row: Evaluation,
+        table: Table,
+        process: Trainer,
+        code: int,
+        report: Mapping[str, Any] | None,
+    ) -> None:
         table.process, table.asked = None, None
         restarts = 1 if table.progressed else row.restarts + 1
-        state = state_after(code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts)
+        state = state_after(
+            code, cancelled=row.cancelled, tries_left=restarts <= self._settings.max_restarts
+        )
         log.info("ended", evaluation=row.id, code=code, state=state)
         if state == "RUNNING":
-            table.retry_at = time.monotonic() + backoff_s(restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
-        messages: dict[EvaluationState, str] = {"SUCCEEDED": "", "STOPPED": "cancelled; its games stay", "PENDING": "goes on when there is room"}
-        message = messages[state] if state in messages else complaint(process.output(LOG_LINES), code)
-        self._keep(row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report)
+            table.retry_at = time.monotonic() + backoff_s(
+                restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random()
+            )
+        messages: dict[EvaluationState, str] = {
+            "SUCCEEDED": "",
+            "STOPPED": "cancelled; its games stay",
+            "PENDING": "goes on when there is room",
+        }
+        message = (
+            messages[state] if state in messages else complaint(process.output(LOG_LINES), code)
+        )
+        self._keep(
+            row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report
+        )
 
     def _news(self, row: Evaluation, table: Table) -> Mapping[str, Any] | None:
         """The report as its process wrote it last; None when that is known."""
@@ -137,9 +178,20 @@ class Evaluations:
         return report
 
     def _keep(
-        self, row: Evaluation, state: EvaluationState, message: str, restarts: int, process: str | None, report: Mapping[str, Any] | None
+        self,
+        row: Evaluation,
+        state: EvaluationState,
+        message: str,
+        restarts: int,
+        process: str | None,
+        report: Mapping[str, Any] | None,
     ) -> None:
-        if report is None and (row.state, row.message, row.restarts, row.process) == (state, message, restarts, process):
+        if report is None and (row.state, row.message, row.restarts, row.process) == (
+            state,
+            message,
+            restarts,
+            process,
+        ):
             return
         record_evaluation(self._league, row, state, message, restarts, process, report)
 

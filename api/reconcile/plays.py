@@ -36,7 +36,9 @@ class Play:
     message   why it failed or was dropped
     """
 
-    def __init__(self, command: Sequence[str], asked: Mapping[str, Any], said: object, key: str | None) -> None:
+    def __init__(
+        self, command: Sequence[str], asked: Mapping[str, Any], said: object, key: str | None
+    ) -> None:
         self.asked, self.said, self.key = asked, said, key
         self.state: State = "starting"
         self.standing: Mapping[str, Any] | None = None
@@ -45,7 +47,13 @@ class Play:
         self._changed = threading.Condition()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process has ended
         words = [*command, json.dumps(asked)]
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
         threading.Thread(target=self._listen, name=f"play {asked['id']}", daemon=True).start()
 
     @property
@@ -89,7 +97,10 @@ class Play:
         """Return when it is answered. Raises: Problem when the person is not to move, and for what is no move."""
         with self._changed:
             if self.state != "turn":
-                raise Problem("conflict", f"play {self.asked['id']} is {self.state}; a move can be made when it is at turn")
+                raise Problem(
+                    "conflict",
+                    f"play {self.asked['id']} is {self.state}; a move can be made when it is at turn",
+                )
             self.state, self._refused = "thinking", None
             with suppress(BrokenPipeError, ValueError):
                 # Its end shows on the other pipe.
@@ -101,7 +112,11 @@ class Play:
                 self.kill()
                 raise Problem("conflict", self.message)
             if self._refused is not None:
-                raise Problem(self._refused["kind"], self._refused["detail"], [("/action", self._refused["detail"])])
+                raise Problem(
+                    self._refused["kind"],
+                    self._refused["detail"],
+                    [("/action", self._refused["detail"])],
+                )
 
     def wait_seen(self, timeout_s: float) -> None:
         """Until it has begun or failed, at most so long."""
@@ -143,16 +158,26 @@ class Plays:
         else.
         """
         with self._lock:
-            known = next((play for play in self._plays.values() if key is not None and play.key == key), None)
+            known = next(
+                (play for play in self._plays.values() if key is not None and play.key == key), None
+            )
             if known is not None:
                 if known.said != said:
-                    raise Problem("reused-key", f"Idempotency-Key {key!r} was used for another play")
+                    raise Problem(
+                        "reused-key", f"Idempotency-Key {key!r} was used for another play"
+                    )
                 return known
             if sum(play.running for play in self._plays.values()) >= self._settings.max_plays:
-                limit = f"{self._settings.max_plays} games are being played by hand; end one, or wait"
+                limit = (
+                    f"{self._settings.max_plays} games are being played by hand; end one, or wait"
+                )
                 raise Problem("too-many-requests", limit, headers={"retry-after": "30"})
             name = secrets.token_hex(8)
-            command = [*self._settings.sitting, str(self._settings.data), str(self._settings.play_idle_s)]
+            command = [
+                *self._settings.sitting,
+                str(self._settings.data),
+                str(self._settings.play_idle_s),
+            ]
             play = self._plays[name] = Play(command, {"id": name, **asked}, said, key)
             self._forget()
         log.info("begin", play=name, pid=play.pid)
@@ -167,7 +192,10 @@ class Plays:
         """Raises: Problem."""
         play = self._plays.get(name)
         if play is None:
-            raise Problem("not-found", f"there is no play {name}: it ended a while ago, or the service was started again since")
+            raise Problem(
+                "not-found",
+                f"there is no play {name}: it ended a while ago, or the service was started again since",
+            )
         return play
 
     def close(self) -> None:

@@ -25,7 +25,12 @@ class Trainer:
         with log.open("ab") as output:
             self._offset = output.tell()
             self.process = subprocess.Popen(
-                list(command), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=log.parent
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=log.parent,
             )
         self.log = log
         self._oom_kills = oom_kills()

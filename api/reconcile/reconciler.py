@@ -19,7 +19,17 @@ from api.reconcile.strays import Strays
 from api.reconcile.trainings import Around, Keeper
 from arena.league.database import League
 from arena.league.deletion import delete
-from arena.league.operations import Kind, Operation, OperationState, Seen, Supervised, finish_operations, list_supervised, open_operations, record
+from arena.league.operations import (
+    Kind,
+    Operation,
+    OperationState,
+    Seen,
+    Supervised,
+    finish_operations,
+    list_supervised,
+    open_operations,
+    record,
+)
 from arena.league.service_events import copy_training_events, forget_old_events
 from pbt.errors import PbtError, PlayerError
 
@@ -70,11 +80,15 @@ class Supervisor:
         if self._thread.is_alive():
             self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        trainers = [keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None] + self._evaluations.processes
+        trainers = [
+            keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None
+        ] + self._evaluations.processes
         for trainer in trainers:
             trainer.stop()
         deadline = time.monotonic() + END_TIMEOUT_S
-        while any(trainer.exit_code() is None for trainer in trainers) and time.monotonic() < deadline:
+        while (
+            any(trainer.exit_code() is None for trainer in trainers) and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
         for trainer in trainers:
             trainer.kill()
@@ -113,12 +127,16 @@ class Supervisor:
         # Who was asked for first is started first.
         for row in sorted(rows, key=lambda row: row.desired_at):
             if row.desired is not None:
-                self._try_step(row, [operation for operation in operations if operation.population == row.name])
+                self._try_step(
+                    row, [operation for operation in operations if operation.population == row.name]
+                )
         names = {row.name for row in rows}
         for name in self._keepers.keys() - names:
             del self._keepers[name]
             self._observed.forget(name)
-        for name in {operation.population for operation in operations if operation.kind == "delete"} - names:
+        for name in {
+            operation.population for operation in operations if operation.kind == "delete"
+        } - names:
             self._finish_deletion(name)
         self._evaluations.look(self.disk)
 
@@ -136,7 +154,10 @@ class Supervisor:
         if row.revision != self._forgiven.setdefault(row.name, row.revision):
             self._forgiven[row.name] = row.revision
             keeper.forgive()
-        grace_s = next((operation.grace_s for operation in operations if operation.grace_s is not None), self._settings.stop_grace_s)
+        grace_s = next(
+            (operation.grace_s for operation in operations if operation.grace_s is not None),
+            self._settings.stop_grace_s,
+        )
         place = sum(other.running for other in self._keepers.values()) < self._settings.max_running
         leaving = any(operation.kind in LEAVING for operation in operations)
         facts, ended = keeper.look(row, Around(place, self.disk, leaving), grace_s)
@@ -154,36 +175,63 @@ class Supervisor:
                 self._tell_end(row, refused, facts, operations)
                 return
             if decision.action != "none":
-                log.info(decision.action, population=row.name, state=decision.state, reason=decision.reason)
+                log.info(
+                    decision.action,
+                    population=row.name,
+                    state=decision.state,
+                    reason=decision.reason,
+                )
             self._keep(row, keeper.seen(row, decision), facts, operations)
 
-    def _tell_end(self, row: Supervised, ended: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
-        log.info("trainer ended", population=row.name, state=ended.state, reason=ended.reason, message=ended.message)
+    def _tell_end(
+        self, row: Supervised, ended: Seen, facts: Facts, operations: Sequence[Operation]
+    ) -> None:
+        log.info(
+            "trainer ended",
+            population=row.name,
+            state=ended.state,
+            reason=ended.reason,
+            message=ended.message,
+        )
         self._observed.trainer_ends.labels(ended.reason or ended.state).inc()
         self._keep(row, ended, facts, operations)
         if ended.settle is not None:
             finish_operations(self._league, row.name, "STOPPED", ended.message, ("start", "resume"))
 
-    def _keep(self, row: Supervised, seen: Seen, facts: Facts, operations: Sequence[Operation]) -> None:
+    def _keep(
+        self, row: Supervised, seen: Seen, facts: Facts, operations: Sequence[Operation]
+    ) -> None:
         """Write what changed, then answer the operations."""
         known = (row.state, row.reason, row.message, row.restarts, row.trainer)
-        if known == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer) and seen.settle is None and not seen.in_force:
+        if (
+            known == (seen.state, seen.reason, seen.message, seen.restarts, seen.trainer)
+            and seen.settle is None
+            and not seen.in_force
+        ):
             return self._answer(row.name, seen.state, seen.message, facts, operations)
         if record(self._league, row.name, seen, row.revision):
             self._keepers[row.name].recorded(seen)
             self._answer(row.name, seen.state, seen.message, facts, operations)
         return None
 
-    def _answer(self, name: str, state: str, message: str, facts: Facts, operations: Sequence[Operation]) -> None:
+    def _answer(
+        self, name: str, state: str, message: str, facts: Facts, operations: Sequence[Operation]
+    ) -> None:
         for operation in operations:
             now = outcome(operation.kind, state, facts)
             if now != operation.state:
-                finish_operations(self._league, name, now, message if now == "FAILED" else None, (operation.kind,))
+                finish_operations(
+                    self._league, name, now, message if now == "FAILED" else None, (operation.kind,)
+                )
 
     def _stop_outside(self, facts: Facts, operations: Sequence[Operation]) -> None:
         """A training that a person started by hand is asked to stop once, when that was asked of the service."""
         for operation in operations:
-            if facts.outside is not None and operation.kind in LEAVING and operation.id not in self._signalled:
+            if (
+                facts.outside is not None
+                and operation.kind in LEAVING
+                and operation.id not in self._signalled
+            ):
                 self._signalled.add(operation.id)
                 with suppress(ProcessLookupError):
                     os.kill(facts.outside, signal.SIGTERM)
@@ -192,14 +240,24 @@ class Supervisor:
         """In a thread of its own: many games take minutes, and the others are looked after meanwhile."""
         running = self._deletions.get(row.name)
         if running is None:
-            record(self._league, row.name, Seen("deleting", "delete", "its rows and files are being removed", 0, None), row.revision)
+            record(
+                self._league,
+                row.name,
+                Seen("deleting", "delete", "its rows and files are being removed", 0, None),
+                row.revision,
+            )
             finish_operations(self._league, row.name, "RUNNING", None, ("delete",))
             self._submit_deletion(row.name)
         elif running.done():
             del self._deletions[row.name]
             if (error := running.exception()) is not None:
                 log.warning("deletion failed", population=row.name, error=str(error))
-                record(self._league, row.name, Seen("stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"), row.revision)
+                record(
+                    self._league,
+                    row.name,
+                    Seen("stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"),
+                    row.revision,
+                )
                 finish_operations(self._league, row.name, "FAILED", str(error), ("delete",))
 
     def _submit_deletion(self, name: str) -> None:
@@ -215,11 +273,23 @@ class Supervisor:
             del self._deletions[name]
             # PlayerError: there was nothing left to remove.
             failed = None if isinstance(error := running.exception(), PlayerError) else error
-            finish_operations(self._league, name, "FAILED" if failed else "SUCCEEDED", str(failed) if failed else None, ("delete",))
+            finish_operations(
+                self._league,
+                name,
+                "FAILED" if failed else "SUCCEEDED",
+                str(failed) if failed else None,
+                ("delete",),
+            )
 
     def _measure(self) -> None:
         free = shutil.disk_usage(self._settings.data).free
-        self.disk = "hard" if free < self._settings.hard_disk_bytes else "soft" if free < self._settings.soft_disk_bytes else "ok"
+        self.disk = (
+            "hard"
+            if free < self._settings.hard_disk_bytes
+            else "soft"
+            if free < self._settings.soft_disk_bytes
+            else "ok"
+        )
         self._observed.free_bytes.set(free)
         with suppress(FileNotFoundError):
             self._observed.wal_bytes.set(os.stat(f"{self._league.path}-wal").st_size)
@@ -238,7 +308,16 @@ def outcome(kind: Kind, state: str, facts: Facts) -> OperationState:
         case "delete":
             return "RUNNING"
         case "start" | "resume":
-            done: dict[str, OperationState] = {"running": "SUCCEEDED", "finished": "SUCCEEDED", "failed": "FAILED", "queued": "PENDING"}
+            done: dict[str, OperationState] = {
+                "running": "SUCCEEDED",
+                "finished": "SUCCEEDED",
+                "failed": "FAILED",
+                "queued": "PENDING",
+            }
             return done.get(state, "RUNNING")
         case _:
-            return "SUCCEEDED" if at_rest and state in ("stopped", "paused", "created", "finished", "failed") else "RUNNING"
+            return (
+                "SUCCEEDED"
+                if at_rest and state in ("stopped", "paused", "created", "finished", "failed")
+                else "RUNNING"
+            )

@@ -30,7 +30,11 @@ class Replays:
                 self._known.move_to_end(key)
                 return self._known[key]
         if not self._places.acquire(timeout=PATIENCE_S):
-            raise Problem("too-many-requests", f"{AT_ONCE} games are being replayed; try again", headers={"retry-after": "5"})
+            raise Problem(
+                "too-many-requests",
+                f"{AT_ONCE} games are being replayed; try again",
+                headers={"retry-after": "5"},
+            )
         try:
             found = self._played(key)
         finally:
@@ -44,9 +48,13 @@ class Replays:
     def _played(self, key: int) -> bytes:
         command = [*self._settings.replayer, str(self._settings.data), str(key)]
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False
+            )
         except subprocess.TimeoutExpired as late:
-            raise Problem("conflict", f"game {key} was not played again within {LIMIT_S:g} s") from late
+            raise Problem(
+                "conflict", f"game {key} was not played again within {LIMIT_S:g} s"
+            ) from late
         if done.returncode == 0:
             return done.stdout
         why = complaint(done.stderr.decode(errors="replace").splitlines(), done.returncode)

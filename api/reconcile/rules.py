@@ -9,7 +9,19 @@ from arena.league.operations import ENDED, Desired
 
 Action = Literal["none", "start", "stop", "kill", "delete"]
 Disk = Literal["ok", "soft", "hard"]
-Reason = Literal["config", "cuda_oom", "oom_killed", "killed", "game", "crashed", "held", "disk", "queue", "edit", "delete"]
+Reason = Literal[
+    "config",
+    "cuda_oom",
+    "oom_killed",
+    "killed",
+    "game",
+    "crashed",
+    "held",
+    "disk",
+    "queue",
+    "edit",
+    "delete",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +69,27 @@ def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None
     if facts.outside is not None:
         # Asked to stop once, when that was asked for; after that a person may train it by hand again.
         state = "stopping" if facts.leaving or desired == "deleted" else "running"
-        return Decision("none", state, "held", f"process {facts.outside} trains it, which this service did not start")
+        return Decision(
+            "none",
+            state,
+            "held",
+            f"process {facts.outside} trains it, which this service did not start",
+        )
     if desired == "deleted":
         return Decision("delete", "deleting", "delete", "its rows and files are being removed")
     if desired == "stopped" and state in ("created", "stopped"):
         return None
-    return Decision("none", desired, None, "saved, its processes are gone" if desired == "paused" else "")
+    return Decision(
+        "none", desired, None, "saved, its processes are gone" if desired == "paused" else ""
+    )
 
 
 def _while_running(desired: Desired | None, facts: Facts) -> Decision:
     if desired == "running" and facts.asked_s is None and facts.disk != "hard":
         if facts.edited:
-            return Decision("stop", "starting", "edit", "saves, and starts again with what was edited")
+            return Decision(
+                "stop", "starting", "edit", "saves, and starts again with what was edited"
+            )
         if facts.ready:
             return Decision("none", "running")
         if facts.ends:
@@ -85,21 +106,32 @@ def _while_running(desired: Desired | None, facts: Facts) -> Decision:
 def _why_stopping(desired: Desired | None, facts: Facts) -> tuple[Reason | None, str]:
     if desired == "running":
         return (
-            ("disk", "too little free space: saves and waits") if facts.disk == "hard" else ("edit", "saves, and starts again with what was edited")
+            ("disk", "too little free space: saves and waits")
+            if facts.disk == "hard"
+            else ("edit", "saves, and starts again with what was edited")
         )
     return ("delete" if desired == "deleted" else None), "saves"
 
 
 def _to_start(facts: Facts) -> Decision:
     if facts.outside is not None:
-        return Decision("none", "starting", "held", f"waits for process {facts.outside}, which still trains it")
+        return Decision(
+            "none", "starting", "held", f"waits for process {facts.outside}, which still trains it"
+        )
     if facts.disk != "ok":
         return Decision("none", "queued", "disk", "waits for free space")
     if facts.wait_s > 0:
-        return Decision("none", "recovering", "crashed", f"ended by itself {facts.ends} times; starts again soon")
+        return Decision(
+            "none",
+            "recovering",
+            "crashed",
+            f"ended by itself {facts.ends} times; starts again soon",
+        )
     if not facts.place:
         return Decision("none", "queued", "queue", "waits until another population stops")
-    return Decision("start", "recovering" if facts.ends else "starting", None, "its processes start")
+    return Decision(
+        "start", "recovering" if facts.ends else "starting", None, "its processes start"
+    )
 
 
 # --- why a trainer ended ---------------------------------------------------------------------------------------------------------------------
@@ -119,11 +151,20 @@ class End:
 def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = False) -> End:
     """From the exit code (negative: a signal) and the last lines it wrote."""
     text = "\n".join(output)
-    last = next((line.strip() for line in reversed(output) if line.startswith("error")), output[-1].strip() if output else "it wrote nothing")
+    last = next(
+        (line.strip() for line in reversed(output) if line.startswith("error")),
+        output[-1].strip() if output else "it wrote nothing",
+    )
     if "CUDA out of memory" in text:
-        return End("cuda_oom", f"{last}; lower learning.batch_steps, sampling.environments or the number of members")
+        return End(
+            "cuda_oom",
+            f"{last}; lower learning.batch_steps, sampling.environments or the number of members",
+        )
     if code == -signal.SIGKILL and out_of_memory:
-        return End("oom_killed", "killed, because memory ran out; lower sampling.environments, the number of members or of workers")
+        return End(
+            "oom_killed",
+            "killed, because memory ran out; lower sampling.environments, the number of members or of workers",
+        )
     if code < 0:
         return End("killed", f"killed by {signal.Signals(-code).name}")
     if code == USAGE:

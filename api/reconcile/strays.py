@@ -32,6 +32,8 @@ class Strays:
             return
         for of, identity in self._left:
             if (pid := alive(identity)) is not None:
-                log.warning("killed: it was left by an earlier service and did not end", of=of, pid=pid)
+                log.warning(
+                    "killed: it was left by an earlier service and did not end", of=of, pid=pid
+                )
                 kill_session(pid)
         self._left = []

@@ -101,7 +101,10 @@ class Keeper:
                 try:
                     self._start(row)
                 except (OSError, PbtError) as error:
-                    return self._count_end(End("crashed", f"its trainer could not be started: {error}"), time.monotonic())
+                    return self._count_end(
+                        End("crashed", f"its trainer could not be started: {error}"),
+                        time.monotonic(),
+                    )
             case "stop" if self.trainer is not None:
                 self._asked = time.monotonic()
                 self.trainer.stop()
@@ -114,7 +117,9 @@ class Keeper:
     def seen(self, row: Supervised, decision: Decision) -> Seen:
         in_force = len(self._launched) if decision.state == "running" else 0
         who = self.trainer.identity if self.trainer is not None else self._stray(row)
-        return Seen(decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force)
+        return Seen(
+            decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force
+        )
 
     def recorded(self, seen: Seen) -> None:
         """The edits in force are part of its config from now on."""
@@ -138,14 +143,18 @@ class Keeper:
         self._ensure_config()
         edits = [word for override in row.overrides for word in ("--set", override)]
         where = ("--resume", self.name, "--data", str(self._settings.data))
-        self.trainer = Trainer([*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME)
+        self.trainer = Trainer(
+            [*self._settings.trainer, "train", *where, *edits], self._paths.logs / LOG_NAME
+        )
         self._launched, self._asked, self._left = row.overrides, None, 0
 
     def _needs_new_start(self, row: Supervised, now: float) -> bool:
         """To know what was edited. What its trainer can take while it runs is left for it here, until it says that it has."""
         known = len(self._launched)
         waiting = row.overrides[known:]
-        if row.overrides[:known] != self._launched or not all(is_live(word.partition("=")[0]) for word in waiting):
+        if row.overrides[:known] != self._launched or not all(
+            is_live(word.partition("=")[0]) for word in waiting
+        ):
             return True
         status = self.status()
         if not waiting or status is None or not self._is_ready():
@@ -164,11 +173,18 @@ class Keeper:
         if self._paths.config.exists():
             return
         self._paths.logs.mkdir(parents=True, exist_ok=True)
-        write_whole(self._paths.config, json.dumps(stored_config(self._league, self.name), indent=1))
+        write_whole(
+            self._paths.config, json.dumps(stored_config(self._league, self.name), indent=1)
+        )
 
     def _is_ready(self) -> bool:
         status = self.status() if self.trainer is not None else None
-        return status is not None and self.trainer is not None and status.pid == self.trainer.pid and not status.ended
+        return (
+            status is not None
+            and self.trainer is not None
+            and status.pid == self.trainer.pid
+            and not status.ended
+        )
 
     def _look_for_end(self, row: Supervised, now: float) -> Seen | None:
         code = None if self.trainer is None else self.trainer.exit_code()
@@ -179,31 +195,57 @@ class Keeper:
         finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
         self.trainer, self._asked = None, None
         if finished and code == 0 and row.overrides != self._launched:
-            return Seen("starting", "edit", "reached its stop, and was edited meanwhile: starts again", 0, None)
+            return Seen(
+                "starting",
+                "edit",
+                "reached its stop, and was edited meanwhile: starts again",
+                0,
+                None,
+            )
         if finished and code == 0:
             return Seen("finished", None, "every member reached its stop", 0, None)
         if asked:
             if code not in (0, INTERRUPTED):
-                log.warning("trainer broke while it was stopping", population=self.name, code=code, output=trainer.output(5))
+                log.warning(
+                    "trainer broke while it was stopping",
+                    population=self.name,
+                    code=code,
+                    output=trainer.output(5),
+                )
             return None
         if code in (0, INTERRUPTED):
             settled: Desired | None = "stopped" if row.desired == "running" else None
-            return Seen("stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled)
-        return self._count_end(why_it_ended(code, trainer.output(REASON_LINES), out_of_memory=trainer.ran_out_of_memory()), now)
+            return Seen(
+                "stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled
+            )
+        return self._count_end(
+            why_it_ended(
+                code, trainer.output(REASON_LINES), out_of_memory=trainer.ran_out_of_memory()
+            ),
+            now,
+        )
 
     def _count_end(self, end: End, now: float) -> Seen:
         newest = self._newest_checkpoint()
         self._ends = 1 if newest > self._checkpoint else self._ends + 1
         self._checkpoint = newest
         if end.lasting or self._ends > self._settings.max_restarts:
-            times = "" if end.lasting else f"{self._ends} times without a new checkpoint; the last: "
+            times = (
+                "" if end.lasting else f"{self._ends} times without a new checkpoint; the last: "
+            )
             return Seen("failed", end.reason, times + end.message, self._ends, None)
-        self._retry_at = now + backoff_s(self._ends, self._settings.backoff_s, self._settings.max_backoff_s, random.random())
+        self._retry_at = now + backoff_s(
+            self._ends, self._settings.backoff_s, self._settings.max_backoff_s, random.random()
+        )
         return Seen("recovering", end.reason, end.message, self._ends, None)
 
     def _newest_checkpoint(self) -> int:
         """Its number, 0 before any."""
-        names = [path.name for path in self._paths.checkpoints.glob("*")] if self._paths.checkpoints.is_dir() else []
+        names = (
+            [path.name for path in self._paths.checkpoints.glob("*")]
+            if self._paths.checkpoints.is_dir()
+            else []
+        )
         return max((int(name) for name in names if name.isdigit()), default=0)
 
     def _stray(self, row: Supervised) -> str | None:

@@ -13,7 +13,18 @@ from arena.league.operations import Operation, Supervised
 
 NAME_PATTERN = f"^{POPULATION_NAME.pattern}$"
 State = Literal[
-    "created", "queued", "starting", "running", "recovering", "stopping", "stopped", "paused", "finished", "failed", "deleting", "interrupted"
+    "created",
+    "queued",
+    "starting",
+    "running",
+    "recovering",
+    "stopping",
+    "stopped",
+    "paused",
+    "finished",
+    "failed",
+    "deleting",
+    "interrupted",
 ]
 
 
@@ -37,7 +48,11 @@ class NewPopulationBody(Body):
 class PatchBody(Body):
     """set: dotted key of the config -> new value; only what a started population can take. null takes a term out of `learning.shaping`."""
 
-    set: Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any], Field(min_length=1, max_length=64), AfterValidator(plain)]
+    set: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any],
+        Field(min_length=1, max_length=64),
+        AfterValidator(plain),
+    ]
 
 
 class MemberStatus(BaseModel):
@@ -95,8 +110,17 @@ class OperationBody(BaseModel):
 
 def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> PopulationBody:
     """more: `config`, `last_checkpoint` and `last_log_lines`, for one that is shown alone."""
-    members = [] if status is None else [MemberStatus(name=m.name, frames=m.frames, lag=m.lag, state=m.state) for m in status.members]
-    spec = PopulationSpec(desired=row.desired, pending_edits=list(row.overrides), config=more.pop("config", None))
+    members = (
+        []
+        if status is None
+        else [
+            MemberStatus(name=m.name, frames=m.frames, lag=m.lag, state=m.state)
+            for m in status.members
+        ]
+    )
+    spec = PopulationSpec(
+        desired=row.desired, pending_edits=list(row.overrides), config=more.pop("config", None)
+    )
     seen = PopulationStatus(
         state=row.state,
         reason=row.reason,
@@ -108,7 +132,9 @@ def population_body(row: Supervised, status: RunStatus | None, **more: Any) -> P
         warnings=warnings(row, status, time.time()),
         **more,
     )
-    return PopulationBody(id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=seen)
+    return PopulationBody(
+        id=row.name, created_at=row.created_at, revision=row.revision, spec=spec, status=seen
+    )
 
 
 def operation_body(operation: Operation) -> OperationBody:

@@ -28,7 +28,13 @@ class Decided:
     anchor: str | None = None
 
 
-def edit_decided(here: Context, name: str, decide: Callable[[Supervised, RunConfig], Decided], keyed: Keyed | None, if_match: str | None) -> Answer:
+def edit_decided(
+    here: Context,
+    name: str,
+    decide: Callable[[Supervised, RunConfig], Decided],
+    keyed: Keyed | None,
+    if_match: str | None,
+) -> Answer:
     """decide: from the population and its config with the edits that wait; what it refuses it raises.
 
     Two edits that are each sound are held against each other: the second one is decided on what the first one left.
@@ -39,7 +45,15 @@ def edit_decided(here: Context, name: str, decide: Callable[[Supervised, RunConf
         decided = decide(row, in_force(here, name, row))
         revision = row.revision if wished is None else wished
         try:
-            return edit(here.league, name, decided.words, decided.render, keyed=keyed, if_revision=revision, anchor=decided.anchor)
+            return edit(
+                here.league,
+                name,
+                decided.words,
+                decided.render,
+                keyed=keyed,
+                if_revision=revision,
+                anchor=decided.anchor,
+            )
         except PreconditionError:
             if wished is not None or attempt == TRIES:
                 raise
@@ -51,12 +65,22 @@ def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus |
     found = []
     if state in WITH_TRAINER and not takes_live(before, after):
         found.append("its trainer saves, and starts again with the new values")
-    learning = [member.frames for member in status.members if member.state != "failed"] if status is not None else []
+    learning = (
+        [member.frames for member in status.members if member.state != "failed"]
+        if status is not None
+        else []
+    )
     target, least = after.stop_at_frames, min(learning, default=0)
     if state == "finished":
-        return ["it is finished; start it to train on"] if target > max(least, before.stop_at_frames) else []
+        return (
+            ["it is finished; start it to train on"]
+            if target > max(least, before.stop_at_frames)
+            else []
+        )
     if learning and least >= target:
-        when = "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
+        when = (
+            "the population finishes" if state in WITH_TRAINER else "it finishes at its next start"
+        )
         found.append(f"every member has trained {target:,} frames already: {when}")
     return found
 

@@ -9,7 +9,14 @@ from starlette.responses import Response
 from api.context import Here, KeyHeader
 from api.routes.bodies import Body
 from arena.league.answers import Answer
-from arena.league.match_requests import Evaluation, EvaluationRequest, ask_for_match, cancel, evaluation_page, get_evaluation
+from arena.league.match_requests import (
+    Evaluation,
+    EvaluationRequest,
+    ask_for_match,
+    cancel,
+    evaluation_page,
+    get_evaluation,
+)
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
 
@@ -37,7 +44,9 @@ class SprtBody(Body):
 class NewEvaluationBody(Body):
     """players: `random`, `first@best`, `first/m0`, `first/m0@1.2M`, a snapshot's id; the score is the first's. env: where nobody was trained."""
 
-    players: Annotated[list[Annotated[str, Field(pattern=PLAYER)]], Field(min_length=2, max_length=16)]
+    players: Annotated[
+        list[Annotated[str, Field(pattern=PLAYER)]], Field(min_length=2, max_length=16)
+    ]
     env: Annotated[str, Field(pattern=ENV)] | None = None
     games: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
@@ -93,11 +102,20 @@ class EvaluationList(BaseModel):
 
 
 @router.post("", operation_id="createEvaluation", status_code=202, response_model=EvaluationBody)
-def create_evaluation(request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None) -> Response:
+def create_evaluation(
+    request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None
+) -> Response:
     """A match between players of the league. Who they are is looked up when its turn comes; a name that names nobody makes it FAILED."""
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
-    asked = EvaluationRequest(tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt)
-    return here.change(request, key, body.model_dump(mode="json"), lambda keyed: ask_for_match(here.league, asked, keyed, _accepted))
+    asked = EvaluationRequest(
+        tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt
+    )
+    return here.change(
+        request,
+        key,
+        body.model_dump(mode="json"),
+        lambda keyed: ask_for_match(here.league, asked, keyed, _accepted),
+    )
 
 
 @router.get("", operation_id="listEvaluations", response_model=EvaluationList)
@@ -108,8 +126,12 @@ def list_evaluations(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
 ) -> EvaluationList:
     """Newest first."""
-    found, more = evaluation_page(here.league, state, None if cursor is None else int(cursor), limit)
-    return EvaluationList(items=[evaluation_body(row) for row in found], next=None if more is None else str(more))
+    found, more = evaluation_page(
+        here.league, state, None if cursor is None else int(cursor), limit
+    )
+    return EvaluationList(
+        items=[evaluation_body(row) for row in found], next=None if more is None else str(more)
+    )
 
 
 @router.get("/{evaluation_id}", operation_id="getEvaluation", response_model=EvaluationBody)
@@ -119,10 +141,23 @@ def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
     return evaluation_body(row).model_copy(update={"report": row.report})
 
 
-@router.post("/{evaluation_id}/cancel", operation_id="cancelEvaluation", status_code=202, response_model=EvaluationBody)
-def cancel_evaluation(request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None) -> Response:
+@router.post(
+    "/{evaluation_id}/cancel",
+    operation_id="cancelEvaluation",
+    status_code=202,
+    response_model=EvaluationBody,
+)
+def cancel_evaluation(
+    request: Request, here: Here, evaluation_id: EvaluationId, key: KeyHeader = None
+) -> Response:
     """Its process ends, whole pairs stay. Of one that is over nothing changes."""
-    return here.change(request, key, "cancel", lambda keyed: cancel(here.league, evaluation_id, keyed, _accepted), makes_room=True)
+    return here.change(
+        request,
+        key,
+        "cancel",
+        lambda keyed: cancel(here.league, evaluation_id, keyed, _accepted),
+        makes_room=True,
+    )
 
 
 def _accepted(row: Evaluation) -> Answer:
@@ -142,7 +177,9 @@ def evaluation_body(row: Evaluation) -> EvaluationBody:
         sprt=None if asked.sprt is None else SprtBody(elo0=asked.sprt[0], elo1=asked.sprt[1]),
         games=report.get("games", 0),
         planned=report.get("planned", asked.games),
-        statistics=EvaluationStatistics.model_validate(report) if report.get("kind") == "duel" else None,
+        statistics=EvaluationStatistics.model_validate(report)
+        if report.get("kind") == "duel"
+        else None,
         match=None if row.match_id is None else str(row.match_id),
         restarts=row.restarts,
         cancelled=row.cancelled,

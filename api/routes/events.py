@@ -34,17 +34,38 @@ class Stream:
 
 def open_stream(
     here: Here,
-    topics: Annotated[str | None, Query(max_length=100, description=f"of {', '.join(TOPICS)}, with commas between; all where left out")] = None,
+    topics: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description=f"of {', '.join(TOPICS)}, with commas between; all where left out",
+        ),
+    ] = None,
     population: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
-    after: Annotated[int | None, Query(ge=0, lt=2**53, description="begin behind this number; where left out, with what happens next")] = None,
+    after: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            lt=2**53,
+            description="begin behind this number; where left out, with what happens next",
+        ),
+    ] = None,
     last_event_id: Annotated[int | None, Header(alias="Last-Event-ID", ge=0, lt=2**53)] = None,
 ) -> Iterator[Stream]:
     """Checked before the answer begins, since nothing can be refused after that."""
     wanted = tuple(topics.split(",")) if topics is not None else ()
     if unknown := [topic for topic in wanted if topic not in TOPICS]:
-        raise Problem("invalid", f"topics: {unknown}; there are: {', '.join(TOPICS)}", [("topics", "unknown topic")])
+        raise Problem(
+            "invalid",
+            f"topics: {unknown}; there are: {', '.join(TOPICS)}",
+            [("topics", "unknown topic")],
+        )
     if not here.streams.acquire(blocking=False):
-        raise Problem("too-many-requests", f"{here.settings.max_streams} streams are open already", headers={"retry-after": "5"})
+        raise Problem(
+            "too-many-requests",
+            f"{here.settings.max_streams} streams are open already",
+            headers={"retry-after": "5"},
+        )
     here.observed.streams.inc()
     try:
         seen = last_event_id if last_event_id is not None else after
@@ -65,7 +86,9 @@ async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterat
     else:
         yield ServerSentEvent(comment="open", retry=RETRY_MS)
     while True:
-        found, after = await asyncio.to_thread(events_after, opened.here.league, after, AT_ONCE, opened.topics, opened.population)
+        found, after = await asyncio.to_thread(
+            events_after, opened.here.league, after, AT_ONCE, opened.topics, opened.population
+        )
         for event in found:
             told = {"population": event.population, "at": event.created_at, **event.payload}
             yield ServerSentEvent(event=event.topic, id=str(event.id), data=told)

@@ -43,7 +43,12 @@ def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> 
     films = folder.films()
     shown = games_of_films(here.league, name, [film.name for film in films])
     items = [
-        FilmBody(game=str(shown[film.name][0]), number=shown[film.name][1], size_bytes=film.size_bytes, made_at=film.made_at)
+        FilmBody(
+            game=str(shown[film.name][0]),
+            number=shown[film.name][1],
+            size_bytes=film.size_bytes,
+            made_at=film.made_at,
+        )
         for film in reversed(films)
         if film.name in shown
     ]
@@ -54,7 +59,11 @@ def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> 
     "/games/{game_id}/film",
     operation_id="getFilm",
     response_class=FileResponse,
-    responses={200: {"content": {MEDIA_TYPE: {}}}, 206: {"description": "the range asked for"}, 416: {}},
+    responses={
+        200: {"content": {MEDIA_TYPE: {}}},
+        206: {"description": "the range asked for"},
+        416: {},
+    },
 )
 def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]) -> FileResponse:
     """What its seats saw, side by side, as H.264 in MP4. Ranges are served, so a browser can jump in it."""
@@ -65,8 +74,15 @@ def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]
     path = here.paths(population).films / name.file
     if not _within(here, path):
         why = "evaluation.record_share says how many are, record_films and record_mb how many are kept"
-        raise Problem("not-found", f"game {game_id} was not recorded, or its film was removed since; {why}")
-    return FileResponse(path, media_type=MEDIA_TYPE, filename=f"{population}-{name.file}", content_disposition_type="inline")
+        raise Problem(
+            "not-found", f"game {game_id} was not recorded, or its film was removed since; {why}"
+        )
+    return FileResponse(
+        path,
+        media_type=MEDIA_TYPE,
+        filename=f"{population}-{name.file}",
+        content_disposition_type="inline",
+    )
 
 
 def _within(here: Context, path: FilePath) -> bool:

@@ -63,7 +63,10 @@ def list_games(
     here: Here,
     name: Annotated[str, Path(pattern=NAME_PATTERN)],
     kind: Literal["training", "evaluation"] | None = None,
-    player: Annotated[str | None, Query(max_length=200, description="seated: a member, a snapshot's id, a scripted player")] = None,
+    player: Annotated[
+        str | None,
+        Query(max_length=200, description="seated: a member, a snapshot's id, a scripted player"),
+    ] = None,
     voided: Annotated[bool, Query(description="also those that were voided")] = True,
     superseded: Annotated[bool, Query(description="also those that a resume took back")] = False,
     limit: Limit = 100,
@@ -71,7 +74,9 @@ def list_games(
 ) -> Response:
     """Newest first."""
     wanted = GameFilter(kind, player, voided=voided, superseded=superseded)
-    return written(game_list(population_game_page(here.league, name, wanted, key_cursor(cursor), limit)))
+    return written(
+        game_list(population_game_page(here.league, name, wanted, key_cursor(cursor), limit))
+    )
 
 
 def key_cursor(cursor: str | None) -> int | None:
@@ -80,7 +85,10 @@ def key_cursor(cursor: str | None) -> int | None:
 
 def game_list(page: GamePage) -> dict[str, Any]:
     """As `GameList`."""
-    return {"items": [game_body(key, game) for key, game in page.games], "next": None if page.next is None else str(page.next)}
+    return {
+        "items": [game_body(key, game) for key, game in page.games],
+        "next": None if page.next is None else str(page.next),
+    }
 
 
 def game_body(key: int, stored: StoredGame) -> dict[str, Any]:

@@ -23,7 +23,9 @@ from pbt.errors import PlayerError
 router = APIRouter(prefix="/v1", tags=["league"])
 
 SNAPSHOT_ID = r"^[0-9a-f]{64}$"
-Population = Annotated[str, Query(pattern=f"^{POPULATION_NAME.pattern}$", description="whose evaluation games count")]
+Population = Annotated[
+    str, Query(pattern=f"^{POPULATION_NAME.pattern}$", description="whose evaluation games count")
+]
 Everyone = Annotated[bool, Query(description="with all other populations of its game")]
 MatchId = Annotated[int, Path(ge=1, lt=2**26)]
 
@@ -65,24 +67,55 @@ class MatchList(BaseModel):
 
 
 @router.get("/ratings", operation_id="getRatings", response_model=dict[str, Any], responses=KNOWN)
-def ratings(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+def ratings(
+    request: Request,
+    here: Here,
+    population: Population,
+    all: Everyone = False,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
     """As `arena league --json`: the rating table, most surely strong first. In games of one seat the returns."""
-    return tagged_by_league(here, request, if_none_match, lambda: league_report(here.league, population, everyone=all))
+    return tagged_by_league(
+        here, request, if_none_match, lambda: league_report(here.league, population, everyone=all)
+    )
 
 
-@router.get("/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN)
-def win_matrix(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+@router.get(
+    "/win-matrix", operation_id="getWinMatrix", response_model=dict[str, Any], responses=KNOWN
+)
+def win_matrix(
+    request: Request,
+    here: Here,
+    population: Population,
+    all: Everyone = False,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
     """As `arena matrix --json`: every two players that met."""
-    return tagged_by_league(here, request, if_none_match, lambda: matrix_report(population, population_table(here.league, population, everyone=all)))
+    return tagged_by_league(
+        here,
+        request,
+        if_none_match,
+        lambda: matrix_report(population, population_table(here.league, population, everyone=all)),
+    )
 
 
 @router.get("/cycles", operation_id="getCycles", response_model=dict[str, Any], responses=KNOWN)
-def cycles(request: Request, here: Here, population: Population, all: Everyone = False, if_none_match: IfNoneMatch = None) -> Response:
+def cycles(
+    request: Request,
+    here: Here,
+    population: Population,
+    all: Everyone = False,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
     """Who beats whom in a circle, and how much of all results no rating explains."""
 
     def report() -> dict[str, Any]:
         found = league_report(here.league, population, everyone=all)
-        return {"population": population, "cycles": found.get("cycles", []), "cyclic_share": found.get("cyclic_share")}
+        return {
+            "population": population,
+            "cycles": found.get("cycles", []),
+            "cyclic_share": found.get("cyclic_share"),
+        }
 
     return tagged_by_league(here, request, if_none_match, report)
 
@@ -96,8 +129,16 @@ def list_matches(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
 ) -> MatchList:
     """Newest first."""
-    found, more = match_page(here.league, env, finished=finished, before=None if cursor is None else int(cursor), limit=limit)
-    return MatchList(items=[match_body(match) for match in found], next=None if more is None else str(more))
+    found, more = match_page(
+        here.league,
+        env,
+        finished=finished,
+        before=None if cursor is None else int(cursor),
+        limit=limit,
+    )
+    return MatchList(
+        items=[match_body(match) for match in found], next=None if more is None else str(more)
+    )
 
 
 @router.get("/matches/{match_id}", operation_id="getMatch", response_model=MatchBody)
@@ -107,7 +148,10 @@ def getthe_match(here: Here, match_id: MatchId) -> MatchBody:
 
 @router.get("/matches/{match_id}/games", operation_id="listMatchGames", response_model=GameList)
 def list_match_games(
-    here: Here, match_id: MatchId, limit: Limit = 100, cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None
+    here: Here,
+    match_id: MatchId,
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,19}$")] = None,
 ) -> Response:
     """Newest first."""
     the_match(here, match_id)
@@ -122,7 +166,9 @@ def the_match(here: Context, match_id: int) -> Match:
 
 
 @router.get("/snapshots/{snapshot_id}", operation_id="getSnapshot", response_model=SnapshotBody)
-def get_snapshot(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> SnapshotBody:
+def get_snapshot(
+    here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]
+) -> SnapshotBody:
     return snapshot_body(_snapshot(here, snapshot_id))
 
 
@@ -130,15 +176,26 @@ def get_snapshot(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_I
     "/snapshots/{snapshot_id}/weights",
     operation_id="getSnapshotWeights",
     response_class=FileResponse,
-    responses={200: {"content": {"application/octet-stream": {}}}, 206: {"description": "the range asked for"}},
+    responses={
+        200: {"content": {"application/octet-stream": {}}},
+        206: {"description": "the range asked for"},
+    },
 )
 def get_weights(here: Here, snapshot_id: Annotated[str, Path(pattern=SNAPSHOT_ID)]) -> FileResponse:
     """The safetensors file. Ranges are served, so a download that broke goes on."""
     stored = _snapshot(here, snapshot_id)
     path = here.paths(stored.population).snapshots / f"{snapshot_id}.safetensors"
-    if stored.weights_removed or not path.resolve().is_relative_to(here.settings.data.resolve()) or not path.is_file():
-        raise Problem("gone", f"the weights of snapshot {snapshot_id[:12]} were removed; its games stay")
-    return FileResponse(path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors")
+    if (
+        stored.weights_removed
+        or not path.resolve().is_relative_to(here.settings.data.resolve())
+        or not path.is_file()
+    ):
+        raise Problem(
+            "gone", f"the weights of snapshot {snapshot_id[:12]} were removed; its games stay"
+        )
+    return FileResponse(
+        path, media_type="application/octet-stream", filename=f"{snapshot_id[:12]}.safetensors"
+    )
 
 
 def _snapshot(here: Context, snapshot_id: str) -> StoredSnapshot:

@@ -53,11 +53,20 @@ class MatchStatisticsBody(BaseModel):
     length_deviation: float
 
 
-@router.get("/{match_id}/statistics", operation_id="getMatchStatistics", response_model=MatchStatisticsBody | None, responses=KNOWN)
-def statistics(request: Request, here: Here, match_id: MatchId, if_none_match: IfNoneMatch = None) -> Response:
+@router.get(
+    "/{match_id}/statistics",
+    operation_id="getMatchStatistics",
+    response_model=MatchStatisticsBody | None,
+    responses=KNOWN,
+)
+def statistics(
+    request: Request, here: Here, match_id: MatchId, if_none_match: IfNoneMatch = None
+) -> Response:
     """From the whole pairs that are stored; null for more than two players, and before the first game that counts. ETag: the league's revision."""
     match = the_match(here, match_id)
-    return tagged_by_league(here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match)))
+    return tagged_by_league(
+        here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match))
+    )
 
 
 def statistics_table(found: StoredDuel | None) -> dict[str, Any] | None:
@@ -66,7 +75,9 @@ def statistics_table(found: StoredDuel | None) -> dict[str, Any] | None:
     table, lengths = asdict(found.statistics), [record.steps for record in found.records]
     return {
         **table.pop("total"),
-        **{name: value for name, value in table.items() if name in MatchStatisticsBody.model_fields},
+        **{
+            name: value for name, value in table.items() if name in MatchStatisticsBody.model_fields
+        },
         "games": found.statistics.total.games,
         "first_against_second": asdict(found.statistics.first_against_second),
         "errors": found.errors,

@@ -21,13 +21,21 @@ from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
 from arena.league.lineage import Decision, trace
 from arena.league.populations import find_population
-from arena.league.queries import MemberSummary, StoredEvent, list_events, list_members, list_snapshots
+from arena.league.queries import (
+    MemberSummary,
+    StoredEvent,
+    list_events,
+    list_members,
+    list_snapshots,
+)
 from pbt.errors import EngineError
 
 router = APIRouter(prefix="/v1/populations/{name}", tags=["members"])
 
 Name = Annotated[str, Path(pattern=NAME_PATTERN)]
-Member = Annotated[str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="only this member")]
+Member = Annotated[
+    str | None, Query(pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="only this member")
+]
 
 
 class MemberBody(BaseModel):
@@ -109,19 +117,42 @@ def members(here: Here, name: Name) -> Response:
     """In order, with those that left."""
     found = list_members(here.league, name)
     left = config_table(here, name).get("population", {}).get("left", ())
-    began = {} if all(row.hyperparams for row in found) else read_histories(here.league, name).initial
+    began = (
+        {} if all(row.hyperparams for row in found) else read_histories(here.league, name).initial
+    )
     status = status_of(here, name)
     now = {} if status is None else {member.name: member.frames for member in status.members}
-    return written({"items": [member_body(row, began.get(row.name, {}), now.get(row.name, 0), row.name in left) for row in found]})
+    return written(
+        {
+            "items": [
+                member_body(row, began.get(row.name, {}), now.get(row.name, 0), row.name in left)
+                for row in found
+            ]
+        }
+    )
 
 
-def member_body(row: MemberSummary, began: Mapping[str, float], frames: int, left: bool) -> dict[str, Any]:
+def member_body(
+    row: MemberSummary, began: Mapping[str, float], frames: int, left: bool
+) -> dict[str, Any]:
     """As `MemberBody`. began: the values it began with;  frames: that it has trained by now, as far as anybody told"""
-    return {**asdict(row), "frames": max(row.frames, frames), "hyperparams": dict(row.hyperparams or began), "left": left}
+    return {
+        **asdict(row),
+        "frames": max(row.frames, frames),
+        "hyperparams": dict(row.hyperparams or began),
+        "left": left,
+    }
 
 
-@router.get("/hyperparameters", operation_id="getHyperparameters", response_model=HyperparamsHistory, responses=KNOWN)
-def hyperparameters(here: Here, name: Name, member: Member = None, if_none_match: IfNoneMatch = None) -> Response:
+@router.get(
+    "/hyperparameters",
+    operation_id="getHyperparameters",
+    response_model=HyperparamsHistory,
+    responses=KNOWN,
+)
+def hyperparameters(
+    here: Here, name: Name, member: Member = None, if_none_match: IfNoneMatch = None
+) -> Response:
     """What PBT made of every member's values, round by round."""
     return tagged_by_content(if_none_match, hyperparams_history(here.league, name, member))
 
@@ -129,10 +160,22 @@ def hyperparameters(here: Here, name: Name, member: Member = None, if_none_match
 def hyperparams_history(league: League, name: str, member: str | None) -> dict[str, Any]:
     """As `HyperparamsHistory`."""
     histories = read_histories(league, name)
-    wanted = [each for each in (*histories.initial, *sorted(histories.rounds.keys() - histories.initial.keys())) if member in (None, each)]
+    wanted = [
+        each
+        for each in (
+            *histories.initial,
+            *sorted(histories.rounds.keys() - histories.initial.keys()),
+        )
+        if member in (None, each)
+    ]
     return {
-        "start": {each: dict(histories.initial[each]) for each in wanted if each in histories.initial},
-        "members": {each: [hyperparams_point(decision) for decision in histories.rounds.get(each, ())] for each in wanted},
+        "start": {
+            each: dict(histories.initial[each]) for each in wanted if each in histories.initial
+        },
+        "members": {
+            each: [hyperparams_point(decision) for decision in histories.rounds.get(each, ())]
+            for each in wanted
+        },
     }
 
 
@@ -153,7 +196,9 @@ def hyperparams_point(decision: Decision) -> dict[str, Any]:
 def lineage(
     here: Here,
     name: Name,
-    player: Annotated[str, Query(pattern=r"^[a-z0-9@.kMB_-]{1,80}$", description="m0, m0@1.2M or best")],
+    player: Annotated[
+        str, Query(pattern=r"^[a-z0-9@.kMB_-]{1,80}$", description="m0, m0@1.2M or best")
+    ],
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """The chain of copies and mutations behind a policy, as `arena lineage --json`; frames are counted along the chain."""
@@ -169,7 +214,13 @@ def ancestry(league: League, name: str, player: str) -> dict[str, Any]:
     except EngineError as error:  # a copy whose snapshot is not committed yet
         raise Problem("conflict", f"the league is not whole: {error}") from error
     created_at = None if weights.created_at == STILL_LEARNING else weights.created_at
-    return {"player": wanted, **asdict(weights), "created_at": created_at, "lineage_frames": found.frames, "steps": _steps(found.steps)}
+    return {
+        "player": wanted,
+        **asdict(weights),
+        "created_at": created_at,
+        "lineage_frames": found.frames,
+        "steps": _steps(found.steps),
+    }
 
 
 def _steps(steps: Any) -> list[dict[str, Any]]:
@@ -184,26 +235,51 @@ def _steps(steps: Any) -> list[dict[str, Any]]:
 def curves(
     here: Here,
     name: Name,
-    keys: Annotated[str | None, Query(max_length=2000, description="names of curves with commas between; all where left out")] = None,
+    keys: Annotated[
+        str | None,
+        Query(
+            max_length=2000, description="names of curves with commas between; all where left out"
+        ),
+    ] = None,
     member: Member = None,
     first: Annotated[int, Query(ge=0, description="from so many frames on")] = 0,
     last: Annotated[int | None, Query(ge=0, description="up to so many frames")] = None,
-    points: Annotated[int, Query(ge=4, le=10_000, description="at most so many of each curve; lows and highs stay")] = 500,
-    times: Annotated[bool, Query(description="also when: seconds of training, breaks left out")] = False,
+    points: Annotated[
+        int,
+        Query(ge=4, le=10_000, description="at most so many of each curve; lows and highs stay"),
+    ] = 500,
+    times: Annotated[
+        bool, Query(description="also when: seconds of training, breaks left out")
+    ] = False,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Training curves over frames. ETag: of what was written so far."""
     if last is not None and last < first:
-        raise Problem("invalid", f"last = {last}: smaller than first = {first}", [("last", "smaller than first")])
+        raise Problem(
+            "invalid",
+            f"last = {last}: smaller than first = {first}",
+            [("last", "smaller than first")],
+        )
     with here.league.read() as connection:
         find_population(connection, name)
     folder = here.paths(name).metrics
 
     def body() -> bytes:
         wanted = None if keys is None else set(keys.split(","))
-        there, found = here.curves.read(folder, wanted, None if member is None else [member], first, last)
-        told = {each: {key: to_curve(curve, points, times) for key, curve in named.items() if len(curve.frames)} for each, named in found.items()}
-        return json_bytes({"members": {each: named for each, named in told.items() if named}, "keys": there})
+        there, found = here.curves.read(
+            folder, wanted, None if member is None else [member], first, last
+        )
+        told = {
+            each: {
+                key: to_curve(curve, points, times)
+                for key, curve in named.items()
+                if len(curve.frames)
+            }
+            for each, named in found.items()
+        }
+        return json_bytes(
+            {"members": {each: named for each, named in told.items() if named}, "keys": there}
+        )
 
     return tagged(curves_stamp(folder), if_none_match, body)
 
@@ -218,13 +294,22 @@ def to_curve(curve: Points, points: int, times: bool) -> dict[str, list[float]]:
 @router.get("/snapshots", operation_id="listSnapshots", response_model=SnapshotList)
 def snapshots(here: Here, name: Name, member: Member = None, superseded: bool = False) -> Response:
     """By frames."""
-    return written(SnapshotList(items=[snapshot_body(stored) for stored in list_snapshots(here.league, name, member, superseded=superseded)]))
+    return written(
+        SnapshotList(
+            items=[
+                snapshot_body(stored)
+                for stored in list_snapshots(here.league, name, member, superseded=superseded)
+            ]
+        )
+    )
 
 
 @router.get("/events", operation_id="listEvents", response_model=EventList)
 def events(here: Here, name: Name, limit: Annotated[int, Query(ge=1, le=5000)] = 500) -> Response:
     """What its trainers noted, the newest `limit`, oldest first."""
-    return written({"items": [event_body(row) for row in list_events(here.league, name, limit=limit)]})
+    return written(
+        {"items": [event_body(row) for row in list_events(here.league, name, limit=limit)]}
+    )
 
 
 def event_body(stored: StoredEvent) -> dict[str, Any]:

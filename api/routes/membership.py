@@ -63,37 +63,72 @@ class Wanted(BaseModel):
 
 
 @router.post("", operation_id="addMember", status_code=202, response_model=MembershipBody)
-def add_member(request: Request, here: Here, name: Name, body: NewMemberBody, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+def add_member(
+    request: Request,
+    here: Here,
+    name: Name,
+    body: NewMemberBody,
+    key: KeyHeader = None,
+    if_match: IfMatch = None,
+) -> Response:
     """One that learns from now on, under the next name that nobody had. Its trainer saves and goes on with it within seconds, or starts with it."""
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         number = 1 + max(map(member_number, roles))
         if number >= MAX_NAMES:
-            raise Problem("conflict", f"population {name!r} has given all its {MAX_NAMES} names; train a new one")
+            raise Problem(
+                "conflict",
+                f"population {name!r} has given all its {MAX_NAMES} names; train a new one",
+            )
         member = f"m{number}"
         role = chosen_role(body.role, list(dict.fromkeys(roles.values())))
         words = [f"population.joined.{member}.role={json.dumps(role)}"]
         if body.weights is not None:
-            check_weights(here.league, row, body.weights, role, {each: roles[each] for each in playing(config, roles)})
+            check_weights(
+                here.league,
+                row,
+                body.weights,
+                role,
+                {each: roles[each] for each in playing(config, roles)},
+            )
             words.append(f"population.joined.{member}.weights={json.dumps(body.weights)}")
-        anchor = body.weights if body.weights is not None and not body.weights.startswith("m") else None
+        anchor = (
+            body.weights if body.weights is not None and not body.weights.startswith("m") else None
+        )
         return Wanted(member=member, role=role, change="join", words=words, anchor=anchor)
 
     return ask(request, here, name, want, [body.model_dump(mode="json"), if_match], key, if_match)
 
 
-@router.delete("/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody)
-def remove_member(request: Request, here: Here, name: Name, member: MemberPath, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+@router.delete(
+    "/{member}", operation_id="removeMember", status_code=202, response_model=MembershipBody
+)
+def remove_member(
+    request: Request,
+    here: Here,
+    name: Name,
+    member: MemberPath,
+    key: KeyHeader = None,
+    if_match: IfMatch = None,
+) -> Response:
     """It learns no more. A last snapshot of it is kept; its games, snapshots and ratings stay. Each role keeps a member."""
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         there = playing(config, roles)
         if member not in there:
-            raise Problem("not-found", f"no member {member!r} plays in population {name!r}; there are {', '.join(there)}")
+            raise Problem(
+                "not-found",
+                f"no member {member!r} plays in population {name!r}; there are {', '.join(there)}",
+            )
         if [roles[other] for other in there].count(roles[member]) == 1:
-            raise Problem("conflict", f"{member} is the only one that plays {roles[member]}; add another one first, or stop the population")
+            raise Problem(
+                "conflict",
+                f"{member} is the only one that plays {roles[member]}; add another one first, or stop the population",
+            )
         left = json.dumps([*config.population.left, member])
-        return Wanted(member=member, role=roles[member], change="leave", words=[f"population.left={left}"])
+        return Wanted(
+            member=member, role=roles[member], change="leave", words=[f"population.left={left}"]
+        )
 
     return ask(request, here, name, want, ["leave", if_match], key, if_match)
 
@@ -113,7 +148,9 @@ def ask(
         wanted = want(row, config, everybody(here.league, name, config))
         return Decided(wanted.words, rendered(wanted), wanted.anchor)
 
-    return here.change(request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match))
+    return here.change(
+        request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
+    )
 
 
 def rendered(wanted: Wanted) -> Callable[[Supervised], Answer]:
@@ -151,16 +188,34 @@ def chosen_role(asked: str | None, roles: Sequence[str]) -> str:
     raise Problem("invalid", f"role: {found}; there are {', '.join(roles)}", [("/role", found)])
 
 
-def check_weights(league: League, row: Supervised, weights: str, role: str, there: dict[str, str]) -> None:
+def check_weights(
+    league: League, row: Supervised, weights: str, role: str, there: dict[str, str]
+) -> None:
     """Raises: Problem unless it is a member that plays or a snapshot of this population, of this role."""
     if weights.startswith("m"):
         if there.get(weights) != role:
             others = ", ".join(member for member, plays in there.items() if plays == role)
-            raise Problem("invalid", f"weights: no member {weights} that plays {role}; there are {others}", [("/weights", "no such member")])
+            raise Problem(
+                "invalid",
+                f"weights: no member {weights} that plays {role}; there are {others}",
+                [("/weights", "no such member")],
+            )
         if any(word.startswith(f"population.joined.{weights}.") for word in row.overrides):
-            raise Problem("conflict", f"{weights} has no weights yet: it joins first; ask again when it is no more among pending_edits")
+            raise Problem(
+                "conflict",
+                f"{weights} has no weights yet: it joins first; ask again when it is no more among pending_edits",
+            )
         return
-    found = next((stored for stored in list_snapshots(league, row.name) if stored.record.snapshot_id == weights), None)
+    found = next(
+        (
+            stored
+            for stored in list_snapshots(league, row.name)
+            if stored.record.snapshot_id == weights
+        ),
+        None,
+    )
     if found is None or found.record.role != role or found.weights_removed:
-        said = f"weights: no snapshot {weights[:12]} of {row.name!r} that plays {role} and has weights"
+        said = (
+            f"weights: no snapshot {weights[:12]} of {row.name!r} that plays {role} and has weights"
+        )
         raise Problem("invalid", said, [("/weights", "no such snapshot")])

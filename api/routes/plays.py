@@ -16,7 +16,10 @@ router = APIRouter(prefix="/v1/plays", tags=["plays"])
 NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}$"
 BEGIN_WAIT_S = 0.2
 PlayId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
-Square = Annotated[tuple[int | None, int] | None, Field(description="row and column; row null: somewhere in that column")]
+Square = Annotated[
+    tuple[int | None, int] | None,
+    Field(description="row and column; row null: somewhere in that column"),
+]
 
 
 class NewPlayBody(Body):
@@ -100,8 +103,12 @@ class PlayBody(BaseModel):
 FULL: dict[int | str, dict[str, Any]] = {429: {"description": "too many games are being played"}}
 
 
-@router.post("", operation_id="createPlay", status_code=201, response_model=PlayBody, responses=FULL)
-def create_play(response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None) -> PlayBody:
+@router.post(
+    "", operation_id="createPlay", status_code=201, response_model=PlayBody, responses=FULL
+)
+def create_play(
+    response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None
+) -> PlayBody:
     """Begin. Its process takes some seconds to start; who cannot meet makes it `failed`. The game is stored when it is over, and rated."""
     asked = body.model_dump()
     if body.seed is None:

@@ -14,12 +14,30 @@ from api.context import Context, Here, IfMatch, KeyHeader, revision_of
 from api.http.problems import EDITS, Problem
 from api.http.written import written
 from api.reconcile.process import LOG_NAME, tail
-from api.routes.bodies import NAME_PATTERN, NewPopulationBody, OperationBody, PatchBody, PopulationBody, State, operation_body, population_body
+from api.routes.bodies import (
+    NAME_PATTERN,
+    NewPopulationBody,
+    OperationBody,
+    PatchBody,
+    PopulationBody,
+    State,
+    operation_body,
+    population_body,
+)
 from api.routes.edits import Decided, config_table, edit_decided, effects, status_of
 from arena.data.logs import newest_records
 from arena.host import versions
 from arena.league.answers import Answer, Keyed
-from arena.league.operations import Kind, NewPopulation, Operation, Supervised, ask, create_supervised, get_supervised, list_supervised
+from arena.league.operations import (
+    Kind,
+    NewPopulation,
+    Operation,
+    Supervised,
+    ask,
+    create_supervised,
+    get_supervised,
+    list_supervised,
+)
 from pbt.config.load import config_from_table
 from pbt.config.resume import changes, diff_shapes, is_live
 from pbt.config.schema import RunConfig
@@ -66,11 +84,21 @@ def list_populations(
     rows = [row for row in list_supervised(here.league) if state in (None, row.state)]
     rows = [row for row in rows if after is None or [row.created_at, row.name] > after]
     page = sorted(rows, key=lambda row: (row.created_at, row.name))[:limit]
-    more = encode_cursor([page[-1].created_at, page[-1].name]) if len(rows) > len(page) and page else None
+    more = (
+        encode_cursor([page[-1].created_at, page[-1].name])
+        if len(rows) > len(page) and page
+        else None
+    )
     return written(PopulationList(items=[brief(here, row) for row in page], next=more))
 
 
-@router.post("", operation_id="createPopulation", status_code=201, response_model=PopulationBody, responses={200: {"model": Checked}})
+@router.post(
+    "",
+    operation_id="createPopulation",
+    status_code=201,
+    response_model=PopulationBody,
+    responses={200: {"model": Checked}},
+)
 def create_population(
     request: Request,
     here: Here,
@@ -82,7 +110,9 @@ def create_population(
 
     def new() -> NewPopulation:
         config, roles = checked(here, body.config)
-        return NewPopulation(body.name, config.env.name, config.model_dump(mode="json"), versions(), roles)
+        return NewPopulation(
+            body.name, config.env.name, config.model_dump(mode="json"), versions(), roles
+        )
 
     def render(row: Supervised, config: Mapping[str, Any]) -> Answer:
         shown = population_body(row, None, config=dict(config))
@@ -90,9 +120,16 @@ def create_population(
 
     def act(keyed: Keyed | None) -> Answer:
         made = new()
-        if here.paths(body.name).root.exists() and all(row.name != body.name for row in list_supervised(here.league)):
-            raise Problem("conflict", f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name")
-        return create_supervised(here.league, made, keyed, lambda row: render(row, made.config), start=body.start)
+        if here.paths(body.name).root.exists() and all(
+            row.name != body.name for row in list_supervised(here.league)
+        ):
+            raise Problem(
+                "conflict",
+                f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name",
+            )
+        return create_supervised(
+            here.league, made, keyed, lambda row: render(row, made.config), start=body.start
+        )
 
     if dry_run:
         return JSONResponse({"id": body.name, "config": new().config})
@@ -107,10 +144,23 @@ def get_population(here: Here, name: Name) -> Response:
 
 
 @router.patch("/{name}", operation_id="editPopulation", response_model=PopulationBody)
-def edit_population(request: Request, here: Here, name: Name, body: PatchBody, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+def edit_population(
+    request: Request,
+    here: Here,
+    name: Name,
+    body: PatchBody,
+    key: KeyHeader = None,
+    if_match: IfMatch = None,
+) -> Response:
     """Values that a started population can take. One that runs goes on with them, where they need it after a new start of its processes."""
     if members := [key for key in body.set if key.partition(".")[0] == "population"]:
-        problems = [(f"/set/{key}", "members come and go by POST and DELETE of /v1/populations/{name}/members") for key in members]
+        problems = [
+            (
+                f"/set/{key}",
+                "members come and go by POST and DELETE of /v1/populations/{name}/members",
+            )
+            for key in members
+        ]
         raise Problem("invalid", "who plays is no value to set", problems)
 
     def decide(row: Supervised, before: RunConfig) -> Decided:
@@ -129,11 +179,17 @@ def edit_population(request: Request, here: Here, name: Name, body: PatchBody, k
         return Decided(words, render)
 
     said = [body.model_dump(mode="json"), if_match]
-    return here.change(request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match))
+    return here.change(
+        request, key, said, lambda keyed: edit_decided(here, name, decide, keyed, if_match)
+    )
 
 
-@router.delete("/{name}", operation_id="deletePopulation", status_code=202, response_model=OperationBody)
-def delete_population(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+@router.delete(
+    "/{name}", operation_id="deletePopulation", status_code=202, response_model=OperationBody
+)
+def delete_population(
+    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
+) -> Response:
     """Its trainer stops, then its rows and files go; games of matches stay."""
     return ask_for(request, here, name, "delete", key, if_match)
 
@@ -146,41 +202,85 @@ def get_logs(here: Here, name: Name, lines: Annotated[int, Query(ge=1, le=2000)]
     return LogLines(lines=tail(folder / LOG_NAME, lines), records=newest_records(folder, lines))
 
 
-Grace = Annotated[float | None, Query(gt=0, le=3600, description="seconds until a trainer that has not saved is killed")]
+Grace = Annotated[
+    float | None,
+    Query(gt=0, le=3600, description="seconds until a trainer that has not saved is killed"),
+]
 
 
-@router.post("/{name}/start", operation_id="startPopulation", status_code=202, response_model=OperationBody)
-def start(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+@router.post(
+    "/{name}/start", operation_id="startPopulation", status_code=202, response_model=OperationBody
+)
+def start(
+    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
+) -> Response:
     """From its newest checkpoint, or the first frame."""
     return ask_for(request, here, name, "start", key, if_match)
 
 
-@router.post("/{name}/stop", operation_id="stopPopulation", status_code=202, response_model=OperationBody)
-def stop(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None, grace_s: Grace = None) -> Response:
+@router.post(
+    "/{name}/stop", operation_id="stopPopulation", status_code=202, response_model=OperationBody
+)
+def stop(
+    request: Request,
+    here: Here,
+    name: Name,
+    key: KeyHeader = None,
+    if_match: IfMatch = None,
+    grace_s: Grace = None,
+) -> Response:
     """Save, then end its processes."""
     return ask_for(request, here, name, "stop", key, if_match, grace_s)
 
 
-@router.post("/{name}/pause", operation_id="pausePopulation", status_code=202, response_model=OperationBody)
-def pause(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+@router.post(
+    "/{name}/pause", operation_id="pausePopulation", status_code=202, response_model=OperationBody
+)
+def pause(
+    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
+) -> Response:
     """Save, and give the machine back until it is resumed."""
     return ask_for(request, here, name, "pause", key, if_match)
 
 
-@router.post("/{name}/resume", operation_id="resumePopulation", status_code=202, response_model=OperationBody)
-def resume(request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None) -> Response:
+@router.post(
+    "/{name}/resume", operation_id="resumePopulation", status_code=202, response_model=OperationBody
+)
+def resume(
+    request: Request, here: Here, name: Name, key: KeyHeader = None, if_match: IfMatch = None
+) -> Response:
     """Go on after a pause."""
     return ask_for(request, here, name, "resume", key, if_match)
 
 
-def ask_for(request: Request, here: Context, name: str, kind: Kind, key: str | None, if_match: str | None, grace_s: float | None = None) -> Response:
+def ask_for(
+    request: Request,
+    here: Context,
+    name: str,
+    kind: Kind,
+    key: str | None,
+    if_match: str | None,
+    grace_s: float | None = None,
+) -> Response:
     def render(operation: Operation) -> Answer:
-        return Answer(202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json())
+        return Answer(
+            202, f"/v1/operations/{operation.id}", operation_body(operation).model_dump_json()
+        )
 
     def act(keyed: Keyed | None) -> Answer:
-        return ask(here.league, name, kind, render, grace_s=grace_s, keyed=keyed, if_revision=revision_of(if_match))
+        return ask(
+            here.league,
+            name,
+            kind,
+            render,
+            grace_s=grace_s,
+            keyed=keyed,
+            if_revision=revision_of(if_match),
+        )
 
-    return here.change(request, key, [kind, grace_s, if_match], act, makes_room=kind in ("stop", "pause", "delete"))
+    return here.change(
+        request, key, [kind, grace_s, if_match], act, makes_room=kind in ("stop", "pause", "delete")
+    )
 
 
 # --- shown -----------------------------------------------------------------------------------------------------------------------------------
@@ -192,17 +292,26 @@ def brief(here: Context, row: Supervised) -> PopulationBody:
 
 def full(here: Context, row: Supervised) -> PopulationBody:
     paths = here.paths(row.name)
-    folders = sorted(path.name for path in paths.checkpoints.iterdir() if path.name.isdigit()) if paths.checkpoints.is_dir() else []
+    folders = (
+        sorted(path.name for path in paths.checkpoints.iterdir() if path.name.isdigit())
+        if paths.checkpoints.is_dir()
+        else []
+    )
     shown = brief(here, row)
     spec = shown.spec.model_copy(update={"config": config_table(here, row.name)})
-    more = {"last_checkpoint": folders[-1] if folders else None, "last_log_lines": tail(paths.logs / LOG_NAME, LAST_LOG_LINES)}
+    more = {
+        "last_checkpoint": folders[-1] if folders else None,
+        "last_log_lines": tail(paths.logs / LOG_NAME, LAST_LOG_LINES),
+    }
     return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
 
 
 # --- checked ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def checked(here: Context, table: Mapping[str, Any], source: str = "config") -> tuple[RunConfig, list[tuple[str, str]]]:
+def checked(
+    here: Context, table: Mapping[str, Any], source: str = "config"
+) -> tuple[RunConfig, list[tuple[str, str]]]:
     """The config and its (member, role) pairs. Games only by registered name; a game's own code runs in another process.
 
     Raises: ConfigError with every problem.
@@ -210,11 +319,21 @@ def checked(here: Context, table: Mapping[str, Any], source: str = "config") -> 
     config = config_from_table(table, source)
     try:
         done = subprocess.run(
-            list(here.settings.checker), input=config.model_dump_json(), capture_output=True, text=True, timeout=CHECK_TIMEOUT_S, check=True
+            list(here.settings.checker),
+            input=config.model_dump_json(),
+            capture_output=True,
+            text=True,
+            timeout=CHECK_TIMEOUT_S,
+            check=True,
         )
         found = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise ConfigError(source, [f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"]) from error
+        raise ConfigError(
+            source,
+            [
+                f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"
+            ],
+        ) from error
     if found["problems"]:
         raise ConfigError(source, found["problems"])
     return config, [(member, role) for member, role in found["roles"]]
@@ -226,24 +345,44 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
     Raises: ConfigError, Problem.
     """
     removed = [key for key, value in values.items() if value is None and key.startswith(SHAPING)]
-    words = [f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed]
+    words = [
+        f"{key}={toml_value(value)}" for key, value in sorted(values.items()) if key not in removed
+    ]
     after = config_from_table(before.model_dump(mode="json"), EDITS, words)
     if removed:
         terms = dict(after.learning.shaping)
-        if missing := [(f"/set/{key}", "no such term") for key in removed if terms.pop(key.removeprefix(SHAPING), None) is None]:
-            raise Problem("invalid", f"what is not there cannot be removed; there are {', '.join(after.learning.shaping) or 'none'}", missing)
-        kept = ", ".join(f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items())
+        if missing := [
+            (f"/set/{key}", "no such term")
+            for key in removed
+            if terms.pop(key.removeprefix(SHAPING), None) is None
+        ]:
+            raise Problem(
+                "invalid",
+                f"what is not there cannot be removed; there are {', '.join(after.learning.shaping) or 'none'}",
+                missing,
+            )
+        kept = ", ".join(
+            f"{json.dumps(term)} = {json.dumps(weight)}" for term, weight in terms.items()
+        )
         words.append(f"{SHAPING.rstrip('.')}={{{kept}}}")
         after = config_from_table(before.model_dump(mode="json"), EDITS, words)
     # A word that changes nothing would start the trainer again for nothing.
     differ = changes(before, after).keys()
-    return tuple(word for word in words if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)), after
+    return tuple(
+        word
+        for word in words
+        if any(f"{key}.".startswith(f"{word.partition('=')[0]}.") for key in differ)
+    ), after
 
 
 def toml_value(value: Any) -> str:
     """As `--set` reads it. JSON's numbers, texts, booleans and lists are TOML's, too; null and tables are not."""
     if value is None or isinstance(value, Mapping):
-        raise Problem("invalid", "a value to set is a number, a text, a boolean or a list", [("/set", f"{json.dumps(value)} is none of these")])
+        raise Problem(
+            "invalid",
+            "a value to set is a number, a text, a boolean or a list",
+            [("/set", f"{json.dumps(value)} is none of these")],
+        )
     return json.dumps(value)
 
 
@@ -260,5 +399,9 @@ def decode_cursor(cursor: str | None) -> list[Any] | None:
     except ValueError:
         place = None
     if not isinstance(place, list) or [type(part) for part in place] != [float, str]:
-        raise Problem("invalid", "cursor: not one of this service's; leave it out to begin anew", [("cursor", "unknown")])
+        raise Problem(
+            "invalid",
+            "cursor: not one of this service's; leave it out to begin anew",
+            [("cursor", "unknown")],
+        )
     return place

@@ -96,7 +96,12 @@ def get_game(here: Here, game_id: GameKey) -> Response:
     )
 
 
-@router.get("/{game_id}/replay", operation_id="replayGame", response_model=ReplayBody, responses={409: {}, **FULL})
+@router.get(
+    "/{game_id}/replay",
+    operation_id="replayGame",
+    response_model=ReplayBody,
+    responses={409: {}, **FULL},
+)
 def replay_game(here: Here, game_id: GameKey) -> ReplayBody:
     """Played again from its seed and its stored actions, in a process of its own. 404 where actions are not kept, 409 where the game's code fails."""
     named, _ = _game(here, game_id)

@@ -48,10 +48,19 @@ def log_in(here: Here, body: CodeBody) -> Response:
     """Swap a code for a cookie that only this site's own pages send."""
     level = here.tokens.redeem(body.code)
     if level == "none":
-        raise Problem("unauthorized", "this code is wrong, used or old; `arena open` makes a new one")
+        raise Problem(
+            "unauthorized", "this code is wrong, used or old; `arena open` makes a new one"
+        )
     answer = Response(status_code=204)
     cookie = here.tokens.new_cookie(level)
-    answer.set_cookie(here.tokens.cookie, cookie, max_age=int(SESSION_VALID_S), path="/", httponly=True, samesite="strict")
+    answer.set_cookie(
+        here.tokens.cookie,
+        cookie,
+        max_age=int(SESSION_VALID_S),
+        path="/",
+        httponly=True,
+        samesite="strict",
+    )
     return answer
 
 
@@ -67,4 +76,6 @@ def log_out(here: Here) -> Response:
 @router.post("/codes", operation_id="newCode", status_code=201, response_model=NewCode)
 def new_code(here: Here, body: WantedCode | None = None) -> NewCode:
     """For `arena open`: an admin's without a body."""
-    return NewCode(code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S)
+    return NewCode(
+        code=here.tokens.new_code("admin" if body is None else body.level), valid_s=CODE_VALID_S
+    )

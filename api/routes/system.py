@@ -102,7 +102,12 @@ class SystemBody(BaseModel):
 def system(here: Here) -> SystemBody:
     """The machine, its disk, this service, and the processes of every training on it."""
     rows = list_supervised(here.league)
-    processes = [process for row in rows if (seen := _look(here, row.name)) is not None and seen.running for process in processes_of(seen.status)]
+    processes = [
+        process
+        for row in rows
+        if (seen := _look(here, row.name)) is not None and seen.running
+        for process in processes_of(seen.status)
+    ]
     return SystemBody(
         versions=versions(),
         pid=os.getpid(),
@@ -130,14 +135,23 @@ def health(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> Heal
         age_s=None if seen is None else seen.age_s,
         checkpoint_age_s=checkpoint_age_s(here.paths(name).checkpoints),
         processes=processes_of(status, alive=running),
-        rows=None if status is None else RowsBody(**{**vars(status.rows), "dropped": dict(status.rows.dropped)}),
+        rows=None
+        if status is None
+        else RowsBody(**{**vars(status.rows), "dropped": dict(status.rows.dropped)}),
         warnings=warnings(row, status, time.time()),
     )
 
 
 def processes_of(status: RunStatus | None, *, alive: bool = True) -> list[ProcessBody]:
     """alive: they are there now, so that their memory can be asked for."""
-    return [] if status is None else [_process(status.population, row, _memory(row.pid) if alive else None) for row in status.processes]
+    return (
+        []
+        if status is None
+        else [
+            _process(status.population, row, _memory(row.pid) if alive else None)
+            for row in status.processes
+        ]
+    )
 
 
 def _process(population: str, row: ProcessRow, memory: int | None) -> ProcessBody:
@@ -175,14 +189,23 @@ def _memory(pid: int) -> int | None:
 def _machine() -> MachineBody:
     memory = memory_bytes()
     return MachineBody(
-        cores=usable_cores(), load=os.getloadavg()[0], memory_bytes=memory, available_bytes=min(memory, psutil.virtual_memory().available)
+        cores=usable_cores(),
+        load=os.getloadavg()[0],
+        memory_bytes=memory,
+        available_bytes=min(memory, psutil.virtual_memory().available),
     )
 
 
 def _disk(here: Context) -> DiskBody:
     space = psutil.disk_usage(str(here.settings.data))
     sizes = [_size(f"{here.league.path}{end}") for end in ("", "-wal")]
-    return DiskBody(free_bytes=space.free, total_bytes=space.total, state=here.supervisor.disk, league_bytes=sizes[0], log_bytes=sizes[1])
+    return DiskBody(
+        free_bytes=space.free,
+        total_bytes=space.total,
+        state=here.supervisor.disk,
+        league_bytes=sizes[0],
+        log_bytes=sizes[1],
+    )
 
 
 def _size(path: str) -> int:

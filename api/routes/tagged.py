@@ -15,7 +15,9 @@ IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=100
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller has it"}}
 
 
-def tagged_by_league(here: Context, request: Request, if_none_match: str | None, report: Callable[[], object]) -> Response:
+def tagged_by_league(
+    here: Context, request: Request, if_none_match: str | None, report: Callable[[], object]
+) -> Response:
     """The report as JSON, computed once for each revision of the league's results, or 304 when the caller has it."""
     name = f"{request.url.path}?{sorted(request.query_params.items())}"
     cached = here.cache.get(name, lambda: json_bytes(report()))
@@ -31,6 +33,9 @@ def tagged_by_content(if_none_match: str | None, report: object) -> Response:
 def tagged(tag: str, if_none_match: str | None, body: Callable[[], bytes]) -> Response:
     """The body of this tag, or 304 when the caller has it."""
     headers = {"etag": f'"{tag}"'}
-    if headers["etag"] in re.findall(r'"[^"]*"', if_none_match or "") or (if_none_match or "").strip() == "*":
+    if (
+        headers["etag"] in re.findall(r'"[^"]*"', if_none_match or "")
+        or (if_none_match or "").strip() == "*"
+    ):
         return Response(status_code=304, headers=headers)
     return Response(body(), headers=headers, media_type="application/json")

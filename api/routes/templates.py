@@ -26,5 +26,13 @@ class TemplateList(BaseModel):
 @router.get("", operation_id="listTemplates", response_model=TemplateList)
 def list_templates() -> TemplateList:
     """By name."""
-    found = [(name, tomllib.loads(path.read_text(encoding="utf-8"))) for name, path in shipped_configs().items()]
-    return TemplateList(items=[TemplateBody(name=name, description=table.get("description", ""), config=table) for name, table in found])
+    found = [
+        (name, tomllib.loads(path.read_text(encoding="utf-8")))
+        for name, path in shipped_configs().items()
+    ]
+    return TemplateList(
+        items=[
+            TemplateBody(name=name, description=table.get("description", ""), config=table)
+            for name, table in found
+        ]
+    )

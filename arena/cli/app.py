@@ -28,7 +28,14 @@ INTERRUPTED = 130
 # As of a program that SIGPIPE ended: whoever read the output went away, as `head` does.
 UNREAD = 141
 # Files that cannot be written are no fault of the program.
-_OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
+_OF_THE_MACHINE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.ENOTDIR,
+)
 
 
 @dataclass(frozen=True)
@@ -46,17 +53,72 @@ class Command:
         return f"{self.summary} [dim]{self.example}[/dim]"
 
 
-TRAIN, SERVE, COMPARE, LOOK, KEEP, SET_UP = "Train", "Serve", "Compare", "Look", "Keep house", "Set up"
+TRAIN, SERVE, COMPARE, LOOK, KEEP, SET_UP = (
+    "Train",
+    "Serve",
+    "Compare",
+    "Look",
+    "Keep house",
+    "Set up",
+)
 
 COMMANDS = (
-    Command("demo", "arena.cli.train:demo", TRAIN, "Train a small population in minutes and show what it learned.", "arena demo"),
-    Command("train", "arena.cli.train:train", TRAIN, "Train a population, or resume one.", "arena train connect_four --name first"),
-    Command("stop", "arena.cli.train:stop", TRAIN, "Ask a running training to save and stop.", "arena stop first"),
-    Command("serve", "arena.cli.serve:serve", SERVE, "Train and watch populations over REST.", "arena serve"),
-    Command("population", "arena.cli.population:app", SERVE, "What the service trains.", "arena population create connect_four --start"),
-    Command("open", "arena.cli.serve:open_page", SERVE, "Open the service's page, logged in.", "arena open"),
-    Command("match", "arena.cli.match:match", COMPARE, "Play players against each other.", "arena match first@best random --games 400"),
-    Command("evaluate", "arena.cli.evaluate:evaluate", COMPARE, "Returns of one player over episodes.", "arena evaluate first@best --episodes 100"),
+    Command(
+        "demo",
+        "arena.cli.train:demo",
+        TRAIN,
+        "Train a small population in minutes and show what it learned.",
+        "arena demo",
+    ),
+    Command(
+        "train",
+        "arena.cli.train:train",
+        TRAIN,
+        "Train a population, or resume one.",
+        "arena train connect_four --name first",
+    ),
+    Command(
+        "stop",
+        "arena.cli.train:stop",
+        TRAIN,
+        "Ask a running training to save and stop.",
+        "arena stop first",
+    ),
+    Command(
+        "serve",
+        "arena.cli.serve:serve",
+        SERVE,
+        "Train and watch populations over REST.",
+        "arena serve",
+    ),
+    Command(
+        "population",
+        "arena.cli.population:app",
+        SERVE,
+        "What the service trains.",
+        "arena population create connect_four --start",
+    ),
+    Command(
+        "open",
+        "arena.cli.serve:open_page",
+        SERVE,
+        "Open the service's page, logged in.",
+        "arena open",
+    ),
+    Command(
+        "match",
+        "arena.cli.match:match",
+        COMPARE,
+        "Play players against each other.",
+        "arena match first@best random --games 400",
+    ),
+    Command(
+        "evaluate",
+        "arena.cli.evaluate:evaluate",
+        COMPARE,
+        "Returns of one player over episodes.",
+        "arena evaluate first@best --episodes 100",
+    ),
     Command(
         "compare",
         "arena.cli.compare:command",
@@ -64,25 +126,129 @@ COMMANDS = (
         "Which of two configs trains the stronger players, over seeds.",
         "arena compare a.toml b.toml --seeds 3 --frames 1_000_000",
     ),
-    Command("tournament", "arena.cli.tournament:tournament", COMPARE, "Everybody plays everybody.", "arena tournament first@best oneply random"),
-    Command("league", "arena.cli.league:league", COMPARE, "The rating table.", "arena league first"),
-    Command("matrix", "arena.cli.matrix:matrix", COMPARE, "Everybody against everybody.", "arena matrix first"),
-    Command("status", "arena.cli.status:status", LOOK, "Every process of a running training.", "arena status first"),
-    Command("populations", "arena.cli.league:populations", LOOK, "What has been trained, and how large it is.", "arena populations"),
-    Command("lineage", "arena.cli.lineage:lineage", LOOK, "Where a policy comes from, as a schedule, too.", "arena lineage first@best"),
-    Command("replay", "arena.cli.replay:replay", LOOK, "A stored game, move by move.", "arena replay first:1234"),
-    Command("watch", "arena.cli.watch:watch", LOOK, "A video of what players of Doom see.", "arena watch duel@best duel/m1 --out duel.mp4"),
-    Command("films", "arena.cli.films:films", LOOK, "Games that were filmed while it trained.", "arena films duel"),
-    Command("metrics", "arena.cli.league:metrics", LOOK, "Training curves of a population.", "arena metrics first --csv"),
+    Command(
+        "tournament",
+        "arena.cli.tournament:tournament",
+        COMPARE,
+        "Everybody plays everybody.",
+        "arena tournament first@best oneply random",
+    ),
+    Command(
+        "league", "arena.cli.league:league", COMPARE, "The rating table.", "arena league first"
+    ),
+    Command(
+        "matrix",
+        "arena.cli.matrix:matrix",
+        COMPARE,
+        "Everybody against everybody.",
+        "arena matrix first",
+    ),
+    Command(
+        "status",
+        "arena.cli.status:status",
+        LOOK,
+        "Every process of a running training.",
+        "arena status first",
+    ),
+    Command(
+        "populations",
+        "arena.cli.league:populations",
+        LOOK,
+        "What has been trained, and how large it is.",
+        "arena populations",
+    ),
+    Command(
+        "lineage",
+        "arena.cli.lineage:lineage",
+        LOOK,
+        "Where a policy comes from, as a schedule, too.",
+        "arena lineage first@best",
+    ),
+    Command(
+        "replay",
+        "arena.cli.replay:replay",
+        LOOK,
+        "A stored game, move by move.",
+        "arena replay first:1234",
+    ),
+    Command(
+        "watch",
+        "arena.cli.watch:watch",
+        LOOK,
+        "A video of what players of Doom see.",
+        "arena watch duel@best duel/m1 --out duel.mp4",
+    ),
+    Command(
+        "films",
+        "arena.cli.films:films",
+        LOOK,
+        "Games that were filmed while it trained.",
+        "arena films duel",
+    ),
+    Command(
+        "metrics",
+        "arena.cli.league:metrics",
+        LOOK,
+        "Training curves of a population.",
+        "arena metrics first --csv",
+    ),
     Command("games", "arena.cli.league:games", LOOK, "Its games.", "arena games first --csv"),
-    Command("rounds", "arena.cli.rounds:app", LOOK, "PBT rounds: list them, or prove them from the stored rows.", "arena rounds verify first"),
-    Command("anchor", "arena.cli.league:anchor", KEEP, "Keep a snapshot's weights for ever.", "arena anchor first/m2@1.2M"),
-    Command("export", "arena.cli.exchange:export", KEEP, "A snapshot as a file, for other leagues.", "arena export first@best --out b.safetensors"),
-    Command("import", "arena.cli.exchange:import_", KEEP, "A snapshot from another league, as a player.", "arena import b.safetensors"),
-    Command("delete", "arena.cli.league:delete", KEEP, "Remove a population.", "arena delete first --dry-run"),
-    Command("env", "arena.cli.env:app", SET_UP, "Games: list them, or check one of your own.", "arena env check ./my_game.py:make"),
-    Command("config", "arena.cli.config:app", SET_UP, "Configs: resolved values, schema.", "arena config show connect_four"),
-    Command("doctor", "arena.cli.doctor:doctor", SET_UP, "Is this machine fit for training?", "arena doctor"),
+    Command(
+        "rounds",
+        "arena.cli.rounds:app",
+        LOOK,
+        "PBT rounds: list them, or prove them from the stored rows.",
+        "arena rounds verify first",
+    ),
+    Command(
+        "anchor",
+        "arena.cli.league:anchor",
+        KEEP,
+        "Keep a snapshot's weights for ever.",
+        "arena anchor first/m2@1.2M",
+    ),
+    Command(
+        "export",
+        "arena.cli.exchange:export",
+        KEEP,
+        "A snapshot as a file, for other leagues.",
+        "arena export first@best --out b.safetensors",
+    ),
+    Command(
+        "import",
+        "arena.cli.exchange:import_",
+        KEEP,
+        "A snapshot from another league, as a player.",
+        "arena import b.safetensors",
+    ),
+    Command(
+        "delete",
+        "arena.cli.league:delete",
+        KEEP,
+        "Remove a population.",
+        "arena delete first --dry-run",
+    ),
+    Command(
+        "env",
+        "arena.cli.env:app",
+        SET_UP,
+        "Games: list them, or check one of your own.",
+        "arena env check ./my_game.py:make",
+    ),
+    Command(
+        "config",
+        "arena.cli.config:app",
+        SET_UP,
+        "Configs: resolved values, schema.",
+        "arena config show connect_four",
+    ),
+    Command(
+        "doctor",
+        "arena.cli.doctor:doctor",
+        SET_UP,
+        "Is this machine fit for training?",
+        "arena doctor",
+    ),
 )
 
 
@@ -92,7 +258,9 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for command in COMMANDS:
-            self.add_command(TyperCommand(command.name, help=command.help, rich_help_panel=command.panel))
+            self.add_command(
+                TyperCommand(command.name, help=command.help, rich_help_panel=command.panel)
+            )
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's vendored Context is the public one
         return [command.name for command in COMMANDS]
@@ -140,7 +308,12 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _program(
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
 ) -> None:
     pass
 
@@ -163,7 +336,10 @@ def run(arguments: Sequence[str]) -> int:
         if error.errno not in _OF_THE_MACHINE:
             return _report_bug(error)
         where = "" if error.filename is None else f"{error.filename}: "
-        print(f"error: {where}{error.strerror}; expected a place that you may write to, on a disk with room", file=sys.stderr)
+        print(
+            f"error: {where}{error.strerror}; expected a place that you may write to, on a disk with room",
+            file=sys.stderr,
+        )
         return 1
     except Exception as error:  # noqa: BLE001  # the last line of defence: a person gets one line, the log gets everything
         return _report_bug(error)
@@ -185,7 +361,9 @@ def _report_bug(error: Exception) -> int:
 def _write_traceback(error: Exception) -> Path:
     """Into the data directory where there is one, else into the system's temporary folder."""
     data = data_dir()
-    folder = data / "logs" if data.is_dir() and os.access(data, os.W_OK) else Path(tempfile.gettempdir())
+    folder = (
+        data / "logs" if data.is_dir() and os.access(data, os.W_OK) else Path(tempfile.gettempdir())
+    )
     folder.mkdir(exist_ok=True)
     path = folder / f"arena-crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     lines = traceback.format_exception(error)

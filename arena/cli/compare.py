@@ -12,7 +12,15 @@ from arena.cli.match_options import SPOILED, progress_bar, say_spoiled
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.train import load_named
 from arena.data.paths import check_population_name, data_dir
-from arena.matches.compare import SIDES, Comparison, Contestant, Interrupted, Outcome, play_finals, train_runs
+from arena.matches.compare import (
+    SIDES,
+    Comparison,
+    Contestant,
+    Interrupted,
+    Outcome,
+    play_finals,
+    train_runs,
+)
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import DEFAULT_GAMES
 from arena.stats.score import elo_of_score
@@ -26,18 +34,56 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of both configs; may be given often.", show_default=False),
 ]  # fmt: skip
-OverridesOfA = Annotated[list[str] | None, typer.Option("--set-a", metavar="KEY=VALUE", help="Only of A.", show_default=False)]
-OverridesOfB = Annotated[list[str] | None, typer.Option("--set-b", metavar="KEY=VALUE", help="Only of B.", show_default=False)]
+OverridesOfA = Annotated[
+    list[str] | None,
+    typer.Option("--set-a", metavar="KEY=VALUE", help="Only of A.", show_default=False),
+]
+OverridesOfB = Annotated[
+    list[str] | None,
+    typer.Option("--set-b", metavar="KEY=VALUE", help="Only of B.", show_default=False),
+]
 
 
 def command(
-    a: Annotated[str, typer.Argument(metavar="A", help="A config file (.toml) or the name of a shipped one.", show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another; or the same with other values: --set-b.", show_default=False)],
-    frames: Annotated[int, typer.Option(min=1, help="Each member's own clock at the end: stop_at_frames of both.", show_default=False)],
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Trainings of each, best decided before; may be raised, the command goes on.")] = 3,
-    games: Annotated[int, typer.Option(min=2, help="At least so many between each training of A and each of B.")] = DEFAULT_GAMES,
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="A config file (.toml) or the name of a shipped one.",
+            show_default=False,
+        ),
+    ],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", help="Another; or the same with other values: --set-b.", show_default=False
+        ),
+    ],
+    frames: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Each member's own clock at the end: stop_at_frames of both.",
+            show_default=False,
+        ),
+    ],
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1000,
+            help="Trainings of each, best decided before; may be raised, the command goes on.",
+        ),
+    ] = 3,
+    games: Annotated[
+        int, typer.Option(min=2, help="At least so many between each training of A and each of B.")
+    ] = DEFAULT_GAMES,
     name: Annotated[
-        str | None, typer.Option(help="Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the configs.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the configs.",
+            show_default=False,
+        ),
     ] = None,
     overrides: Overrides = None,
     overrides_a: OverridesOfA = None,
@@ -81,13 +127,23 @@ def _tell(outcome: Outcome, *, as_json: bool) -> None:
 
 def _contestant(label: str, source: str, overrides: list[str]) -> Contestant:
     config, _ = load_named(source, "any", overrides)
-    return Contestant(label, source, config, (source, *(word for override in overrides for word in ("--set", override))))
+    return Contestant(
+        label,
+        source,
+        config,
+        (source, *(word for override in overrides for word in ("--set", override))),
+    )
 
 
 def _name(a: str, b: str) -> str:
     """From the names of the files; short enough for what is appended."""
-    first, second = (re.sub(r"[^a-z0-9_-]+", "-", Path(source).stem.lower()).strip("-_") or "config" for source in (a, b))
-    return check_population_name((first if first == second else f"{first[:24]}-vs-{second[:24]}")[:52])
+    first, second = (
+        re.sub(r"[^a-z0-9_-]+", "-", Path(source).stem.lower()).strip("-_") or "config"
+        for source in (a, b)
+    )
+    return check_population_name(
+        (first if first == second else f"{first[:24]}-vs-{second[:24]}")[:52]
+    )
 
 
 def outcome_lines(outcome: Outcome) -> list[str]:
@@ -97,12 +153,20 @@ def outcome_lines(outcome: Outcome) -> list[str]:
     size = f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, {outcome.games} games for each pair of runs"
     lines = [
         f"{comparison.name}   {env}, {size}",
-        *(f"{contestant.label:<9}{contestant.source}" for contestant in comparison.contestants.values()),
-        *(f"Differs  {key}: A {left}, B {right}" for key, (left, right) in comparison.differences().items()),
+        *(
+            f"{contestant.label:<9}{contestant.source}"
+            for contestant in comparison.contestants.values()
+        ),
+        *(
+            f"Differs  {key}: A {left}, B {right}"
+            for key, (left, right) in comparison.differences().items()
+        ),
         f"Runs          {''.join(f'b{run + 1}'.rjust(7) for run in range(seeds))}   mean   (score of each run of A, %)",
     ]
     for run, row in enumerate(outcome.scores):
-        lines.append(f"{f'a{run + 1}':>14}{''.join(f'{100 * score:7.1f}' for score in row)}{100 * sum(row) / seeds:7.1f}")
+        lines.append(
+            f"{f'a{run + 1}':>14}{''.join(f'{100 * score:7.1f}' for score in row)}{100 * sum(row) / seeds:7.1f}"
+        )
     lines.append(f"Score    {100 * total.score:.1f} % for A" + _interval(total))
     if total.low is not None and total.high is not None:
         lines.append(f"Elo      {_elo(total.score)} [{_elo(total.low)}, {_elo(total.high)}]")
@@ -156,7 +220,10 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "errors": outcome.errors,
         "env": comparison.contestants["a"].config.env.name,
         "differences": {key: list(values) for key, values in comparison.differences().items()},
-        "populations": {side: [comparison.population(side, seed + 1) for seed in range(len(outcome.scores))] for side in SIDES},
+        "populations": {
+            side: [comparison.population(side, seed + 1) for seed in range(len(outcome.scores))]
+            for side in SIDES
+        },
     }
 
 

@@ -8,14 +8,20 @@ from arena.cli.output import JsonOption, SetOption, print_json
 from pbt.config.dump import json_schema, to_toml
 from pbt.config.load import read_config
 
-app = typer.Typer(no_args_is_help=True, help="Configs: what one resolves to, and what one may hold.")
+app = typer.Typer(
+    no_args_is_help=True, help="Configs: what one resolves to, and what one may hold."
+)
 
 
 @app.command()
 def show(
-    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped config.")],
+    config: Annotated[
+        str, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped config.")
+    ],
     overrides: SetOption = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Say of each value where it comes from.")] = False,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Say of each value where it comes from.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check a config and print every value it resolves to, as TOML."""

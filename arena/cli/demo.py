@@ -34,7 +34,9 @@ class Verdict:
     lines: tuple[str, ...]
 
 
-def run_demo(data: Path, say: Say, display: Display, config_name: str = NAME, overrides: tuple[str, ...] = ()) -> bool:
+def run_demo(
+    data: Path, say: Say, display: Display, config_name: str = NAME, overrides: tuple[str, ...] = ()
+) -> bool:
     """Train (or go on, or find it done), then show table and verdicts. Returns False when the training was stopped before its end."""
     paths, config = population_paths(data, NAME), load_config(config_name, overrides)
     say(introduction(config))
@@ -65,26 +67,35 @@ def introduction(config: RunConfig) -> str:
     )
 
 
-def train_to_end(config: RunConfig, data: Path, paths: PopulationPaths, say: Say, display: Display) -> bool:
+def train_to_end(
+    config: RunConfig, data: Path, paths: PopulationPaths, say: Say, display: Display
+) -> bool:
     """Start, resume, or nothing if it is finished. Returns False when it was stopped before the end."""
     if not paths.config.exists():
         with display:
             result = start_training(config, NAME, data, display)
     elif league_state(data) == "finished":
-        say("It is trained already; here is what came of it. To train anew: arena delete demo --yes")
+        say(
+            "It is trained already; here is what came of it. To train anew: arena delete demo --yes"
+        )
         return True
     else:
         say("It was interrupted; going on from the newest checkpoint.")
         with display:
             result = resume_training(NAME, data, (), display)
     progress = result.progress
-    say(f"{short(progress.frames)} frames and {progress.training_games} games in {clock(progress.elapsed_s)}.")
+    say(
+        f"{short(progress.frames)} frames and {progress.training_games} games in {clock(progress.elapsed_s)}."
+    )
     return result.finished
 
 
 def league_state(data: Path) -> str:
     with open_league(league_path(data)) as league:
-        return next((summary.state for summary in list_populations(league) if summary.name == NAME), "unknown")
+        return next(
+            (summary.state for summary in list_populations(league) if summary.name == NAME),
+            "unknown",
+        )
 
 
 def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
@@ -94,23 +105,41 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
     if stored.exists():
         kept = json.loads(stored.read_bytes())
         if kept["stop_at_frames"] == stop_at_frames:
-            return [Verdict(entry["opponent"], entry["question"], tuple(entry["lines"])) for entry in kept["verdicts"]]
+            return [
+                Verdict(entry["opponent"], entry["question"], tuple(entry["lines"]))
+                for entry in kept["verdicts"]
+            ]
     _, (best,) = resolve_players([f"{NAME}@best"], data)
     third = stop_at_frames // 3
     questions = {
         "random": "Does it beat random play?",
         "oneply": "Does it beat a player that wins or blocks whenever it can, and plays at random otherwise?",
-        earlier_self(data, str(best.member), third): "Is it stronger than it was after a third of the training?",
+        earlier_self(
+            data, str(best.member), third
+        ): "Is it stronger than it was after a third of the training?",
     }
-    played = [Verdict(opponent, question, play(best.label, opponent, data, say)) for opponent, question in questions.items()]
-    write_whole(stored, json.dumps({"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]}, indent=1))
+    played = [
+        Verdict(opponent, question, play(best.label, opponent, data, say))
+        for opponent, question in questions.items()
+    ]
+    write_whole(
+        stored,
+        json.dumps(
+            {"stop_at_frames": stop_at_frames, "verdicts": [vars(verdict) for verdict in played]},
+            indent=1,
+        ),
+    )
     return played
 
 
 def earlier_self(data: Path, member: str, frames: int) -> str:
     """The player name of a member's snapshot nearest to so many frames. "At or below" would not do: snapshots come a little after each period."""
     with open_league(league_path(data), read_only=True) as league:
-        clocks = [snapshot.record.frames for snapshot in list_snapshots(league, NAME, member) if not snapshot.weights_removed]
+        clocks = [
+            snapshot.record.frames
+            for snapshot in list_snapshots(league, NAME, member)
+            if not snapshot.weights_removed
+        ]
     return f"{NAME}/{member}@{min(clocks, key=lambda clock: abs(clock - frames))}"
 
 

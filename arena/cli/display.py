@@ -22,7 +22,11 @@ class Display:
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name, self._quiet = name, quiet
         self._console = Console(stderr=True)
-        self._live = Live(console=self._console, refresh_per_second=4, transient=False) if self._console.is_terminal and not quiet else None
+        self._live = (
+            Live(console=self._console, refresh_per_second=4, transient=False)
+            if self._console.is_terminal and not quiet
+            else None
+        )
         self._lined, self._stage = -LINE_EVERY_S, (False, False)
 
     def __enter__(self) -> Self:
@@ -30,7 +34,12 @@ class Display:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -44,21 +53,38 @@ class Display:
     def _show(self, progress: Progress) -> None:
         if self._live is not None:
             self._live.update(Group(*self._picture(progress)))
-        elif not self._quiet and (time.monotonic() - self._lined >= LINE_EVERY_S or stage(progress) != self._stage):
+        elif not self._quiet and (
+            time.monotonic() - self._lined >= LINE_EVERY_S or stage(progress) != self._stage
+        ):
             self._lined, self._stage = time.monotonic(), stage(progress)
-            trouble = f"  TROUBLE: {progress.trouble}" * bool(progress.trouble) + f"  {progress.restarts}" * bool(progress.restarts)
+            trouble = f"  TROUBLE: {progress.trouble}" * bool(
+                progress.trouble
+            ) + f"  {progress.restarts}" * bool(progress.restarts)
             self._console.print(self._line(progress) + trouble, highlight=False, soft_wrap=True)
 
     def _picture(self, progress: Progress) -> list[Table | Text | ProgressBar]:
-        table = Table(title=f"population {self._name}", title_justify="left", box=None, header_style="bold", pad_edge=False)
+        table = Table(
+            title=f"population {self._name}",
+            title_justify="left",
+            box=None,
+            header_style="bold",
+            pad_edge=False,
+        )
         for column in columns(progress.ranked_by):
-            table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+            table.add_column(
+                column.removeprefix(">"), justify="right" if column.startswith(">") else "left"
+            )
         for member in progress.members:
             table.add_row(*member_cells(member, progress.ranked_by))
         bar = ProgressBar(total=1.0, completed=progress.share, width=60)
         lines: list[Table | Text | ProgressBar] = [table, Text(self._line(progress))]
         if progress.trouble:
-            lines.append(Text(f"{progress.trouble}; what was played waits in memory meanwhile", style="bold red"))
+            lines.append(
+                Text(
+                    f"{progress.trouble}; what was played waits in memory meanwhile",
+                    style="bold red",
+                )
+            )
         if progress.restarts:
             lines.append(Text(progress.restarts, style="yellow"))
         # A bar ends no line: whatever stood behind it would be cut off.
@@ -77,7 +103,9 @@ class Display:
 
 def stage(progress: Progress) -> tuple[bool, bool]:
     """Everybody has trained; the closing evaluation is over."""
-    return progress.share >= 1.0, progress.closing is not None and progress.closing[0] >= progress.closing[1]
+    return progress.share >= 1.0, progress.closing is not None and progress.closing[
+        0
+    ] >= progress.closing[1]
 
 
 def columns(ranked_by: Objective) -> tuple[str, ...]:
@@ -96,7 +124,13 @@ def member_cells(member: MemberProgress, ranked_by: Objective = "wins") -> tuple
         rating = f"{elo:+.0f} [{low:+.0f}, {high:+.0f}]"
     state = "failed; " if member.failed else "done; " if member.finished else ""
     ranked = (objective, rating) if ranked_by == "wins" else (objective,)
-    return (member.name, short(member.frames), f"{member.frames_per_s:,.0f}", *ranked, state + (member.last_event or "-"))
+    return (
+        member.name,
+        short(member.frames),
+        f"{member.frames_per_s:,.0f}",
+        *ranked,
+        state + (member.last_event or "-"),
+    )
 
 
 def short(count: int) -> str:

@@ -12,7 +12,9 @@ from pbt.envs.registry import names, spec
 from pbt.envs.testing.check import CheckReport, check_game
 from pbt.errors import EnvError
 
-app = typer.Typer(no_args_is_help=True, help="Games: which there are, and whether one keeps the contract.")
+app = typer.Typer(
+    no_args_is_help=True, help="Games: which there are, and whether one keeps the contract."
+)
 
 
 @app.command("list")
@@ -25,21 +27,50 @@ def list_games(as_json: JsonOption = False) -> None:
         except EnvError as error:
             say(f"warning: {error}")
     if as_json:
-        print_json([{"name": game.name, "description": game.description, "chance": game.chance, "opponents": opponents(game)} for game in found])
+        print_json(
+            [
+                {
+                    "name": game.name,
+                    "description": game.description,
+                    "chance": game.chance,
+                    "opponents": opponents(game),
+                }
+                for game in found
+            ]
+        )
     else:
-        rows = [(game.name, "yes" if game.chance else "no", ", ".join(opponents(game)), game.description) for game in found]
+        rows = [
+            (
+                game.name,
+                "yes" if game.chance else "no",
+                ", ".join(opponents(game)),
+                game.description,
+            )
+            for game in found
+        ]
         print_table(("name", "chance", "opponents", "what"), rows)
-        say("OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: arena env check ./my_game.py:function")
+        say(
+            "OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: arena env check ./my_game.py:function"
+        )
 
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(metavar="NAME|./FILE.py:FUNCTION", help="A registered game, or a function of your own that returns one.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|./FILE.py:FUNCTION",
+            help="A registered game, or a function of your own that returns one.",
+        ),
+    ],
     seeds: Annotated[int, typer.Option(min=1, help="Games to play, each replayed.")] = 20,
     options: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the game, as in a config's env.options; may be given often.", show_default=False
+            "--set",
+            metavar="KEY=VALUE",
+            help="An option of the game, as in a config's env.options; may be given often.",
+            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -48,7 +79,9 @@ def check(
     from pbt.config.load import options_from
 
     found = spec(name, allow_files=True)
-    report = check_game(replace(found, make=partial(found.make, **options_from(options or ()))), seeds)
+    report = check_game(
+        replace(found, make=partial(found.make, **options_from(options or ()))), seeds
+    )
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:
@@ -64,7 +97,9 @@ def opponents(game: EnvSpec) -> list[str]:
 
 def report_lines(report: CheckReport) -> list[str]:
     """The report for people; problems last, so they stand above the prompt."""
-    per_seat = [f"{seat} {count}" for seat, count in zip(report.seats, report.first_places, strict=True)]
+    per_seat = [
+        f"{seat} {count}" for seat, count in zip(report.seats, report.first_places, strict=True)
+    ]
     ends = [*per_seat, f"shared {report.draws}", f"cut off {report.truncated}"]
     facts = (
         ("seats", ", ".join(report.seats)),
@@ -74,16 +109,32 @@ def report_lines(report: CheckReport) -> list[str]:
         ("first places", ", ".join(ends) + " (random actions)" if len(report.seats) > 1 else ""),
         (
             "replayable",
-            _measured(report.replayable, "yes: seed and actions give the same game", "no: games that are cut short by a crash are voided"),
+            _measured(
+                report.replayable,
+                "yes: seed and actions give the same game",
+                "no: games that are cut short by a crash are voided",
+            ),
         ),
-        ("chance", _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide")),
+        (
+            "chance",
+            _measured(report.seed_matters, "yes: the seed matters", "no: only actions decide"),
+        ),
         ("winners", report.winners),
-        ("speed", f"{report.steps_per_s:,.0f} steps/s on one core, without a network" if report.games else ""),
+        (
+            "speed",
+            f"{report.steps_per_s:,.0f} steps/s on one core, without a network"
+            if report.games
+            else "",
+        ),
     )
     lines = [report.name, *(f"  {fact:<13} {value}" for fact, value in facts if value)]
     if report.ok:
         return [*lines, "keeps the contract"]
-    return [*lines, f"breaks the contract in {len(report.problems)} place{'s' * (len(report.problems) > 1)}:", *(f"  {p}" for p in report.problems)]
+    return [
+        *lines,
+        f"breaks the contract in {len(report.problems)} place{'s' * (len(report.problems) > 1)}:",
+        *(f"  {p}" for p in report.problems),
+    ]
 
 
 def _measured(answer: bool | None, yes: str, no: str) -> str:

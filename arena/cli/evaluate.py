@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import NAMES, SPOILED, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.match_options import (
+    NAMES,
+    SPOILED,
+    EnvOption,
+    GreedyOption,
+    MoveTimeoutOption,
+    OptionsOption,
+    SeedOption,
+    progress_bar,
+    say_spoiled,
+)
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
@@ -19,7 +29,12 @@ from pbt.config.load import options_from
 
 def evaluate(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help=NAMES, show_default=False)],
-    others: Annotated[list[str] | None, typer.Argument(metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False)] = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OTHER]...", help="Shown beside it, such as `random`.", show_default=False
+        ),
+    ] = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = DEFAULT_EPISODES,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
@@ -36,9 +51,21 @@ def evaluate(
     results: list[Evaluation] = []
     for found in players:
         with progress_bar(found.label) as on_progress:
-            results.append(evaluate_player(found, spec, episodes=episodes, seed=seed, greedy=greedy, on_progress=on_progress))
+            results.append(
+                evaluate_player(
+                    found,
+                    spec,
+                    episodes=episodes,
+                    seed=seed,
+                    greedy=greedy,
+                    on_progress=on_progress,
+                )
+            )
         if not as_json:
-            print("\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)), flush=True)
+            print(
+                "\n".join(evaluation_lines(results[-1], results[0] if len(results) > 1 else None)),
+                flush=True,
+            )
         if results[-1].interim:
             break
     if as_json:
@@ -49,21 +76,37 @@ def evaluate(
 def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> list[str]:
     """The report for people. first: the one that it stands below, and is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
-    others = f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}" if result.others else ""
+    others = (
+        f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}"
+        if result.others
+        else ""
+    )
     actions = ", greedy actions" if result.greedy else ""
     lines = [
         f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
-        *([f"Options  {options_text(result.player.env_options)}"] if result.player.env_options and first is None else ()),
+        *(
+            [f"Options  {options_text(result.player.env_options)}"]
+            if result.player.env_options and first is None
+            else ()
+        ),
         f"Return   {_spread(result.returns)}",
         *([f"Points   {_spread(result.points)}"] if result.points is not None else ()),
         f"Length   {fmean(result.steps):.1f} ± {pstdev(result.steps):.1f} decisions",
         f"Seats    {seats}{others}",
     ]
     if first is not None and (lead := first.lead_over(result)) is not None:
-        lines.append(f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds")
+        lines.append(
+            f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds"
+        )
     if result.errors:
-        lines.append(f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}")
-    return [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"] if result.interim else lines
+        lines.append(
+            f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}"
+        )
+    return (
+        [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"]
+        if result.interim
+        else lines
+    )
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -74,7 +117,9 @@ def _spread(values: Sequence[float]) -> str:
 
 def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
     """The first player's numbers; those of others under "beside", each with the first one's lead over it, [mean, low, high] or null."""
-    beside = [{**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]]
+    beside = [
+        {**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]
+    ]
     return {**evaluation_json(results[0]), "beside": beside}
 
 

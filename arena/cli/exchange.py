@@ -21,8 +21,16 @@ _UNFIT = re.compile(r"[^a-z0-9_.-]+")
 
 
 def export(
-    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Such as demo@best, demo/m2@1.2M or an id.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Its weights go there, as safetensors; a card of it beside them, FILE.json.")],
+    snapshot: Annotated[
+        str, typer.Argument(metavar="SNAPSHOT", help="Such as demo@best, demo/m2@1.2M or an id.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Its weights go there, as safetensors; a card of it beside them, FILE.json.",
+        ),
+    ],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,25 +44,46 @@ def export(
     if as_json:
         print_json({**card.model_dump(mode="json"), "weights": out, "card": card_beside(out)})
     else:
-        print(f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: {card_beside(out)}")
+        print(
+            f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: {card_beside(out)}"
+        )
 
 
 def import_(
-    weights: Annotated[Path, typer.Argument(metavar="FILE", help="Weights that `arena export` wrote; their card lies beside them, FILE.json.")],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="It plays as imported/NAME; else the file's own name.", show_default=False)] = None,
+    weights: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Weights that `arena export` wrote; their card lies beside them, FILE.json.",
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="It plays as imported/NAME; else the file's own name.",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take in a snapshot from another league, after checking its size, header, shapes and content. It plays as imported/NAME."""
     from arena.players.exchange import import_snapshot
 
-    chosen = name if name is not None else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
+    chosen = (
+        name
+        if name is not None
+        else _UNFIT.sub("-", weights.name.removesuffix(".safetensors").lower()).strip("-._")[:64]
+    )
     card = import_snapshot(weights, data_dir(data), chosen)
     open_league(league_path(data_dir(data))).close()
     if as_json:
         print_json({"player": f"{IMPORTED}/{chosen}", **card.model_dump(mode="json")})
     else:
-        print(f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random")
+        print(
+            f"{IMPORTED}/{chosen}: {_words(card)} plays now: arena match {IMPORTED}/{chosen} random"
+        )
 
 
 def _words(card: SnapshotCard) -> str:

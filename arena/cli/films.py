@@ -22,18 +22,35 @@ def films(
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         listed = recorded(league, name, folder.films())
     if as_json:
-        print_json({"films": [film_json(film, game) for film, game in listed], "problem": folder.problem()})
+        print_json(
+            {"films": [film_json(film, game) for film, game in listed], "problem": folder.problem()}
+        )
     else:
-        rows = [(game.name, _seats_text(game), game.record.end_reason, f"{film.size_bytes / 1e6:.1f}", film.path) for film, game in listed]
+        rows = [
+            (
+                game.name,
+                _seats_text(game),
+                game.record.end_reason,
+                f"{film.size_bytes / 1e6:.1f}",
+                film.path,
+            )
+            for film, game in listed
+        ]
         print_table(("game", "seats (points)", "end", ">MB", "film"), rows, spare=("end", "MB"))
     if (problem := folder.problem()) is not None:
         say(f"note: the newest film that could not be made: {problem}")
 
 
-def recorded(league: League, population: str, films: list[StoredFilm]) -> list[tuple[StoredFilm, NamedGame]]:
+def recorded(
+    league: League, population: str, films: list[StoredFilm]
+) -> list[tuple[StoredFilm, NamedGame]]:
     """Films with their games, as far as these are stored. Raises: PlayerError."""
     shown = games_of_films(league, population, (film.name for film in films))
-    return [(film, find_game(league, f"{population}:{shown[film.name][1]}")) for film in films if film.name in shown]
+    return [
+        (film, find_game(league, f"{population}:{shown[film.name][1]}"))
+        for film in films
+        if film.name in shown
+    ]
 
 
 def film_json(film: StoredFilm, game: NamedGame) -> dict[str, Any]:
@@ -43,8 +60,17 @@ def film_json(film: StoredFilm, game: NamedGame) -> dict[str, Any]:
         | {"place": seat.place, "return": seat.returns, "points": seat.points}
         for seat in game.record.seats
     ]
-    return {"game": game.name, "film": film.path, "size_bytes": film.size_bytes, "made_at": film.made_at, "seats": seats}
+    return {
+        "game": game.name,
+        "film": film.path,
+        "size_bytes": film.size_bytes,
+        "made_at": film.made_at,
+        "seats": seats,
+    }
 
 
 def _seats_text(game: NamedGame) -> str:
-    return ", ".join(f"{game.labels[seat.player]} ({seat.returns if seat.points is None else seat.points:.4g})" for seat in game.record.seats)
+    return ", ".join(
+        f"{game.labels[seat.player]} ({seat.returns if seat.points is None else seat.points:.4g})"
+        for seat in game.record.seats
+    )

@@ -19,13 +19,19 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def newest_games(league: League, population: str, wanted: GameFilter, limit: int) -> list[StoredGame]:
+def newest_games(
+    league: League, population: str, wanted: GameFilter, limit: int
+) -> list[StoredGame]:
     """The newest `limit`, oldest first. Raises: PlayerError."""
-    played = next((summary.games for summary in list_populations(league) if summary.name == population), 0)
+    played = next(
+        (summary.games for summary in list_populations(league) if summary.name == population), 0
+    )
     width = limit
     while True:
         first = max(0, played - width)
-        found = deque(population_games(league, population, replace(wanted, first=first)), maxlen=limit)
+        found = deque(
+            population_games(league, population, replace(wanted, first=first)), maxlen=limit
+        )
         if len(found) == limit or first == 0:
             return list(found)
         width *= 8
@@ -42,16 +48,47 @@ def write_games_csv(games: Iterable[StoredGame], out: TextIO) -> None:
             _joined(seat.place for seat in record.seats),
             _joined(seat.returns for seat in record.seats),
             _joined("" if seat.points is None else seat.points for seat in record.seats),
-            _joined(f"{seat.version_start}-{seat.version_end}" if seat.player.kind == "member" else "" for seat in record.seats),
+            _joined(
+                f"{seat.version_start}-{seat.version_end}" if seat.player.kind == "member" else ""
+                for seat in record.seats
+            ),
         )
-        head = (record.number, game.incarnation, record.kind, *seats, record.seed, record.steps, record.frames, record.end_reason)
-        writer.writerow((*head, record.opening_plies, int(record.greedy), record.pair, record.trajectory_hash, game.committed_at))
+        head = (
+            record.number,
+            game.incarnation,
+            record.kind,
+            *seats,
+            record.seed,
+            record.steps,
+            record.frames,
+            record.end_reason,
+        )
+        writer.writerow(
+            (
+                *head,
+                record.opening_plies,
+                int(record.greedy),
+                record.pair,
+                record.trajectory_hash,
+                game.committed_at,
+            )
+        )
 
 
 def print_games(games: Sequence[StoredGame]) -> None:
     """A table on stdout."""
     columns = (">number", "kind", "seats (place)", ">steps", "end", ">seed")
-    rows = [(g.record.number, g.record.kind, _seats_text(g.record.seats), g.record.steps, g.record.end_reason, g.record.seed) for g in games]
+    rows = [
+        (
+            g.record.number,
+            g.record.kind,
+            _seats_text(g.record.seats),
+            g.record.steps,
+            g.record.end_reason,
+            g.record.seed,
+        )
+        for g in games
+    ]
     print_table(columns, rows, spare=("seed", "steps"))
 
 

@@ -39,9 +39,24 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The populatio
 
 
 def league(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A population; else each of them.", show_default=False)] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Rate it together with all other populations of its game.")] = False,
-    env: Annotated[str | None, typer.Option("--env", metavar="GAME", help="Instead: everybody who plays this game.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="A population; else each of them.", show_default=False
+        ),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Rate it together with all other populations of its game.")
+    ] = False,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="GAME",
+            help="Instead: everybody who plays this game.",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=0, help="Print so many rows, 0 for all.")] = TOP_ROWS,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -76,8 +91,23 @@ def populations(data: DataOption = None, as_json: JsonOption = False) -> None:
     elif not rows:
         print(NOTHING.format(folder))
     else:
-        columns = ("name", "state", "game", ">members", ">frames", ">games", ">best rating", ">files", ">rows", "made")
-        print_table(columns, [_population_cells(row) for row in rows], spare=("rows", "made", "files", "members", "games"))
+        columns = (
+            "name",
+            "state",
+            "game",
+            ">members",
+            ">frames",
+            ">games",
+            ">best rating",
+            ">files",
+            ">rows",
+            "made",
+        )
+        print_table(
+            columns,
+            [_population_cells(row) for row in rows],
+            spare=("rows", "made", "files", "members", "games"),
+        )
 
 
 def _population(league: League, data: Path, summary: PopulationSummary) -> dict[str, Any]:
@@ -97,7 +127,15 @@ def _population(league: League, data: Path, summary: PopulationSummary) -> dict[
         "members": summary.members,
         "frames": summary.frames,
         "games": summary.games,
-        "best": None if best is None else {"player": best.label, "elo": best.elo, "low": best.low, "high": best.high, "text": rating_text(best)},
+        "best": None
+        if best is None
+        else {
+            "player": best.label,
+            "elo": best.elo,
+            "low": best.low,
+            "high": best.high,
+            "text": rating_text(best),
+        },
         "file_bytes": sum(file_sizes(paths.root)),
         "row_bytes": summary.size_bytes,
         "created_at": summary.created_at,
@@ -110,7 +148,17 @@ def _population_cells(row: dict[str, Any]) -> tuple[str, ...]:
     state = f"running ({row['pid']})" if row["pid"] else row["state"]
     best = row["best"]["text"] if row["best"] else "-"
     sizes = bytes_text(row["file_bytes"]), bytes_text(row["row_bytes"])
-    return row["name"], state, row["env"], str(row["members"]), frames_text(row["frames"]), str(row["games"]), best, *sizes, made
+    return (
+        row["name"],
+        state,
+        row["env"],
+        str(row["members"]),
+        frames_text(row["frames"]),
+        str(row["games"]),
+        best,
+        *sizes,
+        made,
+    )
 
 
 def bytes_text(count: float) -> str:
@@ -124,15 +172,27 @@ def bytes_text(count: float) -> str:
 
 def metrics(
     name: NameArgument,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Every point of every curve as CSV.")] = False,
-    telemetry: Annotated[bool, typer.Option("--telemetry", help="Instead: where the time of its processes went, as CSV.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the CSV there instead of to stdout.", show_default=False)] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Every point of every curve as CSV.")
+    ] = False,
+    telemetry: Annotated[
+        bool,
+        typer.Option("--telemetry", help="Instead: where the time of its processes went, as CSV."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the CSV there instead of to stdout.", show_default=False
+        ),
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Training curves: the newest values per member, or all of them as CSV. Works while training runs."""
     if (as_csv or telemetry) and as_json:
-        raise ConfigError("arena metrics", [f"{'--csv' if as_csv else '--telemetry'} and --json: choose one"])
+        raise ConfigError(
+            "arena metrics", [f"{'--csv' if as_csv else '--telemetry'} and --json: choose one"]
+        )
     if out is not None and not (as_csv or telemetry):
         raise ConfigError("arena metrics", [f"--out {out}: only the CSV goes to a file; add --csv"])
     folder = data_dir(data)
@@ -144,7 +204,12 @@ def metrics(
         return
     newest: dict[str, MetricsRow] = {row.member: row for row in read_metrics(curves)}
     if as_json:
-        print_json([{"member": row.member, "frames": row.frames, "t": row.t, "values": row.values} for row in newest.values()])
+        print_json(
+            [
+                {"member": row.member, "frames": row.frames, "t": row.t, "values": row.values}
+                for row in newest.values()
+            ]
+        )
     elif not newest:
         print(f"population {name}: no curves yet; the first points come with the first updates")
     else:
@@ -159,7 +224,10 @@ def _write_csv(write: Callable[[TextIO], int], out: Path | None) -> None:
         with out.open("w", encoding="utf-8", newline="") as file:
             rows = write(file)
     except OSError as error:
-        raise ConfigError("arena metrics", [f"--out {out}: {error.strerror}; name a file in a folder you can write"]) from error
+        raise ConfigError(
+            "arena metrics",
+            [f"--out {out}: {error.strerror}; name a file in a folder you can write"],
+        ) from error
     say(f"{rows} rows in {out}")
 
 
@@ -176,9 +244,21 @@ def _print_newest(newest: dict[str, MetricsRow]) -> None:
 
 def games(
     name: NameArgument,
-    as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout, all games unless --limit.")] = False,
-    kind: Annotated[str | None, typer.Option(metavar="training|evaluation", help="Only these.", show_default=False)] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help=f"Only so many of the newest; {TABLE_GAMES} unless --csv.", show_default=False)] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="CSV on stdout, all games unless --limit.")
+    ] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="training|evaluation", help="Only these.", show_default=False),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Only so many of the newest; {TABLE_GAMES} unless --csv.",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -197,7 +277,17 @@ def games(
     if as_csv:
         write_games_csv(found, sys.stdout)
     elif as_json:
-        print_json([{**asdict(game.record), "actions": None, "incarnation": game.incarnation, "committed_at": game.committed_at} for game in found])
+        print_json(
+            [
+                {
+                    **asdict(game.record),
+                    "actions": None,
+                    "incarnation": game.incarnation,
+                    "committed_at": game.committed_at,
+                }
+                for game in found
+            ]
+        )
     elif found:
         print_games(found)
     else:
@@ -212,7 +302,9 @@ def _game_kind(word: str | None) -> GameKind | None:
 
 
 def anchor(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help="A snapshot, such as demo/m2@1.2M or demo@best.")],
+    player: Annotated[
+        str, typer.Argument(metavar="PLAYER", help="A snapshot, such as demo/m2@1.2M or demo@best.")
+    ],
     remove: Annotated[bool, typer.Option("--remove", help="Let it be thinned out again.")] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -226,12 +318,16 @@ def anchor(
     if as_json:
         print_json({"player": label, "id": found.record.snapshot_id, "anchor": not remove})
     else:
-        print(f"{label} ({found.record.snapshot_id[:8]}) is {'no anchor any more' if remove else 'an anchor: its weights stay'}")
+        print(
+            f"{label} ({found.record.snapshot_id[:8]}) is {'no anchor any more' if remove else 'an anchor: its weights stay'}"
+        )
 
 
 def delete(
     name: NameArgument,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -253,7 +349,15 @@ def delete(
         say(f"population {name!r} is gone")
     if as_json:
         rows = asdict(plan.rows) if plan.rows else None
-        print_json({"population": name, "deleted": not dry_run, "rows": rows, "files": plan.files, "file_bytes": plan.size_bytes})
+        print_json(
+            {
+                "population": name,
+                "deleted": not dry_run,
+                "rows": rows,
+                "files": plan.files,
+                "file_bytes": plan.size_bytes,
+            }
+        )
 
 
 def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
@@ -266,13 +370,21 @@ def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json
     except SnapshotError as error:
         say(f"warning: {error}; it can be removed all the same")
     if card is not None and not as_json:
-        print(f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of {card.population}/{card.member}")
+        print(
+            f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of {card.population}/{card.member}"
+        )
     if not dry_run:
         _confirm(name, yes)
         remove_import(folder, alone)
         say(f"snapshot {name!r} is gone; its games stay")
     if as_json:
-        print_json({"import": name, "deleted": not dry_run, "id": None if card is None else card.snapshot_id})
+        print_json(
+            {
+                "import": name,
+                "deleted": not dry_run,
+                "id": None if card is None else card.snapshot_id,
+            }
+        )
 
 
 def _confirm(name: str, yes: bool) -> None:
@@ -280,7 +392,12 @@ def _confirm(name: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ConfigError("arena delete", [f"nobody can be asked: repeat it with --yes to delete {name!r}, or with --dry-run to look"])
+        raise ConfigError(
+            "arena delete",
+            [
+                f"nobody can be asked: repeat it with --yes to delete {name!r}, or with --dry-run to look"
+            ],
+        )
     if not typer.confirm(f"Delete {name!r} for ever?", err=True):
         say("nothing was removed")
         raise typer.Exit(1)
@@ -292,7 +409,13 @@ def _plan_lines(plan: DeletionPlan) -> list[str]:
         rows = plan.rows
         starts = f"{rows.incarnations} start" + "s" * (rows.incarnations != 1)
         counts = f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, {rows.events} events, {starts}"
-        lines.append(f"  rows   {counts}; about {bytes_text(rows.size_bytes)}, which the league uses again")
+        lines.append(
+            f"  rows   {counts}; about {bytes_text(rows.size_bytes)}, which the league uses again"
+        )
     where = ", ".join(map(str, plan.folders))
-    lines.append(f"  files  {plan.files}, {bytes_text(plan.size_bytes)}, in {where}" if plan.folders else "  files  none")
+    lines.append(
+        f"  files  {plan.files}, {bytes_text(plan.size_bytes)}, in {where}"
+        if plan.folders
+        else "  files  none"
+    )
     return lines

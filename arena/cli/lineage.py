@@ -23,9 +23,20 @@ ID_DIGITS = 8
 
 
 def lineage(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help="A member such as demo/m2, or a snapshot: demo/m2@1.2M, demo@best, an id.")],
+    player: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAYER",
+            help="A member such as demo/m2, or a snapshot: demo/m2@1.2M, demo@best, an id.",
+        ),
+    ],
     export_schedule: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a config that trains one member with these values at these frames.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a config that trains one member with these values at these frames.",
+            show_default=False,
+        ),
     ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -37,8 +48,15 @@ def lineage(
         label = _label(population, weights)
         if export_schedule is not None:
             roles = {row.name: row.role for row in list_members(league, population)}
-            _write(export_schedule, to_toml(schedule_config(population_config(league, population), found, label, roles)))
-            say(f"{export_schedule}: {found.frames} frames of {label}; train it: arena train {export_schedule}")
+            _write(
+                export_schedule,
+                to_toml(
+                    schedule_config(population_config(league, population), found, label, roles)
+                ),
+            )
+            say(
+                f"{export_schedule}: {found.frames} frames of {label}; train it: arena train {export_schedule}"
+            )
     if as_json:
         print_json(_report(label, weights, found))
     elif export_schedule is None:
@@ -46,7 +64,9 @@ def lineage(
 
 
 def _label(population: str, weights: Weights) -> str:
-    return f"{population}/{weights.member}" + ("" if weights.created_at == STILL_LEARNING else f"@{frames_text(weights.frames)}")
+    return f"{population}/{weights.member}" + (
+        "" if weights.created_at == STILL_LEARNING else f"@{frames_text(weights.frames)}"
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -54,32 +74,63 @@ def _write(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigError("--export-schedule", [f"{path}: exists already; expected a new file: name another, or remove it"]) from None
+        raise ConfigError(
+            "--export-schedule",
+            [f"{path}: exists already; expected a new file: name another, or remove it"],
+        ) from None
     except OSError as error:
-        raise ConfigError("--export-schedule", [f"{path}: {error.strerror}; name a file in a folder you can write"]) from error
+        raise ConfigError(
+            "--export-schedule",
+            [f"{path}: {error.strerror}; name a file in a folder you can write"],
+        ) from error
 
 
 def _report(label: str, weights: Weights, found: Lineage) -> dict[str, Any]:
     """Frames along the chain; of the donor its own clock. created_at is null for a member as it is now."""
-    return {"player": label, **asdict(weights), "lineage_frames": found.frames, "steps": [asdict(step) for step in found.steps]}
+    return {
+        "player": label,
+        **asdict(weights),
+        "lineage_frames": found.frames,
+        "steps": [asdict(step) for step in found.steps],
+    }
 
 
 def _print(label: str, found: Lineage) -> None:
     """One line per step, oldest first; a value that changed is marked."""
     names = list(Hyperparams.from_flat(found.steps[-1].hyperparams).flat())
-    rows = [(frames_text(step.frames), step.member, frames_text(step.member_frames), _words(step), *_values(step, names)) for step in found.steps]
+    rows = [
+        (
+            frames_text(step.frames),
+            step.member,
+            frames_text(step.member_frames),
+            _words(step),
+            *_values(step, names),
+        )
+        for step in found.steps
+    ]
     columns = (">frames", "member", ">its clock", "what", *(f">{name}" for name in names))
-    print_table(columns, rows, title=f"{label}: {found.frames} frames of training", spare=("its clock", *reversed(names)))
-    print("* changed there. Frames: of these weights, whoever trained them; a member's clock goes on when it copies.")
+    print_table(
+        columns,
+        rows,
+        title=f"{label}: {found.frames} frames of training",
+        spare=("its clock", *reversed(names)),
+    )
+    print(
+        "* changed there. Frames: of these weights, whoever trained them; a member's clock goes on when it copies."
+    )
 
 
 def _words(step: LineageStep) -> str:
     match step.kind:
         case "copy":
             assert step.donor is not None
-            return f"round {step.round}: copies {_donor(step.donor)}" + (", mutates" if step.changed else "")
+            return f"round {step.round}: copies {_donor(step.donor)}" + (
+                ", mutates" if step.changed else ""
+            )
         case "join":
-            return "joins" + (f" with the weights of {_donor(step.donor)}" if step.donor is not None else "")
+            return "joins" + (
+                f" with the weights of {_donor(step.donor)}" if step.donor is not None else ""
+            )
         case "mutate":
             return f"round {step.round}: mutates"
         case "edit":
@@ -91,7 +142,9 @@ def _words(step: LineageStep) -> str:
 
 
 def _donor(weights: Weights) -> str:
-    return f"{weights.member}@{frames_text(weights.frames)} ({(weights.snapshot or '')[:ID_DIGITS]})"
+    return (
+        f"{weights.member}@{frames_text(weights.frames)} ({(weights.snapshot or '')[:ID_DIGITS]})"
+    )
 
 
 def _values(step: LineageStep, names: Sequence[str]) -> list[str]:

@@ -12,9 +12,21 @@ from arena.matches.game_list import Progress
 
 SPOILED = 4
 
-NAMES = "random, oneply, demo/m2, demo/m2@1.2M, demo@best, a snapshot id, or a program: exec:./bot.py."
-EnvOption = Annotated[str | None, typer.Option("--env", metavar="NAME", help="The game; needed where no player was trained.", show_default=False)]
-SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Everything random follows from it.")]
+NAMES = (
+    "random, oneply, demo/m2, demo/m2@1.2M, demo@best, a snapshot id, or a program: exec:./bot.py."
+)
+EnvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        help="The game; needed where no player was trained.",
+        show_default=False,
+    ),
+]
+SeedOption = Annotated[
+    int, typer.Option(min=0, max=2**31 - 1, help="Everything random follows from it.")
+]
 OptionsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -25,14 +37,24 @@ OptionsOption = Annotated[
     ),
 ]
 MoveTimeoutOption = Annotated[
-    float, typer.Option("--move-timeout", min=0.001, metavar="SECONDS", help="For one answer of a program; a later one forfeits the game.")
+    float,
+    typer.Option(
+        "--move-timeout",
+        min=0.001,
+        metavar="SECONDS",
+        help="For one answer of a program; a later one forfeits the game.",
+    ),
 ]
-GreedyOption = Annotated[bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")]
+GreedyOption = Annotated[
+    bool, typer.Option("--greedy", help="Most likely actions instead of sampled ones.")
+]
 
 
 def say_spoiled(errors: int, of: str) -> None:
     """of: such as "400 games"."""
-    say(f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the numbers; fix the game, or what ends its engines")
+    say(
+        f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the numbers; fix the game, or what ends its engines"
+    )
 
 
 @contextmanager
@@ -46,7 +68,12 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(escape(title), total=None)
         yield lambda done, planned: bar.update(task, completed=done, total=planned)

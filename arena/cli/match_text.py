@@ -20,7 +20,9 @@ from arena.matches.report_schema import (
 from arena.stats.score import with_interval
 
 
-def match_lines(result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None) -> list[str]:
+def match_lines(
+    result: MatchResult, asserted: Sequence[Assertion] = (), data: Path | None = None
+) -> list[str]:
     """The report, a line each. data: the data directory, if one was named."""
     report, where = match_report(result, asserted), data_text(data)
     rows = _duel_rows(report, result) if isinstance(report, DuelReport) else _table_rows(report)
@@ -31,7 +33,13 @@ def match_lines(result: MatchResult, asserted: Sequence[Assertion] = (), data: P
     if isinstance(report, DuelReport):
         rows += [("Assert", _assertion(one)) for one in report.assertions]
     if report.match is not None:
-        rows.append(("Saved", f"match {report.match}" + (f"; go on with: {report.resume}{where}" if report.resume else "")))
+        rows.append(
+            (
+                "Saved",
+                f"match {report.match}"
+                + (f"; go on with: {report.resume}{where}" if report.resume else ""),
+            )
+        )
     rows.append(("Interim" if report.interim else "Verdict", report.verdict))
     return [_headline(result), *(f"{name:<8} {text}" for name, text in rows)]
 
@@ -43,7 +51,9 @@ def _headline(result: MatchResult) -> str:
     if plan.seating.alone:
         games += f" on {plan.games // 2} seeds" if plan.seating.paired else ""
     elif plan.seating.paired:
-        games += f" in {plan.games // together} " + ("seed pairs" if together == 2 else f"blocks of {together}")
+        games += f" in {plan.games // together} " + (
+            "seed pairs" if together == 2 else f"blocks of {together}"
+        )
     actions = "greedy actions" if plan.greedy else "sampled actions"
     openings = f", {plan.opening_plies} random plies to open" if plan.opening_plies else ""
     names = " vs ".join(player.label for player in plan.players)
@@ -59,14 +69,22 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     first, second = side_names(result)
     above = f"({first} above {second})"
     rows = [
-        ("Score", f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}"),
+        (
+            "Score",
+            f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}",
+        ),
         ("Elo", f"{result.duel.elo_text}   nElo {nelo}   LOS {100 * report.los:.1f} %   {above}"),
     ]
     if report.pair_counts is not None and report.even_pairs is not None:
         lost, won = sum(report.pair_counts[:2]), sum(report.pair_counts[3:])
         split, drawn = report.even_pairs
         counts = ", ".join(str(count) for count in report.pair_counts)
-        rows.append(("Pairs", f"Ptnml(0-2) [{counts}]   WL/DD {split}/{drawn}   pairs won/lost {won}/{lost}"))
+        rows.append(
+            (
+                "Pairs",
+                f"Ptnml(0-2) [{counts}]   WL/DD {split}/{drawn}   pairs won/lost {won}/{lost}",
+            )
+        )
     if report.returns is not None:
         rows += _return_rows(report.returns, first, second)
     else:
@@ -76,7 +94,11 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
 
 
 def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[str, str]]:
-    lead = f"{returns.mean_lead:+.4g}, on every seed" if returns.lead is None else _measure(returns.lead, "+.4g")
+    lead = (
+        f"{returns.mean_lead:+.4g}, on every seed"
+        if returns.lead is None
+        else _measure(returns.lead, "+.4g")
+    )
     return [
         (
             "Return",
@@ -89,13 +111,31 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
 def _table_rows(report: TableReport) -> list[tuple[str, str]]:
     names = [row.player.name for row in report.standings]
     width = max(len(name) for name in names)
-    rows = [("Place", f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places")]
-    rows += [(str(place), f"{row.player.name:{width}}  {_standing(row)}") for place, row in enumerate(report.standings, start=1)]
-    rows.append(("", "the intervals of Elo take all games as independent, the others only whole blocks"))
+    rows = [
+        (
+            "Place",
+            f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places",
+        )
+    ]
+    rows += [
+        (str(place), f"{row.player.name:{width}}  {_standing(row)}")
+        for place, row in enumerate(report.standings, start=1)
+    ]
+    rows.append(
+        ("", "the intervals of Elo take all games as independent, the others only whole blocks")
+    )
     heads = [f"{name:>{width}}" for name in names]
-    rows.append(("Before", f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)"))
+    rows.append(
+        (
+            "Before",
+            f"{'%':{width}}  {'  '.join(heads)}   (how often the row came before the column)",
+        )
+    )
     for name, scores in zip(names, report.score, strict=True):
-        cells = [f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}" for score in scores]
+        cells = [
+            f"{'':>{width}}" if score is None else f"{100 * score.value:{width}.1f}"
+            for score in scores
+        ]
         rows.append(("", f"{name:{width}}  {'  '.join(cells)}".rstrip()))
     return rows
 
@@ -120,7 +160,11 @@ def _measure(measure: MeasureReport, form: str) -> str:
 
 
 def _games(report: DuelReport | TableReport) -> str:
-    speed = "" if report.games_per_s is None else f", {report.games_per_s:.{0 if report.games_per_s >= 100 else 1}f} games/s"
+    speed = (
+        ""
+        if report.games_per_s is None
+        else f", {report.games_per_s:.{0 if report.games_per_s >= 100 else 1}f} games/s"
+    )
     again = " (played again)" if report.errors else ""
     length = f"{report.mean_length:.1f} ± {report.length_deviation:.1f} decisions"
     return f"{length}, distinct {report.distinct}/{report.games}, forfeits {report.forfeits}, errors {report.errors}{again}{speed}"
@@ -129,7 +173,9 @@ def _games(report: DuelReport | TableReport) -> str:
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
     units = "pairs" if paired else "games"
     unit = "nElo" if sprt.model == "normalised" else "Elo"
-    said = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[sprt.state]
+    said = {"continue": "not decided", "accept H0": "H0 accepted", "accept H1": "H1 accepted"}[
+        sprt.state
+    ]
     bounds = f"[{sprt.lower:.2f}, {sprt.upper:.2f}]"
     return f"{said} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} {sprt.elo0:g} against {sprt.elo1:g}"
 

@@ -21,11 +21,30 @@ _EXPLAINED = "Score of the row against the column with half its 95 % interval (W
 
 
 def matrix(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A population; else each of them.", show_default=False)] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="With all other populations of its game.")] = False,
-    env: Annotated[str | None, typer.Option("--env", metavar="GAME", help="Instead: everybody who plays this game.", show_default=False)] = None,
-    top: Annotated[int, typer.Option(min=0, help="Print the so many best, 0 for all.")] = TOP_PLAYERS,
-    as_csv: Annotated[bool, typer.Option("--csv", help="One line per pair that met, as CSV on stdout.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="A population; else each of them.", show_default=False
+        ),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="With all other populations of its game.")
+    ] = False,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="GAME",
+            help="Instead: everybody who plays this game.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(min=0, help="Print the so many best, 0 for all.")
+    ] = TOP_PLAYERS,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="One line per pair that met, as CSV on stdout.")
+    ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -33,14 +52,19 @@ def matrix(
     if as_csv and as_json:
         raise ConfigError("arena matrix", ["--csv and --json: choose one"])
     with open_league(league_path(data_dir(data)), read_only=True) as opened:
-        shown = [(scope, scope.table(opened)) for scope in tables_of(opened, name, env, everyone=everyone)]
+        shown = [
+            (scope, scope.table(opened))
+            for scope in tables_of(opened, name, env, everyone=everyone)
+        ]
     if as_json:
         reports = [matrix_report(scope.title, table) for scope, table in shown]
         print_json(reports if name is None else reports[0])
     elif as_csv:
         writer = csv.DictWriter(sys.stdout, ("table", *CSV_COLUMNS), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({"table": scope.title, **pair} for scope, table in shown for pair in pair_reports(table))
+        writer.writerows(
+            {"table": scope.title, **pair} for scope, table in shown for pair in pair_reports(table)
+        )
     else:
         for number, (scope, table) in enumerate(shown):
             print("\n" * (number > 0), end="")
@@ -49,7 +73,11 @@ def matrix(
 
 def matrix_report(title: str, table: Table) -> dict[str, Any]:
     """Pairs in one direction; score, low and high are the player's against the opponent."""
-    return {"table": title, "players": [row.label for row in by_lower_bound(table.rows)], "pairs": pair_reports(table)}
+    return {
+        "table": title,
+        "players": [row.label for row in by_lower_bound(table.rows)],
+        "pairs": pair_reports(table),
+    }
 
 
 def pair_reports(table: Table) -> list[dict[str, Any]]:
@@ -66,7 +94,12 @@ def pair_reports(table: Table) -> list[dict[str, Any]]:
 
 def _pair_report(tally: Tally) -> dict[str, float]:
     low, high = wilson_interval(tally.score, tally.games)
-    counts = {"games": tally.games, "wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+    counts = {
+        "games": tally.games,
+        "wins": tally.wins,
+        "draws": tally.draws,
+        "losses": tally.losses,
+    }
     return {**counts, "score": tally.score, "low": low, "high": high}
 
 
@@ -78,10 +111,20 @@ def print_matrix(title: str, table: Table, top: int) -> None:
         return
     shown = rows if top == 0 else rows[:top]
     columns = (">", "player", ">Elo [95 %]", *(f">{number}" for number in range(1, len(shown) + 1)))
-    cells = [(number, row.label, rating_text(row), *(_cell(row, other) for other in shown)) for number, row in enumerate(shown, start=1)]
-    print_table(columns, cells, title=title, spare=("Elo [95 %]", *(str(number) for number in range(len(shown), 0, -1))))
+    cells = [
+        (number, row.label, rating_text(row), *(_cell(row, other) for other in shown))
+        for number, row in enumerate(shown, start=1)
+    ]
+    print_table(
+        columns,
+        cells,
+        title=title,
+        spare=("Elo [95 %]", *(str(number) for number in range(len(shown), 0, -1))),
+    )
     if len(shown) < len(rows):
-        print(f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to read then")
+        print(
+            f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to read then"
+        )
     print(f"{_EXPLAINED}.")
     for line in circle_lines(table):
         print(line)

@@ -13,13 +13,22 @@ import typer
 _WIDE = 1000
 
 DataOption = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="Data directory; else $ARENA_DATA, else ./arena-data.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="Data directory; else $ARENA_DATA, else ./arena-data.",
+        show_default=False,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a value of the config, e.g. --set learning.gamma=0.98; may be given often.", show_default=False
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a value of the config, e.g. --set learning.gamma=0.98; may be given often.",
+        show_default=False,
     ),
 ]
 
@@ -34,7 +43,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, spare: Sequence[str] = ()) -> None:
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    spare: Sequence[str] = (),
+) -> None:
     """A table on stdout. Columns whose name starts with ">" are numbers: aligned to the right, and never broken or cut.
 
     spare: columns that stay away where the screen is too narrow for all: empty ones, then the first of them first; a line below says which.
@@ -45,10 +59,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
     console = Console()
     # In a pipe or a file a line is a line, unless somebody asks for a width.
-    room = console.width if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _WIDE
+    room = (
+        console.width if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _WIDE
+    )
     cells = [[str(cell) for cell in row] for row in rows]
-    least = {name.removeprefix(">"): _least_width(name, [row[place] for row in cells]) for place, name in enumerate(columns)}
-    empty = {name.removeprefix(">") for place, name in enumerate(columns) if not any(row[place] for row in cells)}
+    least = {
+        name.removeprefix(">"): _least_width(name, [row[place] for row in cells])
+        for place, name in enumerate(columns)
+    }
+    empty = {
+        name.removeprefix(">")
+        for place, name in enumerate(columns)
+        if not any(row[place] for row in cells)
+    }
     left_out: list[str] = []
     for name in sorted(spare, key=lambda name: name not in empty):
         if _table_width(least) > room:
@@ -58,7 +81,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     shown = [place for place, name in enumerate(columns) if name.removeprefix(">") in least]
     for name in (columns[place] for place in shown):
         number = name.startswith(">")
-        table.add_column(Text(name.removeprefix(">")), justify="right" if number else "left", no_wrap=number, overflow="fold")
+        table.add_column(
+            Text(name.removeprefix(">")),
+            justify="right" if number else "left",
+            no_wrap=number,
+            overflow="fold",
+        )
     for row in cells:
         table.add_row(*(Text(row[place]) for place in shown))
     # A terminal that is too narrow for what is left breaks the line itself, which loses nothing.
@@ -67,7 +95,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         console.print(Text(title, style="table.title"), soft_wrap=True)
     console.print(table)
     if left_out:
-        print(f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider terminal have {'it' if len(left_out) == 1 else 'them'}.")
+        print(
+            f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider terminal have {'it' if len(left_out) == 1 else 'them'}."
+        )
 
 
 def _least_width(name: str, cells: Sequence[str]) -> int:

@@ -12,7 +12,11 @@ from arena.cli.service_client import Client
 from arena.data.paths import check_population_name, data_dir
 from pbt.errors import ConfigError, PbtError
 
-app = typer.Typer(help="Populations of a running service (`arena serve`).", no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(
+    help="Populations of a running service (`arena serve`).",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
 WaitOption = Annotated[bool, typer.Option(help="Wait until it is done, or failed.")]
@@ -23,10 +27,17 @@ ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
 @app.command(epilog="Example: arena population create connect_four --name first --start")
 def create(
-    config: Annotated[str, typer.Argument(help="A config file (.toml) or the name of a shipped one.")],
-    name: Annotated[str | None, typer.Option(help="The population's name; else the config's.", show_default=False)] = None,
+    config: Annotated[
+        str, typer.Argument(help="A config file (.toml) or the name of a shipped one.")
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(help="The population's name; else the config's.", show_default=False),
+    ] = None,
     start: Annotated[bool, typer.Option("--start", help="Train it at once.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, keep nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, keep nothing.")
+    ] = False,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -36,14 +47,23 @@ def create(
 
     loaded = load_config(config, overrides or ())
     chosen = check_population_name(name if name is not None else Path(config).stem.lower())
-    body = {"name": chosen, "config": loaded.model_dump(mode="json", exclude_unset=True), "start": start}
-    made = Client.find(data_dir(data)).call("POST", f"/v1/populations?dry_run={'true' if dry_run else 'false'}", body)
+    body = {
+        "name": chosen,
+        "config": loaded.model_dump(mode="json", exclude_unset=True),
+        "start": start,
+    }
+    made = Client.find(data_dir(data)).call(
+        "POST", f"/v1/populations?dry_run={'true' if dry_run else 'false'}", body
+    )
     if as_json:
         print_json(made)
     elif dry_run:
         say(f"population {chosen!r} could be made")
     else:
-        say(f"population {chosen!r} is made" + ("" if start else f"; train it with `arena population start {chosen}`"))
+        say(
+            f"population {chosen!r} is made"
+            + ("" if start else f"; train it with `arena population start {chosen}`")
+        )
 
 
 @app.command("list", epilog="Example: arena population list")
@@ -71,7 +91,10 @@ def status(name: NameArgument, data: DataOption = None, as_json: JsonOption = Fa
         print_json(found)
         return
     print_table(("name", "state", "wanted", ">frames", ">restarts", "message"), [_cells(found)])
-    members = [(m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"]) for m in found["status"]["members"]]
+    members = [
+        (m["name"], f"{m['frames']:,}", "-" if m["lag"] is None else f"{m['lag']:.2f}", m["state"])
+        for m in found["status"]["members"]
+    ]
     if members:
         print_table(("member", ">frames", ">lag", "state"), members)
     if found["status"]["state"] == "failed":
@@ -87,7 +110,9 @@ def logs(
     as_json: JsonOption = False,
 ) -> None:
     """What its trainer wrote."""
-    found = Client.find(data_dir(data)).call("GET", f"/v1/populations/{check_population_name(name)}/logs?lines={lines}")
+    found = Client.find(data_dir(data)).call(
+        "GET", f"/v1/populations/{check_population_name(name)}/logs?lines={lines}"
+    )
     if as_json:
         print_json(found)
     else:
@@ -95,43 +120,73 @@ def logs(
 
 
 @app.command(epilog="Example: arena population start first")
-def start(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+def start(
+    name: NameArgument,
+    wait: WaitOption = True,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Train it, from its newest checkpoint or the first frame."""
     _ask(data, name, "start", as_json, wait=wait)
 
 
 @app.command(epilog="Example: arena population stop first")
-def stop(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+def stop(
+    name: NameArgument,
+    wait: WaitOption = True,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Save, and end its processes."""
     _ask(data, name, "stop", as_json, wait=wait)
 
 
 @app.command(epilog="Example: arena population pause first")
-def pause(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+def pause(
+    name: NameArgument,
+    wait: WaitOption = True,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Save, and give the machine back until it is resumed."""
     _ask(data, name, "pause", as_json, wait=wait)
 
 
 @app.command(epilog="Example: arena population resume first")
-def resume(name: NameArgument, wait: WaitOption = True, data: DataOption = None, as_json: JsonOption = False) -> None:
+def resume(
+    name: NameArgument,
+    wait: WaitOption = True,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Go on after a pause."""
     _ask(data, name, "resume", as_json, wait=wait)
 
 
-@app.command("set", epilog="Example: arena population set first stop_at_frames=2_000_000 evaluation.share=0.1")
+@app.command(
+    "set",
+    epilog="Example: arena population set first stop_at_frames=2_000_000 evaluation.share=0.1",
+)
 def set_(
     name: NameArgument,
-    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Values that a started population can take.")],
+    values: Annotated[
+        list[str],
+        typer.Argument(metavar="KEY=VALUE...", help="Values that a started population can take."),
+    ],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Edit its config; one that trains goes on with the new values, after a new start of its processes where they need one."""
     body = {"set": dict(_assignment(word) for word in values)}
-    found = Client.find(data_dir(data)).call("PATCH", f"/v1/populations/{check_population_name(name)}", body)
+    found = Client.find(data_dir(data)).call(
+        "PATCH", f"/v1/populations/{check_population_name(name)}", body
+    )
     if as_json:
         print_json(found)
     else:
-        say(f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}")
+        say(
+            f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}"
+        )
         for effect in found["effects"]:
             say(f"  {effect}")
 
@@ -139,14 +194,26 @@ def set_(
 @app.command(epilog="Example: arena population join first --weights m0")
 def join(
     name: NameArgument,
-    weights: Annotated[str | None, typer.Option(help="A member (m0) or a snapshot's id to begin with; else weights of its own.")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="A member (m0) or a snapshot's id to begin with; else weights of its own."
+        ),
+    ] = None,
     role: Annotated[str | None, typer.Option(help="Where the game has several.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """A new member learns from now on, also while the others train."""
-    body = {key: value for key, value in (("weights", weights), ("role", role)) if value is not None}
-    _tell_member(Client.find(data_dir(data)).call("POST", f"/v1/populations/{check_population_name(name)}/members", body), as_json)
+    body = {
+        key: value for key, value in (("weights", weights), ("role", role)) if value is not None
+    }
+    _tell_member(
+        Client.find(data_dir(data)).call(
+            "POST", f"/v1/populations/{check_population_name(name)}/members", body
+        ),
+        as_json,
+    )
 
 
 @app.command(epilog="Example: arena population leave first m1")
@@ -166,7 +233,9 @@ def _tell_member(wanted: Any, as_json: bool) -> None:
         print_json(wanted)
     else:
         what = f"joins as {wanted['role']}" if wanted["change"] == "join" else "leaves"
-        say(f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its trainer has saved, or starts")
+        say(
+            f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its trainer has saved, or starts"
+        )
 
 
 @app.command(epilog="Example: arena population delete first --yes")
@@ -178,7 +247,9 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Stop it, then remove its rows and files; games of matches stay."""
-    if not yes and not typer.confirm(f"Remove population {name!r} with all its games, snapshots and checkpoints?", err=True):
+    if not yes and not typer.confirm(
+        f"Remove population {name!r} with all its games, snapshots and checkpoints?", err=True
+    ):
         raise typer.Exit(1)
     _ask(data, name, "delete", as_json, wait=wait)
 
@@ -190,18 +261,24 @@ def _get(data: Path | None, name: str) -> Any:
 def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) -> None:
     """Raises: PbtError when the operation fails."""
     client, path = Client.find(data_dir(data)), f"/v1/populations/{check_population_name(name)}"
-    operation = client.call("DELETE", path) if kind == "delete" else client.call("POST", f"{path}/{kind}")
+    operation = (
+        client.call("DELETE", path) if kind == "delete" else client.call("POST", f"{path}/{kind}")
+    )
     deadline = time.monotonic() + WAIT_TIMEOUT_S
     queued = False
     while wait and operation["state"] not in ENDED and not queued and time.monotonic() < deadline:
         time.sleep(POLL_S)
         operation = client.call("GET", f"/v1/operations/{operation['id']}")
         # A place in the queue may take days.
-        queued = kind in ("start", "resume") and client.call("GET", path)["status"]["state"] == "queued"
+        queued = (
+            kind in ("start", "resume") and client.call("GET", path)["status"]["state"] == "queued"
+        )
     if as_json:
         print_json(operation)
     if operation["state"] == "FAILED":
-        raise PbtError(f"{kind} of population {name!r}: {operation['problem']}; `arena population logs {name}` has more")
+        raise PbtError(
+            f"{kind} of population {name!r}: {operation['problem']}; `arena population logs {name}` has more"
+        )
     if not as_json:
         words = "queued until another one stops" if queued else operation["state"].lower()
         say(f"population {name!r}: {kind} {words}")
@@ -222,4 +299,11 @@ def _assignment(word: str) -> tuple[str, Any]:
 
 def _cells(item: Any) -> tuple[str, ...]:
     seen = item["status"]
-    return (item["id"], seen["state"], item["spec"]["desired"] or "-", f"{seen['frames']:,}", str(seen["restarts"]), seen["message"])
+    return (
+        item["id"],
+        seen["state"],
+        item["spec"]["desired"] or "-",
+        f"{seen['frames']:,}",
+        str(seen["restarts"]),
+        seen["message"],
+    )

@@ -9,7 +9,17 @@ from arena.cli.output import print_table
 from arena.cli.return_table import print_returns, returns_report
 from arena.league.database import League
 from arena.league.returns import return_standings
-from arena.league.standings import ANCHOR, Standing, Table, best_standing, by_lower_bound, game_table, is_provisional, population_table, standings
+from arena.league.standings import (
+    ANCHOR,
+    Standing,
+    Table,
+    best_standing,
+    by_lower_bound,
+    game_table,
+    is_provisional,
+    population_table,
+    standings,
+)
 from arena.stats.bradley_terry import BEST_MIN_GAMES, ELO_PER_NAT
 from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.stats.score import Tally, wilson_interval
@@ -21,7 +31,18 @@ CENTRED_TEXT = "Elo from evaluation games only (Bradley-Terry, mean = 0, since `
 MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
 ID_DIGITS = 8
-_COLUMNS = (">rank", "player", "id", ">Elo [95 %]", ">games", ">W/D/L", ">score", ">vs best", ">vs random", ">met")
+_COLUMNS = (
+    ">rank",
+    "player",
+    "id",
+    ">Elo [95 %]",
+    ">games",
+    ">W/D/L",
+    ">score",
+    ">vs best",
+    ">vs random",
+    ">met",
+)
 # What a narrow screen does without, the first of them first.
 _SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
 
@@ -37,13 +58,19 @@ def print_league(league: League, name: str, *, everyone: bool = False, top: int 
     elif not table.rows:
         print(f"population {name}: {why_no_best(table.rows)}")
     else:
-        print_standings(f"population {name}" + (" and all others of its game" if everyone else ""), table, top)
+        print_standings(
+            f"population {name}" + (" and all others of its game" if everyone else ""), table, top
+        )
         print(best_text(name, table.rows if not everyone else standings(league, name)))
 
 
-def print_game_league(league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS) -> None:
+def print_game_league(
+    league: League, env_name: str, env_options: Mapping[str, Any], *, top: int = TOP_ROWS
+) -> None:
     """The table of everybody who plays a game."""
-    print_standings(game_title(env_name, env_options), game_table(league, env_name, env_options), top)
+    print_standings(
+        game_title(env_name, env_options), game_table(league, env_name, env_options), top
+    )
 
 
 def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
@@ -62,7 +89,9 @@ def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
         print(f"... and {len(rows) - len(shown)} more: --top 0 shows all")
     print(f"{rating_words(rows)}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
-        print(f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to the others.")
+        print(
+            f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to the others."
+        )
     if any(_is_weightless(row) for row in shown):
         print("* = its weights were removed: its games still count, but it plays no more.")
     for line in circle_lines(table):
@@ -75,12 +104,23 @@ def league_report(league: League, name: str, *, everyone: bool = False) -> dict[
     if alone := return_standings(league, name) if not table.rows else []:
         return returns_report(name, alone, everyone)
     best = best_standing(table.rows if not everyone else standings(league, name))
-    return {"population": name, "everyone": everyone, "best": best.player.name if best else None, **standings_report(table)}
+    return {
+        "population": name,
+        "everyone": everyone,
+        "best": best.player.name if best else None,
+        **standings_report(table),
+    }
 
 
-def game_league_report(league: League, env_name: str, env_options: Mapping[str, Any]) -> dict[str, Any]:
+def game_league_report(
+    league: League, env_name: str, env_options: Mapping[str, Any]
+) -> dict[str, Any]:
     """The table of everybody who plays a game, for programs."""
-    return {"env": env_name, "env_options": dict(env_options), **standings_report(game_table(league, env_name, env_options))}
+    return {
+        "env": env_name,
+        "env_options": dict(env_options),
+        **standings_report(game_table(league, env_name, env_options)),
+    }
 
 
 def standings_report(table: Table) -> dict[str, Any]:
@@ -88,10 +128,20 @@ def standings_report(table: Table) -> dict[str, Any]:
     rows = by_lower_bound(table.rows)
     found, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
     names = {row.player: row.label for row in rows}
-    cycles = [{"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p} for cycle in found]
+    cycles = [
+        {"players": [names[cycle.a], names[cycle.b], names[cycle.c]], "p": cycle.p}
+        for cycle in found
+    ]
     ranks, best = _ranks(rows), leader(rows)
-    players = [{"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)]
-    return {"rating": rating_words(rows), "players": players, "cycles": cycles, "cyclic_share": {"share": share.share, "p": share.p}}
+    players = [
+        {"rank": rank, **_row_report(row, best)} for rank, row in zip(ranks, rows, strict=True)
+    ]
+    return {
+        "rating": rating_words(rows),
+        "players": players,
+        "cycles": cycles,
+        "cyclic_share": {"share": share.share, "p": share.p},
+    }
 
 
 def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
@@ -125,13 +175,25 @@ def circle_lines(table: Table) -> list[str]:
     cycles, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
     names = {row.player: row.label for row in table.rows}
     rings = [((cycle.a, cycle.b, cycle.c, cycle.a), cycle.p) for cycle in cycles[:TOP_CYCLES]]
-    lines = [f"Circle: {' > '.join(names[player] for player in ring)} (p {_p_text(p)})." for ring, p in rings]
+    lines = [
+        f"Circle: {' > '.join(names[player] for player in ring)} (p {_p_text(p)})."
+        for ring, p in rings
+    ]
     if len(cycles) > TOP_CYCLES:
         lines.append(f"... and {len(cycles) - TOP_CYCLES} circles more: --json lists all.")
     if share.p >= CYCLE_LEVEL:
-        return [*lines, "No circles: ratings explain the results as well as chance allows."] if not cycles else lines
-    warning = "; the order above says little, see `arena matrix`" if share.share > MUCH_IN_CIRCLES else ""
-    return [*lines, f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating explains (p {_p_text(share.p)}){warning}."]
+        return (
+            [*lines, "No circles: ratings explain the results as well as chance allows."]
+            if not cycles
+            else lines
+        )
+    warning = (
+        "; the order above says little, see `arena matrix`" if share.share > MUCH_IN_CIRCLES else ""
+    )
+    return [
+        *lines,
+        f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating explains (p {_p_text(share.p)}){warning}.",
+    ]
 
 
 def _p_text(p: float) -> str:
@@ -145,7 +207,9 @@ def rating_words(table: Sequence[Standing]) -> str:
 
 def leader(table: Sequence[Standing]) -> Standing | None:
     """Whom `vs best` means: `@best`, among players of whom none can be that the first of the ranked; None while all are provisional."""
-    ranked = (row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row))
+    ranked = (
+        row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row)
+    )
     return best_standing(table) or next(ranked, None)
 
 

@@ -29,14 +29,18 @@ def replay(
     else:
         print("\n".join(_lines(named, found)))
     if found.problems:
-        say(f"error: game {named.name} does not replay as it was stored: {'; '.join(found.problems)}")
+        say(
+            f"error: game {named.name} does not replay as it was stored: {'; '.join(found.problems)}"
+        )
         raise typer.Exit(DIFFERENT)
 
 
 def _lines(named: NamedGame, found: Replay) -> list[str]:
     record = named.record
     players = [named.labels[seat.player] for seat in record.seats]
-    seats = ", ".join(f"{name} {player}" for name, player in zip(found.seat_names, players, strict=True))
+    seats = ", ".join(
+        f"{name} {player}" for name, player in zip(found.seat_names, players, strict=True)
+    )
     lines = [f"{named.name}   {named.env_name}, seed {record.seed}: {seats}"]
     if found.start is not None:
         lines += ["", found.start]
@@ -46,11 +50,22 @@ def _lines(named: NamedGame, found: Replay) -> list[str]:
         step_shown = move.step
         chosen = plain_action(move.action) if move.name is None else move.name
         words = f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: {chosen}{' (opening)' * move.opening}"
-        lines += ["", words + _rewards(move, found)] if move.board is not None else [words + _rewards(move, found)]
+        lines += (
+            ["", words + _rewards(move, found)]
+            if move.board is not None
+            else [words + _rewards(move, found)]
+        )
         lines += [move.board] if move.board is not None else []
     seated = zip(found.seat_names, players, record.seats, strict=True)
-    result = ", ".join(f"{name} {player} {_place(seat.place)} (return {seat.returns:.4g})" for name, player, seat in seated)
-    checked = "does NOT replay as stored" if found.problems else f"replays as stored, trajectory {record.trajectory_hash}"
+    result = ", ".join(
+        f"{name} {player} {_place(seat.place)} (return {seat.returns:.4g})"
+        for name, player, seat in seated
+    )
+    checked = (
+        "does NOT replay as stored"
+        if found.problems
+        else f"replays as stored, trajectory {record.trajectory_hash}"
+    )
     return [*lines, "", f"Result   {result}; {record.end_reason}", f"Checked  {checked}"]
 
 

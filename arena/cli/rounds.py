@@ -14,7 +14,9 @@ from arena.league.queries import StoredRound, list_rounds
 from arena.league.round_history import history_problems, missing_games
 from arena.league.verify import RoundCheck, verify_rounds
 
-app = typer.Typer(no_args_is_help=True, help="PBT rounds: list them, or prove them from the stored rows.")
+app = typer.Typer(
+    no_args_is_help=True, help="PBT rounds: list them, or prove them from the stored rows."
+)
 
 PopulationName = Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")]
 
@@ -25,12 +27,32 @@ def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOpti
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         found = list_rounds(league, name)
     if as_json:
-        print_json([{**asdict(stored.record), "incarnation": stored.incarnation, "created_at": stored.created_at} for stored in found])
+        print_json(
+            [
+                {
+                    **asdict(stored.record),
+                    "incarnation": stored.incarnation,
+                    "created_at": stored.created_at,
+                }
+                for stored in found
+            ]
+        )
     elif found:
-        rows = [(r.record.round, r.record.member, frames_text(r.record.frames), action(r), r.record.verdict) for r in found]
+        rows = [
+            (
+                r.record.round,
+                r.record.member,
+                frames_text(r.record.frames),
+                action(r),
+                r.record.verdict,
+            )
+            for r in found
+        ]
         print_table((">round", "member", ">frames", "did", "why"), rows)
     else:
-        print(f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a member's clock")
+        print(
+            f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a member's clock"
+        )
 
 
 def action(stored: StoredRound) -> str:
@@ -86,8 +108,16 @@ def report_lines(name: str, report: dict[str, Any]) -> list[str]:
     lines = [_difference_line(difference) for difference in report["differences"]]
     copies = "1 copy" if report["copies"] == 1 else f"{report['copies']} copies"
     counts = f"{report['rounds']} rounds ({copies}), {report['scores']} scores from {report['games_read']} game rows"
-    folded = f"; {report['scores_folded']} scores cannot be recomputed, their games were folded into counts" if report["scores_folded"] else ""
-    verdict = "all agree" if report["ok"] else f"{len(lines)} difference{'s' * (len(lines) != 1)}: rows were altered or lost"
+    folded = (
+        f"; {report['scores_folded']} scores cannot be recomputed, their games were folded into counts"
+        if report["scores_folded"]
+        else ""
+    )
+    verdict = (
+        "all agree"
+        if report["ok"]
+        else f"{len(lines)} difference{'s' * (len(lines) != 1)}: rows were altered or lost"
+    )
     return [*lines, f"population {name}: {counts}{folded}: {verdict}"]
 
 
@@ -109,4 +139,6 @@ def _with_progress(league: League, name: str) -> list[RoundCheck]:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("rounds", total=None)
-        return verify_rounds(league, name, lambda done, total: progress.update(task, completed=done, total=total))
+        return verify_rounds(
+            league, name, lambda done, total: progress.update(task, completed=done, total=total)
+        )

@@ -17,17 +17,39 @@ DEFAULT_PORT = 8642
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on; anything but this machine's own needs tokens and --allowed-host.")] = "127.0.0.1",
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on; anything but this machine's own needs tokens and --allowed-host."
+        ),
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = DEFAULT_PORT,
     allowed_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="How others call this machine; may be given often.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="How others call this machine; may be given often.",
+            show_default=False,
+        ),
     ] = None,
-    max_running: Annotated[int, typer.Option(min=1, help="Populations that train at the same time; others wait.")] = 2,
-    max_plays: Annotated[int, typer.Option(min=1, help="Games that people play by hand at the same time.")] = 4,
-    soft_disk_gb: Annotated[float, typer.Option(min=0, help="Below so much free space nothing new starts.")] = 5.0,
-    hard_disk_gb: Annotated[float, typer.Option(min=0, help="Below it trainings save and wait, and changes are refused.")] = 2.0,
+    max_running: Annotated[
+        int, typer.Option(min=1, help="Populations that train at the same time; others wait.")
+    ] = 2,
+    max_plays: Annotated[
+        int, typer.Option(min=1, help="Games that people play by hand at the same time.")
+    ] = 4,
+    soft_disk_gb: Annotated[
+        float, typer.Option(min=0, help="Below so much free space nothing new starts.")
+    ] = 5.0,
+    hard_disk_gb: Annotated[
+        float,
+        typer.Option(min=0, help="Below it trainings save and wait, and changes are refused."),
+    ] = 2.0,
     log_format: Annotated[str, typer.Option(help="console or json.")] = "console",
-    make_tokens: Annotated[bool, typer.Option("--make-tokens", help="Only make the token files, and say where they are.")] = False,
+    make_tokens: Annotated[
+        bool,
+        typer.Option("--make-tokens", help="Only make the token files, and say where they are."),
+    ] = False,
     data: DataOption = None,
 ) -> None:
     """Train and watch populations over REST. Ctrl-C saves and stops all of them; what was to run goes on at the next start."""
@@ -36,7 +58,10 @@ def serve(
         raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
     if soft_disk_gb < hard_disk_gb:
         raise ConfigError(
-            "arena serve", [f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"]
+            "arena serve",
+            [
+                f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"
+            ],
         )
     settings = {
         "data": str(folder), "host": host, "port": port, "allowed_hosts": allowed_host or [], "max_running": max_running, "log_format": log_format,
@@ -52,8 +77,15 @@ def serve(
 def open_page(
     data: DataOption = None,
     as_json: JsonOption = False,
-    browser: Annotated[bool, typer.Option(help="Start the browser; else only print the address.")] = True,
-    viewer: Annotated[bool, typer.Option("--viewer", help="The browser that logs in sees everything and changes nothing.")] = False,
+    browser: Annotated[
+        bool, typer.Option(help="Start the browser; else only print the address.")
+    ] = True,
+    viewer: Annotated[
+        bool,
+        typer.Option(
+            "--viewer", help="The browser that logs in sees everything and changes nothing."
+        ),
+    ] = False,
 ) -> None:
     """Open the service's page, logged in."""
     client = Client.find(data_dir(data))

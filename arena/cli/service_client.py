@@ -40,7 +40,9 @@ class Client:
         """Raises: ServiceUnreachableError."""
         state = read_state(data)
         if state is None:
-            raise ServiceUnreachableError(f"no service has {data}; start one with `arena serve`, or name another data directory with --data")
+            raise ServiceUnreachableError(
+                f"no service has {data}; start one with `arena serve`, or name another data directory with --data"
+            )
         return cls(state.url, read_token(data))
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -58,7 +60,9 @@ class Client:
             answer = connection.getresponse()
             said = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise ServiceUnreachableError(f"{self.url} does not answer: {error}; look at it, or start it again with `arena serve`") from error
+            raise ServiceUnreachableError(
+                f"{self.url} does not answer: {error}; look at it, or start it again with `arena serve`"
+            ) from error
         finally:
             connection.close()
         found = json.loads(said) if said else None

@@ -19,7 +19,9 @@ _COUNTED = ("simulate", "infer", "learn", "wait")
 
 def status(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")],
-    watch: Annotated[bool, typer.Option("--watch", help="Look every second until the training ends, or Ctrl-C.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look every second until the training ends, or Ctrl-C.")
+    ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,15 +50,36 @@ def print_status(seen: Look, logs: str) -> None:
     found = seen.status
     if found is None or seen.starting:
         return
-    columns = ("process", ">pid", "hosts", "state", ">rows/s", ">queue", ">restarts", ">sign of life", *(f">{STAGES[stage]}" for stage in _COUNTED))
-    print_table(columns, [process_cells(row) for row in found.processes], spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"))
+    columns = (
+        "process",
+        ">pid",
+        "hosts",
+        "state",
+        ">rows/s",
+        ">queue",
+        ">restarts",
+        ">sign of life",
+        *(f">{STAGES[stage]}" for stage in _COUNTED),
+    )
+    print_table(
+        columns,
+        [process_cells(row) for row in found.processes],
+        spare=(*(STAGES[stage] for stage in reversed(_COUNTED)), "queue", "pid"),
+    )
     print_table(
         ("member", ">frames", ">lag", "state"),
-        [(row.name, f"{row.frames:,}", "-" if row.lag is None else f"{row.lag:.2f}", row.state) for row in found.members],
+        [
+            (row.name, f"{row.frames:,}", "-" if row.lag is None else f"{row.lag:.2f}", row.state)
+            for row in found.members
+        ],
     )
     rows = found.rows
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
-    print(f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}")
+    dropped = (
+        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
+    )
+    print(
+        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"
+    )
 
 
 def headlines(seen: Look, logs: str) -> list[str]:
@@ -68,11 +91,19 @@ def headlines(seen: Look, logs: str) -> list[str]:
         return [f"{name} is not running; it has written no status yet"]
     if not seen.running:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.written_at))
-        return [f"{name} is not running: {seen.state}; the rest is what was written last, at {when}. Go on with `arena train --resume {name}`"]
-    lines = [f"{name} is running (process {seen.pid}), placement {found.placement}, for {found.written_at - found.started_at:.0f} s"]
+        return [
+            f"{name} is not running: {seen.state}; the rest is what was written last, at {when}. Go on with `arena train --resume {name}`"
+        ]
+    lines = [
+        f"{name} is running (process {seen.pid}), placement {found.placement}, for {found.written_at - found.started_at:.0f} s"
+    ]
     if seen.stale:
-        stuck = f"process {seen.pid} is stuck, stopped, or has no disk to write to; look into {logs}"
-        lines.append(f"STALE: written {seen.age_s:.0f} s ago, though it should be every second: {stuck}")
+        stuck = (
+            f"process {seen.pid} is stuck, stopped, or has no disk to write to; look into {logs}"
+        )
+        lines.append(
+            f"STALE: written {seen.age_s:.0f} s ago, though it should be every second: {stuck}"
+        )
     return lines
 
 

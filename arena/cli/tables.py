@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.cli.rating_table import game_league_report, game_title, league_report, print_game_league, print_league
+from arena.cli.rating_table import (
+    game_league_report,
+    game_title,
+    league_report,
+    print_game_league,
+    print_league,
+)
 from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
@@ -52,7 +58,9 @@ class GameTable:
         return game_table(league, self.env_name, self.env_options)
 
 
-def tables_of(league: League, name: str | None, env: str | None, *, everyone: bool = False) -> Sequence[PopulationTable | GameTable]:
+def tables_of(
+    league: League, name: str | None, env: str | None, *, everyone: bool = False
+) -> Sequence[PopulationTable | GameTable]:
     """The population called `name`; or the game called `env`, once for each of its options; or, without both, every population, and every game
     that was only played in matches. everyone: one table per game instead.
 
@@ -60,14 +68,20 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
     """
     if env is not None:
         if name is not None or everyone:
-            raise ConfigError("the tables to show", [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"])
+            raise ConfigError(
+                "the tables to show",
+                [f"--env {env} with {name or '--all'}: --env already means everybody; choose one"],
+            )
         # Games are not imported where none is named.
         from pbt.envs.names import absolute_name
 
         return _of_game(league, absolute_name(env))
     if name is not None:
         return [PopulationTable(name, everyone)]
-    games = {repr((env_name, options)): GameTable(env_name, options) for env_name, options in rated_games(league)}
+    games = {
+        repr((env_name, options)): GameTable(env_name, options)
+        for env_name, options in rated_games(league)
+    }
     shown: list[PopulationTable | GameTable] = []
     for population in list_populations(league):
         config = stored_config(league, population.name)["env"]
@@ -79,7 +93,9 @@ def tables_of(league: League, name: str | None, env: str | None, *, everyone: bo
 
 def _of_game(league: League, env: str) -> list[PopulationTable | GameTable]:
     games = rated_games(league)
-    found: list[PopulationTable | GameTable] = [GameTable(name, options) for name, options in games if name == env]
+    found: list[PopulationTable | GameTable] = [
+        GameTable(name, options) for name, options in games if name == env
+    ]
     if found:
         return found
     names = sorted({name for name, _ in games})

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import NAMES, SPOILED, EnvOption, MoveTimeoutOption, OptionsOption, SeedOption, progress_bar, say_spoiled
+from arena.cli.match_options import (
+    NAMES,
+    SPOILED,
+    EnvOption,
+    MoveTimeoutOption,
+    OptionsOption,
+    SeedOption,
+    progress_bar,
+    say_spoiled,
+)
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.cli.rating_table import print_standings, standings_report
 from arena.data.paths import data_dir, data_text, league_path
@@ -16,17 +25,34 @@ from arena.league.database import open_league, upgrade_league
 from arena.league.standings import Table, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import MatchResult
-from arena.matches.tournament import DEFAULT_GAMES, Fixture, Tournament, plan_tournament, play_tournament
+from arena.matches.tournament import (
+    DEFAULT_GAMES,
+    Fixture,
+    Tournament,
+    plan_tournament,
+    play_tournament,
+)
 from arena.players.resolve import resolve_players
 from pbt.config.load import options_from
 
 
 def tournament(
-    players: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)],
-    games: Annotated[int, typer.Option(min=1, help="Of each match; they come in pairs with the seats swapped.")] = DEFAULT_GAMES,
-    rounds: Annotated[int, typer.Option(min=1, help="Round robins, each with seeds of its own.")] = 1,
+    players: Annotated[
+        list[str], typer.Argument(metavar="A B [C ...]", help=NAMES, show_default=False)
+    ],
+    games: Annotated[
+        int, typer.Option(min=1, help="Of each match; they come in pairs with the seats swapped.")
+    ] = DEFAULT_GAMES,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Round robins, each with seeds of its own.")
+    ] = 1,
     seed: SeedOption = 1,
-    concurrency: Annotated[int, typer.Option(min=1, help="Processes per match; they take seconds to start, which pays for long ones.")] = 1,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Processes per match; they take seconds to start, which pays for long ones."
+        ),
+    ] = 1,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
     env: EnvOption = None,
     options: OptionsOption = None,
@@ -39,18 +65,37 @@ def tournament(
     as of `arena match`: 3 when a program cannot be played with, 4 when more than one game and more than 1 % raised, 130 after Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
-    spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
+    spec, found = resolve_players(
+        players,
+        data,
+        env,
+        options=options_from(options or ()),
+        allow_files=True,
+        move_timeout_s=move_timeout_s,
+    )
     fixtures = plan_tournament(spec, found, rounds, seed)
     with open_league(league_path(data_dir(data))) as league:
         with progress_bar(f"tournament of {len(found)}") as on_progress:
-            told = _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
-            played = play_tournament(league, spec, fixtures, games, concurrency=concurrency, on_match=told, on_progress=on_progress)
+            told = (
+                _say_match if sys.stderr.isatty() or not as_json else lambda fixture, result: None
+            )
+            played = play_tournament(
+                league,
+                spec,
+                fixtures,
+                games,
+                concurrency=concurrency,
+                on_match=told,
+                on_progress=on_progress,
+            )
         table = match_table(league, played.match_ids)
     if as_json:
         print_json(_report(played, table))
     elif played.results:
         print_standings(_title(played), table, top=0)
-        print(f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{data_text(data)}")
+        print(
+            f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{data_text(data)}"
+        )
     _exit(played)
 
 
@@ -58,11 +103,15 @@ def _say_match(fixture: Fixture, result: MatchResult) -> None:
     stats = result.duel
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
-    say(f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games{interim}")
+    say(
+        f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games{interim}"
+    )
 
 
 def _title(played: Tournament) -> str:
-    state = "interim, the same command goes on" if played.interim else f"{len(played.results)} matches"
+    state = (
+        "interim, the same command goes on" if played.interim else f"{len(played.results)} matches"
+    )
     return f"tournament   {played.planned[0].a.env_name}, {state}"
 
 
@@ -86,9 +135,27 @@ def _report(played: Tournament, table: Table) -> dict[str, Any]:
 def _match_report(fixture: Fixture, result: MatchResult) -> dict[str, Any]:
     """Score, low and high are of a."""
     stats = result.duel
-    counts = {"games": stats.total.games, "wins": stats.total.wins, "draws": stats.total.draws, "losses": stats.total.losses}
-    names = {"match": result.match_id, "round": fixture.round, "seed": fixture.seed, "a": result.a.label, "b": result.b.label}
-    return {**names, "score": stats.score, "low": stats.low, "high": stats.high, **counts, "interim": result.interim}
+    counts = {
+        "games": stats.total.games,
+        "wins": stats.total.wins,
+        "draws": stats.total.draws,
+        "losses": stats.total.losses,
+    }
+    names = {
+        "match": result.match_id,
+        "round": fixture.round,
+        "seed": fixture.seed,
+        "a": result.a.label,
+        "b": result.b.label,
+    }
+    return {
+        **names,
+        "score": stats.score,
+        "low": stats.low,
+        "high": stats.high,
+        **counts,
+        "interim": result.interim,
+    }
 
 
 def _exit(played: Tournament) -> None:

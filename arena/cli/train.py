@@ -20,9 +20,24 @@ INTERRUPTED = 130
 
 
 def train(
-    config: Annotated[str | None, typer.Argument(help="A config file (.toml) or the name of a shipped one.", show_default=False)] = None,
-    name: Annotated[str | None, typer.Option(help="The population's name; else the config's.", show_default=False)] = None,
-    resume: Annotated[str | None, typer.Option(metavar="NAME", help="Go on with this one from its newest checkpoint.", show_default=False)] = None,
+    config: Annotated[
+        str | None,
+        typer.Argument(
+            help="A config file (.toml) or the name of a shipped one.", show_default=False
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The population's name; else the config's.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Go on with this one from its newest checkpoint.",
+            show_default=False,
+        ),
+    ] = None,
     overrides: SetOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -32,14 +47,21 @@ def train(
     from arena.training.train import Result, resume_training, start_training
 
     if (config is None) == (resume is None):
-        raise ConfigError("arena train", ["give a config (arena train connect_four) or --resume NAME, one of the two"])
+        raise ConfigError(
+            "arena train",
+            ["give a config (arena train connect_four) or --resume NAME, one of the two"],
+        )
     if resume is not None and name is not None:
-        raise ConfigError("arena train", [f"--name {name}: a resumed population keeps its name; leave --name out"])
+        raise ConfigError(
+            "arena train", [f"--name {name}: a resumed population keeps its name; leave --name out"]
+        )
     folder = data_dir(data)
     result: Result
     if resume is not None:
         with told_when_cut_off(resume, folder), Display(resume, quiet=as_json) as display:
-            result = resume_training(check_population_name(resume), folder, overrides or (), display, say)
+            result = resume_training(
+                check_population_name(resume), folder, overrides or (), display, say
+            )
     else:
         assert config is not None
         loaded, chosen = load_named(config, name, overrides or ())
@@ -55,7 +77,11 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         saved = any(population_paths(folder, name).checkpoints.glob("*"))
-        lost = f"what came after the last checkpoint is lost. Go on with: arena train --resume {name}" if saved else "nothing was saved"
+        lost = (
+            f"what came after the last checkpoint is lost. Go on with: arena train --resume {name}"
+            if saved
+            else "nothing was saved"
+        )
         say(f"ended at once: {lost}")
         raise
 
@@ -82,7 +108,15 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # ar
     progress = result.progress
     if as_json:
         members = [
-            {"name": m.name, "role": m.role, "frames": m.frames, "objective": m.objective, "games": m.games, "rating": m.rating, "copies": m.copies}
+            {
+                "name": m.name,
+                "role": m.role,
+                "frames": m.frames,
+                "objective": m.objective,
+                "games": m.games,
+                "rating": m.rating,
+                "copies": m.copies,
+            }
             for m in progress.members
         ]
         print_json(
@@ -102,12 +136,16 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # ar
             }
         )
         return
-    say(f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement {result.status.placement}")
+    say(
+        f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement {result.status.placement}"
+    )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
     if result.finished:
         compare = "match" if progress.ranked_by == "wins" else "evaluate"
-        say(f"finished. Next: arena league {result.name}; arena {compare} {result.name}@best random")
+        say(
+            f"finished. Next: arena league {result.name}; arena {compare} {result.name}@best random"
+        )
     else:
         say(f"stopped and saved. Go on with: arena train --resume {result.name}")
 
@@ -122,7 +160,9 @@ def stop(
 
     paths = population_paths(data_dir(data), name)
     if not paths.config.exists():
-        raise PlayerError(f"no population {name!r} in {data_dir(data)}; `arena populations` lists them")
+        raise PlayerError(
+            f"no population {name!r} in {data_dir(data)}; `arena populations` lists them"
+        )
     pid = holder(paths.lock)
     if pid is None:
         say(f"population {name!r} is not being trained; nothing to stop")

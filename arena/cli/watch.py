@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.cli.app import INTERRUPTED
-from arena.cli.match_options import NAMES, EnvOption, GreedyOption, MoveTimeoutOption, OptionsOption, SeedOption
+from arena.cli.match_options import (
+    NAMES,
+    EnvOption,
+    GreedyOption,
+    MoveTimeoutOption,
+    OptionsOption,
+    SeedOption,
+)
 from arena.cli.output import DataOption, JsonOption, print_json, say
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
@@ -22,16 +29,37 @@ if TYPE_CHECKING:
 
 
 def watch(
-    players: Annotated[list[str], typer.Argument(metavar="A [B]...", help=NAMES, show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="FILE.mp4", help="The video; H.264, as browsers play it.", show_default=False)],
-    games: Annotated[int, typer.Option(min=1, help="Games to film; in games of one seat, of every player.")] = 1,
+    players: Annotated[
+        list[str], typer.Argument(metavar="A [B]...", help=NAMES, show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE.mp4", help="The video; H.264, as browsers play it.", show_default=False
+        ),
+    ],
+    games: Annotated[
+        int, typer.Option(min=1, help="Games to film; in games of one seat, of every player.")
+    ] = 1,
     seed: SeedOption = 1,
     greedy: GreedyOption = False,
     scale: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Pixels of the video to one that is seen; else tiles are some 288 high.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Pixels of the video to one that is seen; else tiles are some 288 high.",
+            show_default=False,
+        ),
     ] = None,
     fps: Annotated[
-        float | None, typer.Option(min=0.1, max=240, help="Moves a second; else as fast as it was played, or 10 a second.", show_default=False)
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=240,
+            help="Moves a second; else as fast as it was played, or 10 a second.",
+            show_default=False,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.mp4.")] = False,
     move_timeout_s: MoveTimeoutOption = DEFAULT_MOVE_TIMEOUT_S,
@@ -47,7 +75,14 @@ def watch(
     require_video()
     from arena.matches.filming import film
 
-    spec, found = resolve_players(players, data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s)
+    spec, found = resolve_players(
+        players,
+        data,
+        env,
+        options=options_from(options or ()),
+        allow_files=True,
+        move_timeout_s=move_timeout_s,
+    )
     with _bar(" vs ".join(player.label for player in found)) as on_progress:
         result = film(
             found, spec, out, games=games, seed=seed, greedy=greedy, scale=scale, moves_per_s=fps, force=force, on_progress=on_progress
@@ -57,7 +92,10 @@ def watch(
     elif result.path is not None:
         print("\n".join(film_lines(result, found)))
     if result.interim:
-        say(f"ended after {len(result.games)} of {result.planned} games" + ("; there is no video" if result.path is None else ""))
+        say(
+            f"ended after {len(result.games)} of {result.planned} games"
+            + ("; there is no video" if result.path is None else "")
+        )
         raise typer.Exit(INTERRUPTED)
 
 
@@ -67,26 +105,42 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
 
     assert result.path is not None
     size_mb = result.path.stat().st_size / 1e6
-    lines = [f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, {result.pictures} pictures, {size_mb:.1f} MB"]
+    lines = [
+        f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, {result.pictures} pictures, {size_mb:.1f} MB"
+    ]
     for number, game in enumerate(result.games, start=1):
         shown = []
         for player, seat in sorted(zip(game.sitting, game.end.seats, strict=True)):
             score = score_text(seat.points, seat.returns, alone=len(game.sitting) == 1)
-            shown.append(f"{players[player].label}   {score}" + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else ""))
-        lines.append(f"Game {number}   {',   '.join(shown)};   {game.end.reason} after {game.end_s - game.start_s:.1f} s")
+            shown.append(
+                f"{players[player].label}   {score}"
+                + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else "")
+            )
+        lines.append(
+            f"Game {number}   {',   '.join(shown)};   {game.end.reason} after {game.end_s - game.start_s:.1f} s"
+        )
     if result.voided:
         tries = "once" if len(result.voided) == 1 else f"{len(result.voided)} times"
-        lines.append(f"Note     a game was voided {tries}, filmed up to there, and played again; first: {result.voided[0]}")
+        lines.append(
+            f"Note     a game was voided {tries}, filmed up to there, and played again; first: {result.voided[0]}"
+        )
     return lines
 
 
-def film_json(result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool) -> dict[str, Any]:
+def film_json(
+    result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool
+) -> dict[str, Any]:
     """Seats of a game in their order, with the index of their player; start_s and end_s are seconds of the video."""
     games = [
         {
             "seed": game.end.plan.seed,
             "seats": [
-                {"player": player, "place": seat.place, "return": seat.returns, "points": seat.points}
+                {
+                    "player": player,
+                    "place": seat.place,
+                    "return": seat.returns,
+                    "points": seat.points,
+                }
                 for player, seat in zip(game.sitting, game.end.seats, strict=True)
             ],
             "end_reason": game.end.reason,
@@ -124,12 +178,19 @@ def _bar(title: str) -> "Iterator[Filming | None]":
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(escape(title), total=None, said="")
 
         def show(done: int, planned: int, seconds: float) -> None:
-            said = f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
+            said = (
+                f"{done} of {planned} games, {int(seconds) // 60}:{int(seconds) % 60:02} of video"
+            )
             bar.update(task, completed=done, total=planned if planned > 1 else None, said=said)
 
         yield show

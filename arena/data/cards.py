@@ -65,13 +65,18 @@ def read_card(path: Path) -> SnapshotCard:
         with path.open("rb") as file:
             content = file.read(MAX_CARD_BYTES + 1)
     except OSError as error:
-        raise SnapshotError(f"{path}: cannot be read ({error.strerror}); expected the card that `arena export` writes beside the weights") from error
+        raise SnapshotError(
+            f"{path}: cannot be read ({error.strerror}); expected the card that `arena export` writes beside the weights"
+        ) from error
     if len(content) > MAX_CARD_BYTES:
         raise SnapshotError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
     try:
         return SnapshotCard.model_validate_json(content)
     except ValidationError as error:
-        found = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}" for problem in error.errors()[:5])
+        found = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'card'}: {problem['msg']}"
+            for problem in error.errors()[:5]
+        )
         raise SnapshotError(f"{path}: no card of a snapshot: {found}") from None
 
 
@@ -107,7 +112,9 @@ def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
         try:
             yield path.stem, read_card(path)
         except SnapshotError as error:
-            raise SnapshotError(f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes") from None
+            raise SnapshotError(
+                f"{error}; remove it: arena delete {IMPORTED}/{path.stem} --yes"
+            ) from None
 
 
 def remove_import(data: Path, name: str) -> None:

@@ -62,16 +62,25 @@ class _Member:
         for column in (self.seconds, *self.values.values()):
             del column[behind:]
 
-    def points(self, keys: Collection[str] | None, first: int, last: int | None) -> dict[str, Points]:
+    def points(
+        self, keys: Collection[str] | None, first: int, last: int | None
+    ) -> dict[str, Points]:
         """Copies: a view of an array that grows would forbid it to. keys: only these."""
-        part = slice(bisect_left(self.frames, first), None if last is None else bisect_right(self.frames, last))
+        part = slice(
+            bisect_left(self.frames, first),
+            None if last is None else bisect_right(self.frames, last),
+        )
         frames, seconds = np.array(self.frames[part]), np.array(self.seconds[part])
         found = {}
         for key, column in self.values.items():
             if keys is None or key in keys:
                 values = np.array(column[part])
                 there = values != _ABSENT
-                found[key] = Points(frames, seconds, values) if there.all() else Points(frames[there], seconds[there], values[there])
+                found[key] = (
+                    Points(frames, seconds, values)
+                    if there.all()
+                    else Points(frames[there], seconds[there], values[there])
+                )
         return found
 
 
@@ -112,7 +121,9 @@ class _File:
             row = _decode(line)
         except msgspec.DecodeError as error:
             where = f"{self._path}, line {self._lines + 1}"
-            raise PbtError(f"{where}: found {line[:60]!r}, expected a JSON object; delete that line") from error
+            raise PbtError(
+                f"{where}: found {line[:60]!r}, expected a JSON object; delete that line"
+            ) from error
         incarnation, t = row.pop("incarnation"), row.pop("t")
         if incarnation != self._incarnation:
             self._incarnation, self._began, self._earlier = incarnation, t, self._seconds
@@ -127,7 +138,9 @@ class _File:
 
     @property
     def numbers(self) -> int:
-        return sum(len(member.frames) * (2 + len(member.values)) for member in self.members.values())
+        return sum(
+            len(member.frames) * (2 + len(member.values)) for member in self.members.values()
+        )
 
 
 class CurveStore:
@@ -139,7 +152,12 @@ class CurveStore:
         self._lock = threading.Lock()
 
     def read(
-        self, folder: Path, keys: Collection[str] | None = None, members: Collection[str] | None = None, first: int = 0, last: int | None = None
+        self,
+        folder: Path,
+        keys: Collection[str] | None = None,
+        members: Collection[str] | None = None,
+        first: int = 0,
+        last: int | None = None,
     ) -> tuple[list[str], dict[str, dict[str, Points]]]:
         """(names of all curves there are, member -> name -> curve), without superseded rows; nothing where there is no file.
 
@@ -152,7 +170,11 @@ class CurveStore:
         with file.lock:
             file.refresh()
             names = sorted({key for member in file.members.values() for key in member.values})
-            found = {name: member.points(keys, first, last) for name, member in file.members.items() if members is None or name in members}
+            found = {
+                name: member.points(keys, first, last)
+                for name, member in file.members.items()
+                if members is None or name in members
+            }
         self._make_room()
         return names, found
 

@@ -32,4 +32,6 @@ def read_edits(path: Path) -> Edits | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise PbtError(f"{path}: damaged ({type(error).__name__}: {error}); the service leaves it anew with the next edit") from error
+        raise PbtError(
+            f"{path}: damaged ({type(error).__name__}: {error}); the service leaves it anew with the next edit"
+        ) from error

@@ -21,7 +21,9 @@ def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
                 continue
             parsed = _parsed(line)
             if parsed is None:
-                raise PbtError(f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; delete that line")
+                raise PbtError(
+                    f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; delete that line"
+                )
             yield parsed
 
 
@@ -51,7 +53,9 @@ def last_lines(path: Path, most_bytes: int) -> tuple[list[dict[str, Any]], bool]
             lines = file.read().splitlines()
     except FileNotFoundError:
         return [], True
-    return [parsed for line in lines[bool(start) :] if (parsed := _parsed(line)) is not None], not start
+    return [
+        parsed for line in lines[bool(start) :] if (parsed := _parsed(line)) is not None
+    ], not start
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

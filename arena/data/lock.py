@@ -27,20 +27,30 @@ class PopulationLock:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError("data directory", [f"{self._path.parent} cannot be made: {error.strerror}; name another with --data"]) from error
+            raise ConfigError(
+                "data directory",
+                [f"{self._path.parent} cannot be made: {error.strerror}; name another with --data"],
+            ) from error
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             _take(descriptor)
         except OSError as error:
             os.close(descriptor)
             held = f"population {self._name!r} is held by process {holder(self._path) or 'unknown'}"
-            raise HeldError(f"{held}; stop it with `arena stop {self._name}`, or train under another --name") from error
+            raise HeldError(
+                f"{held}; stop it with `arena stop {self._name}`, or train under another --name"
+            ) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         self._descriptor = descriptor
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         os.close(self._descriptor)
 
 

@@ -21,7 +21,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "timestamp": datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "population": self._population,
@@ -62,5 +64,12 @@ def newest_records(folder: Path, count: int) -> list[dict[str, Any]]:
 
 def _newest_first(folder: Path) -> list[Path]:
     before, after = FILE.split("{}")
-    numbers = {path: path.name.removeprefix(before).removesuffix(after) for path in folder.glob(FILE.format("*"))}
-    return sorted((path for path, number in numbers.items() if number.isdigit()), key=lambda path: int(numbers[path]), reverse=True)
+    numbers = {
+        path: path.name.removeprefix(before).removesuffix(after)
+        for path in folder.glob(FILE.format("*"))
+    }
+    return sorted(
+        (path for path, number in numbers.items() if number.isdigit()),
+        key=lambda path: int(numbers[path]),
+        reverse=True,
+    )

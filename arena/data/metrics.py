@@ -41,7 +41,14 @@ class MetricsWriter:
     A disk that refuses loses none: they wait, and the next flush goes on at the very byte where this one stopped.
     """
 
-    def __init__(self, folder: Path, incarnation: int, *, tensorboard: bool = True, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        incarnation: int,
+        *,
+        tensorboard: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / METRICS_FILE
         if path.exists():
@@ -50,23 +57,41 @@ class MetricsWriter:
         self._clock = clock
         self._file = path.open("ab", buffering=0)
         self._unwritten = bytearray()
-        self._events = _EventFiles(folder / TENSORBOARD_FOLDER, incarnation, clock) if tensorboard else None
+        self._events = (
+            _EventFiles(folder / TENSORBOARD_FOLDER, incarnation, clock) if tensorboard else None
+        )
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
         """One point per name at `frames` of the member's clock. Raises: PbtError on a name that the format uses itself."""
         if taken := RESERVED_NAMES & values.keys():
-            raise PbtError(f"metrics of {member}: the names {sorted(taken)} belong to the file format; use others")
+            raise PbtError(
+                f"metrics of {member}: the names {sorted(taken)} belong to the file format; use others"
+            )
         t = round(self._clock(), 3)
         plain = {name: float(value) for name, value in values.items()}
         finite = {name: value if math.isfinite(value) else None for name, value in plain.items()}
-        self._append({"incarnation": self._incarnation, "member": member, "frames": int(frames), "t": t, **finite})
+        self._append(
+            {
+                "incarnation": self._incarnation,
+                "member": member,
+                "frames": int(frames),
+                "t": t,
+                **finite,
+            }
+        )
         if self._events is not None:
             self._events.points(member, int(frames), t, plain)
 
     def resume(self, frames_by_member: Mapping[str, int]) -> None:
         """Training goes on from a checkpoint with these clocks; later rows of earlier incarnations are superseded."""
         t = round(self._clock(), 3)
-        self._append({"incarnation": self._incarnation, "resume": {member: int(frames) for member, frames in frames_by_member.items()}, "t": t})
+        self._append(
+            {
+                "incarnation": self._incarnation,
+                "resume": {member: int(frames) for member, frames in frames_by_member.items()},
+                "t": t,
+            }
+        )
         if self._events is not None:
             for member, frames in frames_by_member.items():
                 self._events.purge_behind(member, int(frames), t)
@@ -93,7 +118,12 @@ class MetricsWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _append(self, line: Mapping[str, object]) -> None:
@@ -108,14 +138,21 @@ def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterat
     path = folder / METRICS_FILE
     if not path.exists():
         return
-    resumes = [(int(line["incarnation"]), line["resume"]) for line in read_lines(path, b'"resume":') if "resume" in line]
+    resumes = [
+        (int(line["incarnation"]), line["resume"])
+        for line in read_lines(path, b'"resume":')
+        if "resume" in line
+    ]
     limits: dict[tuple[int, str], float] = {}
     for line in read_lines(path, b'"member":'):
         if "resume" in line or (members is not None and line["member"] not in members):
             continue
         key = (int(line.pop("incarnation")), str(line.pop("member")))
         if key not in limits:
-            limits[key] = min((cuts[key[1]] for later, cuts in resumes if later > key[0] and key[1] in cuts), default=math.inf)
+            limits[key] = min(
+                (cuts[key[1]] for later, cuts in resumes if later > key[0] and key[1] in cuts),
+                default=math.inf,
+            )
         if line["frames"] <= limits[key]:
             yield MetricsRow(*key, line.pop("frames"), line.pop("t"), line)
 
@@ -127,7 +164,15 @@ def metrics_csv(folder: Path, out: TextIO) -> int:
     writer.writerow(["incarnation", "member", "frames", "t", *names])
     count = 0
     for row in read_metrics(folder):
-        writer.writerow([row.incarnation, row.member, row.frames, row.t, *(row.values.get(name) for name in names)])
+        writer.writerow(
+            [
+                row.incarnation,
+                row.member,
+                row.frames,
+                row.t,
+                *(row.values.get(name) for name in names),
+            ]
+        )
         count += 1
     return count
 
@@ -157,15 +202,21 @@ class _EventFiles:
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
 
-        summary = Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()])
-        self._unwritten.append((member, Event(wall_time=t, step=frames, summary=summary).SerializeToString()))
+        summary = Summary(
+            value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
+        )
+        self._unwritten.append(
+            (member, Event(wall_time=t, step=frames, summary=summary).SerializeToString())
+        )
 
     def purge_behind(self, member: str, frames: int, t: float) -> None:
         """TensorBoard drops points at or behind the step of a session start."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = SessionLog(status=SessionLog.START)
-        self._unwritten.append((member, Event(wall_time=t, step=frames + 1, session_log=start).SerializeToString()))
+        self._unwritten.append(
+            (member, Event(wall_time=t, step=frames + 1, session_log=start).SerializeToString())
+        )
 
     def flush(self) -> None:
         """Raises: OSError when the disk refuses; half an event may stand in a file then, so the next flush begins new ones."""
@@ -194,7 +245,9 @@ class _EventFiles:
             t = self._clock()
             folder = self._folder / member
             folder.mkdir(parents=True, exist_ok=True)
-            file = (folder / f"events.out.tfevents.{int(t):010d}.{self._incarnation:06d}").open("ab")
+            file = (folder / f"events.out.tfevents.{int(t):010d}.{self._incarnation:06d}").open(
+                "ab"
+            )
             record: _Record = RecordWriter(file)
             record.write(Event(wall_time=t, file_version="brain.Event:2").SerializeToString())
             self._records[member] = record

@@ -44,11 +44,21 @@ def data_text(option: Path | None) -> str:
 def check_population_name(name: str) -> str:
     """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError with a name that would do."""
     if name in RESERVED_NAMES:
-        raise ConfigError("population name", [f'"{name}": reserved: imported/NAME and match:12:5 name snapshots and games; choose another'])
+        raise ConfigError(
+            "population name",
+            [
+                f'"{name}": reserved: imported/NAME and match:12:5 name snapshots and games; choose another'
+            ],
+        )
     if POPULATION_NAME.fullmatch(name):
         return name
     fitting = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:64] or "demo"
-    raise ConfigError("population name", [f'"{name}": must be 1 to 64 of a-z, 0-9, "-" and "_", not starting with "-" or "_"; try {fitting}'])
+    raise ConfigError(
+        "population name",
+        [
+            f'"{name}": must be 1 to 64 of a-z, 0-9, "-" and "_", not starting with "-" or "_"; try {fitting}'
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -110,4 +120,8 @@ def population_paths(data: Path, name: str) -> PopulationPaths:
 
 def population_names(data: Path) -> list[str]:
     """Populations that have a folder with a config, sorted."""
-    return sorted(path.parent.name for path in (data / "populations").glob("*/config.json") if POPULATION_NAME.fullmatch(path.parent.name))
+    return sorted(
+        path.parent.name
+        for path in (data / "populations").glob("*/config.json")
+        if POPULATION_NAME.fullmatch(path.parent.name)
+    )

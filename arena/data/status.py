@@ -42,7 +42,9 @@ class ProcessRow:
     def shares(self) -> dict[str, float]:
         """Each stage's share of the accounted time; empty before there is any."""
         total = sum(self.stage_s.values())
-        return {stage: seconds / total for stage, seconds in self.stage_s.items()} if total > 0 else {}
+        return (
+            {stage: seconds / total for stage, seconds in self.stage_s.items()} if total > 0 else {}
+        )
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,18 @@ class RunStatus:
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         """The inverse of `asdict`. Raises: KeyError, TypeError or ValueError for anything else."""
-        processes = tuple(ProcessRow(**{**entry, "roles": tuple(entry["roles"])}) for entry in table["processes"])
+        processes = tuple(
+            ProcessRow(**{**entry, "roles": tuple(entry["roles"])}) for entry in table["processes"]
+        )
         members = tuple(MemberRow(**entry) for entry in table["members"])
-        return cls(**{**table, "processes": processes, "members": members, "rows": RowCounts(**table["rows"])})
+        return cls(
+            **{
+                **table,
+                "processes": processes,
+                "members": members,
+                "rows": RowCounts(**table["rows"]),
+            }
+        )
 
 
 def write_status(path: Path, status: RunStatus) -> None:
@@ -106,7 +117,9 @@ def read_status(path: Path) -> RunStatus | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise PbtError(f"{path}: damaged ({type(error).__name__}: {error}); a running training writes it anew every second") from error
+        raise PbtError(
+            f"{path}: damaged ({type(error).__name__}: {error}); a running training writes it anew every second"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -125,7 +138,9 @@ class Look:
     @property
     def starting(self) -> bool:
         """It runs, and has not written anything yet."""
-        return self.running and (self.status is None or self.status.pid != self.pid or self.status.ended != "")
+        return self.running and (
+            self.status is None or self.status.pid != self.pid or self.status.ended != ""
+        )
 
     @property
     def age_s(self) -> float | None:
@@ -135,7 +150,12 @@ class Look:
     @property
     def stale(self) -> bool:
         """It runs, but tells nothing any more."""
-        return self.running and not self.starting and self.age_s is not None and self.age_s > STALE_AFTER_S
+        return (
+            self.running
+            and not self.starting
+            and self.age_s is not None
+            and self.age_s > STALE_AFTER_S
+        )
 
     @property
     def state(self) -> str:
@@ -163,7 +183,9 @@ def look_json(seen: Look) -> dict[str, Any]:
         "stale": seen.stale,
         "age_s": seen.age_s,
         "placement": status.placement if status else None,
-        "processes": [{**asdict(row), "shares": row.shares} for row in status.processes] if status else [],
+        "processes": [{**asdict(row), "shares": row.shares} for row in status.processes]
+        if status
+        else [],
         "members": [asdict(row) for row in status.members] if status else [],
         "rows": asdict(status.rows) if status else None,
     }

@@ -18,10 +18,25 @@ from arena.data.json_lines import cut_torn_tail, read_lines
 from arena.data.status import ProcessRow, RunStatus
 
 TELEMETRY_FILE = "telemetry.jsonl"
-STAGES = {"simulate": "simulating", "infer": "inferring", "learn": "learning", "gather": "gathering", "wait": "waiting"}
+STAGES = {
+    "simulate": "simulating",
+    "infer": "inferring",
+    "learn": "learning",
+    "gather": "gathering",
+    "wait": "waiting",
+}
 """Stage -> as people read it, in the order shown."""
 
-_FIRST_COLUMNS = ("incarnation", "t", "elapsed_s", "frames", "restarts", "rows_produced", "rows_trained", "rows_standing")
+_FIRST_COLUMNS = (
+    "incarnation",
+    "t",
+    "elapsed_s",
+    "frames",
+    "restarts",
+    "rows_produced",
+    "rows_trained",
+    "rows_standing",
+)
 
 
 class TelemetryWriter:
@@ -37,7 +52,14 @@ class TelemetryWriter:
 
     def point(self, status: RunStatus) -> None:
         """Raises: OSError when the disk refuses; the file is then as it was."""
-        line = json.dumps({"incarnation": self._incarnation, **telemetry_point(status)}, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        line = (
+            json.dumps(
+                {"incarnation": self._incarnation, **telemetry_point(status)},
+                allow_nan=False,
+                separators=(",", ":"),
+            ).encode()
+            + b"\n"
+        )
         size, written = self._file.seek(0, os.SEEK_END), 0
         try:
             written = self._file.write(line)
@@ -48,7 +70,12 @@ class TelemetryWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._file.close()
 
 
@@ -66,9 +93,15 @@ def telemetry_point(status: RunStatus) -> dict[str, float]:
         **{f"dropped.{reason}": count for reason, count in sorted(rows.dropped.items())},
     }
     for kind, processes in by_kind(status.processes).items():
-        point |= {f"{kind}.processes": len(processes), f"{kind}.rate": round(sum(process.rate for process in processes), 1)}
+        point |= {
+            f"{kind}.processes": len(processes),
+            f"{kind}.rate": round(sum(process.rate for process in processes), 1),
+        }
         point |= {f"{kind}.queue": sum(process.queue for process in processes)}
-        point |= {f"{kind}.{stage}_s": round(seconds, 3) for stage, seconds in stage_seconds(processes).items()}
+        point |= {
+            f"{kind}.{stage}_s": round(seconds, 3)
+            for stage, seconds in stage_seconds(processes).items()
+        }
     return point
 
 
@@ -84,7 +117,11 @@ def stage_seconds(processes: Iterable[ProcessRow]) -> dict[str, float]:
     total: Counter[str] = Counter()
     for process in processes:
         total.update(process.stage_s)
-    return {stage: total[stage] for stage in (*STAGES, *(stage for stage in total if stage not in STAGES)) if stage in total}
+    return {
+        stage: total[stage]
+        for stage in (*STAGES, *(stage for stage in total if stage not in STAGES))
+        if stage in total
+    }
 
 
 def telemetry_csv(folder: Path, out: TextIO) -> int:
@@ -101,10 +138,17 @@ def telemetry_csv(folder: Path, out: TextIO) -> int:
 def telemetry_lines(status: RunStatus) -> list[str]:
     """For people, at the end of a run: rows, then one line per kind of process."""
     rows = status.rows
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
-    lines = [f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"]
+    dropped = (
+        ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
+    )
+    lines = [
+        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"
+    ]
     for kind, processes in by_kind(status.processes).items():
-        restarts, queue = sum(process.restarts for process in processes), sum(process.queue for process in processes)
+        restarts, queue = (
+            sum(process.restarts for process in processes),
+            sum(process.queue for process in processes),
+        )
         extra = f"; {queue} waiting" * bool(queue) + f"; restarts: {restarts}" * bool(restarts)
         lines.append(f"{len(processes)} x {kind}: {shares_text(stage_seconds(processes))}{extra}")
     return lines
@@ -115,4 +159,7 @@ def shares_text(seconds: Mapping[str, float]) -> str:
     total = sum(seconds.values())
     if total <= 0:
         return "no time accounted"
-    return ", ".join(f"{STAGES.get(stage, stage)} {spent / total:.0%}".replace("%", " %") for stage, spent in seconds.items())
+    return ", ".join(
+        f"{STAGES.get(stage, stage)} {spent / total:.0%}".replace("%", " %")
+        for stage, spent in seconds.items()
+    )

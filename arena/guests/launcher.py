@@ -50,7 +50,10 @@ def _become(launcher: int, command: list[str]) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
         os.execv(command[0], command)  # noqa: S606  what the user named, without a shell
     except OSError as error:
-        why = "; a script's first line must name its interpreter, such as #!/usr/bin/env python3" * (error.strerror == "Exec format error")
+        why = (
+            "; a script's first line must name its interpreter, such as #!/usr/bin/env python3"
+            * (error.strerror == "Exec format error")
+        )
         os.write(2, f"cannot execute {command[0]}: {error.strerror}{why}\n".encode())
     finally:
         os._exit(CANNOT_EXECUTE)

@@ -22,7 +22,9 @@ class Person:
     def take(self, taken: SeatTaken) -> None:
         """They sit there already."""
 
-    def act(self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]) -> list[Action | GuestFault]:
+    def act(
+        self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
+    ) -> list[Action | GuestFault]:
         """As `arena.guests.tables.Guest.act`, in one game: what they see is not this, but the whole board."""
         (legal,) = mask
         try:

@@ -51,10 +51,27 @@ class GuestPlayer:
     `take` and `leave` frame a game of a seat; in between `act`. A fault costs the game; the process is ended, and the next game gets another one.
     """
 
-    def __init__(self, program: GuestProgram, env: str, options: Mapping[str, Any], layout: RoleLayout, seats: int) -> None:
+    def __init__(
+        self,
+        program: GuestProgram,
+        env: str,
+        options: Mapping[str, Any],
+        layout: RoleLayout,
+        seats: int,
+    ) -> None:
         self._program, self._leaves, self._head_sizes = program, layout.leaves, layout.head_sizes
         self._stops = np.cumsum(layout.head_sizes)[:-1]
-        self._hello = line(hello(env, options, layout.role.name, seats, layout.leaves, layout.head_sizes, program.move_timeout_s))
+        self._hello = line(
+            hello(
+                env,
+                options,
+                layout.role.name,
+                seats,
+                layout.leaves,
+                layout.head_sizes,
+                program.move_timeout_s,
+            )
+        )
         self._seats: dict[int, _Seat] = {}
         self._idle: list[GuestProcess] = []
         self._forfeits = 0
@@ -63,7 +80,9 @@ class GuestPlayer:
         """A game begins in which the guest sits. Its process is started when it is first asked."""
         self._seats[taken.key] = _Seat(taken)
 
-    def act(self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]) -> list[Action | GuestFault]:
+    def act(
+        self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
+    ) -> list[Action | GuestFault]:
         """Ask in several games at once. observations: leaf name -> [N, *shape]; mask: [N, A].
 
         Returns for each of the N keys an action, or what was wrong with the answer.
@@ -75,9 +94,17 @@ class GuestPlayer:
         for row, seat in enumerate(asked):
             assert seat.process is not None
             masks.append(np.split(mask[row], self._stops))
-            message = question(seat.moves, self._leaves, {name: leaf[row] for name, leaf in observations.items()}, masks[-1])
+            message = question(
+                seat.moves,
+                self._leaves,
+                {name: leaf[row] for name, leaf in observations.items()},
+                masks[-1],
+            )
             questions.append(Question(seat.process, line(message), self._program.move_timeout_s))
-        return [self._action(seat, said, own) for seat, said, own in zip(asked, ask_all(questions), masks, strict=True)]
+        return [
+            self._action(seat, said, own)
+            for seat, said, own in zip(asked, ask_all(questions), masks, strict=True)
+        ]
 
     def _start(self, seats: Sequence[_Seat]) -> None:
         """A process for each of these seats, which is told of the game."""
@@ -89,7 +116,11 @@ class GuestPlayer:
                 else:
                     seat.process = GuestProcess(self._program)
                     fresh.append(seat.process)
-            for process, said in zip(fresh, ask_all([Question(process, self._hello, START_TIMEOUT_S) for process in fresh]), strict=True):
+            for process, said in zip(
+                fresh,
+                ask_all([Question(process, self._hello, START_TIMEOUT_S) for process in fresh]),
+                strict=True,
+            ):
                 _check_ready(process, said)
         except GuestFault as fault:
             raise GuestError(f"guest {self._program.label} did not start: {fault}") from fault
@@ -104,7 +135,9 @@ class GuestPlayer:
             }
             seat.process.tell(line(start))
 
-    def _action(self, seat: _Seat, said: bytes | GuestFault, masks: Sequence[NDArray[np.bool_]]) -> Action | GuestFault:
+    def _action(
+        self, seat: _Seat, said: bytes | GuestFault, masks: Sequence[NDArray[np.bool_]]
+    ) -> Action | GuestFault:
         try:
             if isinstance(said, GuestFault):
                 raise said
@@ -134,7 +167,12 @@ class GuestPlayer:
 
     def close(self) -> None:
         """Let every process leave, and end those that do not."""
-        end_all([*self._idle, *(seat.process for seat in self._seats.values() if seat.process is not None)])
+        end_all(
+            [
+                *self._idle,
+                *(seat.process for seat in self._seats.values() if seat.process is not None),
+            ]
+        )
         self._seats, self._idle = {}, []
 
 
@@ -150,4 +188,9 @@ def _check_ready(process: GuestProcess, said: bytes | GuestFault) -> None:
 def _words(process: GuestProcess) -> str:
     """What it wrote to standard error, indented below the message."""
     words = process.last_words
-    return "\n  its last words on stderr:\n" + "\n".join(f"    {printable(text.expandtabs())}" for text in words.splitlines()) if words else ""
+    return (
+        "\n  its last words on stderr:\n"
+        + "\n".join(f"    {printable(text.expandtabs())}" for text in words.splitlines())
+        if words
+        else ""
+    )

@@ -34,14 +34,29 @@ class GuestProcess:
     """
 
     def __init__(self, program: GuestProgram) -> None:
-        command = [sys.executable, "-I", "-S", str(Path(launcher.__file__)), str(os.getpid()), *program.command]
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(Path(launcher.__file__)),
+            str(os.getpid()),
+            *program.command,
+        ]
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
             )
         except OSError as error:
             raise GuestFault(f"could not be started: {error}") from error
-        self.stdin, self.stdout, self.stderr = (_pipe(stream) for stream in (self._process.stdin, self._process.stdout, self._process.stderr))
+        self.stdin, self.stdout, self.stderr = (
+            _pipe(stream)
+            for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
         for stream in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(stream.fileno(), False)
         self._unsent, self._said, self._errors = bytearray(), bytearray(), bytearray()
@@ -89,7 +104,9 @@ class GuestProcess:
         """The next whole line. Raises: GuestFault for one without end, and when the program ended."""
         text, newline, rest = self._said.partition(b"\n")
         if len(text) > MAX_LINE_BYTES:
-            raise GuestFault(f"said {shown(bytes(text))} without an end; expected a line of at most {MAX_LINE_BYTES} bytes")
+            raise GuestFault(
+                f"said {shown(bytes(text))} without an end; expected a line of at most {MAX_LINE_BYTES} bytes"
+            )
         if newline:
             self._said = rest
             return bytes(text)
@@ -101,14 +118,20 @@ class GuestProcess:
         """Raises: GuestFault when it said something that nobody asked for."""
         self.read()
         if self._said:
-            raise GuestFault(f"said {shown(bytes(self._said))} without being asked; expected exactly one line for each question")
+            raise GuestFault(
+                f"said {shown(bytes(self._said))} without being asked; expected exactly one line for each question"
+            )
 
     def _how_it_ended(self) -> str:
         try:
             code = self._process.wait(_DEATH_S)
         except subprocess.TimeoutExpired:
             return "closed its output"
-        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return (
+            f"was killed by {signal.Signals(-code).name}"
+            if code < 0
+            else f"ended with exit code {code}"
+        )
 
     @property
     def last_words(self) -> str:
@@ -172,7 +195,9 @@ def ask_all(questions: Sequence[Question]) -> list[bytes | GuestFault]:
         began_s = time.monotonic()
         while len(answers) < len(questions):
             waiting = [index for index in range(len(questions)) if index not in answers]
-            left_s = min(questions[index].timeout_s for index in waiting) - (time.monotonic() - began_s)
+            left_s = min(questions[index].timeout_s for index in waiting) - (
+                time.monotonic() - began_s
+            )
             for key, _ in selector.select(max(0.0, left_s)):
                 process, what = key.data
                 if _serve(process, what):
@@ -217,5 +242,7 @@ def _answer(question: Question, waited_s: float) -> bytes | GuestFault | None:
     except GuestFault as fault:
         return fault
     if said is None and waited_s >= question.timeout_s:
-        return GuestFault(f"gave no answer for {question.timeout_s:g} s; expected one line within that time")
+        return GuestFault(
+            f"gave no answer for {question.timeout_s:g} s; expected one line within that time"
+        )
     return said

@@ -40,7 +40,9 @@ def is_guest(name: str) -> bool:
 
 def printable(text: str) -> str:
     """Without what moves a terminal's cursor or breaks its lines: such characters as their escapes."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> GuestProgram:
@@ -56,15 +58,21 @@ def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> G
     if not words:
         raise PlayerError(f"player {name!r} names no program; {example}")
     if operators := [word for word in words if word in _OF_SHELLS]:
-        raise PlayerError(f"player {name!r}: {operators[0]} is for a shell, which has no part in it; {example}; put the rest into a script")
+        raise PlayerError(
+            f"player {name!r}: {operators[0]} is for a shell, which has no part in it; {example}; put the rest into a script"
+        )
     command = (_executable(name, words[0]), *words[1:])
-    label = printable(" ".join(Path(part).name if Path(part).is_file() else part for part in command))
+    label = printable(
+        " ".join(Path(part).name if Path(part).is_file() else part for part in command)
+    )
     digest = hashlib.sha256()
     digest.update(label.encode())
     for part in command:
         if Path(part).is_file():
             digest.update(hashlib.sha256(Path(part).read_bytes()).digest())
-    return GuestProgram(command, label, f"{label} #{digest.hexdigest()[:_ID_DIGITS]}", move_timeout_s)
+    return GuestProgram(
+        command, label, f"{label} #{digest.hexdigest()[:_ID_DIGITS]}", move_timeout_s
+    )
 
 
 def _executable(name: str, program: str) -> str:
@@ -72,10 +80,14 @@ def _executable(name: str, program: str) -> str:
         if found := shutil.which(program):
             return found
         here = f"; did you mean exec:./{printable(program)}?" if Path(program).exists() else ""
-        raise PlayerError(f"player {name!r}: no program {program!r} on the PATH{here or '; expected a path such as ./bot.py'}")
+        raise PlayerError(
+            f"player {name!r}: no program {program!r} on the PATH{here or '; expected a path such as ./bot.py'}"
+        )
     path = Path(program).expanduser().absolute()
     if not path.is_file():
-        raise PlayerError(f"player {name!r}: no file {printable(str(path))}; paths are relative to the working directory")
+        raise PlayerError(
+            f"player {name!r}: no file {printable(str(path))}; paths are relative to the working directory"
+        )
     if not os.access(path, os.X_OK):
         typed = printable(program)
         raise PlayerError(

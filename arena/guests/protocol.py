@@ -25,11 +25,19 @@ def line(message: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except ValueError as error:
-        raise EnvError(f"what the game shows holds nan or infinity ({error}), which JSON cannot say to a guest; expected finite numbers") from error
+        raise EnvError(
+            f"what the game shows holds nan or infinity ({error}), which JSON cannot say to a guest; expected finite numbers"
+        ) from error
 
 
 def hello(
-    env: str, options: Mapping[str, Any], role: str, seats: int, leaves: Sequence[Leaf], head_sizes: Sequence[int], timeout_s: float
+    env: str,
+    options: Mapping[str, Any],
+    role: str,
+    seats: int,
+    leaves: Sequence[Leaf],
+    head_sizes: Sequence[int],
+    timeout_s: float,
 ) -> dict[str, Any]:
     """The first message to a process; it answers {"protocol": 1}."""
     return {
@@ -39,16 +47,26 @@ def hello(
         "env_options": dict(options),
         "role": role,
         "seats": seats,
-        "observation": {leaf.name: {"shape": list(leaf.shape), "dtype": str(leaf.dtype)} for leaf in leaves},
+        "observation": {
+            leaf.name: {"shape": list(leaf.shape), "dtype": str(leaf.dtype)} for leaf in leaves
+        },
         "choices": list(head_sizes),
         "move_timeout_s": timeout_s,
     }
 
 
-def question(move: int, leaves: Sequence[Leaf], observation: Mapping[str, NDArray[Any]], masks: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+def question(
+    move: int,
+    leaves: Sequence[Leaf],
+    observation: Mapping[str, NDArray[Any]],
+    masks: Sequence[NDArray[np.bool_]],
+) -> dict[str, Any]:
     """observation: leaf name -> array of the leaf's shape;  masks: one per head. Single leaves and single heads stand without a list around them."""
     seen = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
-    mask, legal = [part.astype(int).tolist() for part in masks], [np.flatnonzero(part).tolist() for part in masks]
+    mask, legal = (
+        [part.astype(int).tolist() for part in masks],
+        [np.flatnonzero(part).tolist() for part in masks],
+    )
     alone = len(masks) == 1
     return {
         "type": "act",
@@ -67,7 +85,9 @@ def _plain(leaf: Leaf, value: NDArray[Any]) -> Any:
 def read_ready(said: bytes) -> None:
     """Raises: GuestFault."""
     if _object(said).get("protocol") != PROTOCOL:
-        raise GuestFault(f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in answer to hello')
+        raise GuestFault(
+            f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in answer to hello'
+        )
 
 
 def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
@@ -78,7 +98,9 @@ def read_action(said: bytes, masks: Sequence[NDArray[np.bool_]]) -> Action:
         raise GuestFault(f"said {shown(said)}; expected one line with {_expected(masks)}")
     for choice, mask in zip(chosen, masks, strict=True):
         if not 0 <= choice < len(mask) or not mask[choice]:
-            raise GuestFault(f"said {shown(said)}; {choice} is not legal; expected {_expected(masks)}")
+            raise GuestFault(
+                f"said {shown(said)}; {choice} is not legal; expected {_expected(masks)}"
+            )
     return tuple(chosen)
 
 
@@ -106,4 +128,6 @@ def shown(said: bytes) -> str:
 
 
 def _few(choices: Sequence[int]) -> str:
-    return ", ".join(map(str, choices[:20])) + f" and {len(choices) - 20} more" * (len(choices) > 20)
+    return ", ".join(map(str, choices[:20])) + f" and {len(choices) - 20} more" * (
+        len(choices) > 20
+    )

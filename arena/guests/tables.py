@@ -37,7 +37,9 @@ class Guest(Protocol):
     def take(self, taken: SeatTaken) -> None:
         """A game begins in which the guest sits."""
 
-    def act(self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]) -> list[Action | GuestFault]:
+    def act(
+        self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
+    ) -> list[Action | GuestFault]:
         """In N games at once. observations: leaf name -> [N, *shape]; mask: [N, A]. For each an action, or what forfeits the game."""
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
@@ -64,7 +66,10 @@ class GuestTables:
     def serve(self, request: ActionRequest) -> ActionsReady:
         """As `PolicyServer.serve`, but for the rows that were forfeited, which the answer leaves out. Raises: GuestError."""
         slab, at = self._slabs[request.role], (request.slots, request.rows)
-        observations = {leaf.name: slab.column[OBSERVATION_PREFIX + leaf.name][at] for leaf in slab.layout.leaves}
+        observations = {
+            leaf.name: slab.column[OBSERVATION_PREFIX + leaf.name][at]
+            for leaf in slab.layout.leaves
+        }
         keys = request.keys.tolist()
         answers = self._guests[request.policy].act(keys, observations, slab.column["mask"][at])
         played = np.array([not isinstance(answer, GuestFault) for answer in answers])
@@ -73,32 +78,47 @@ class GuestTables:
                 self._forfeits[key] = str(answer)
             else:
                 slab.column["actions"][slot, row] = answer
-        return ActionsReady(request.policy, request.role, request.slots[played], request.rows[played], 0)
+        return ActionsReady(
+            request.policy, request.role, request.slots[played], request.rows[played], 0
+        )
 
     def forfeit(self, worker: RolloutWorker) -> None:
         """End the games that were forfeited since."""
         forfeits, self._forfeits = self._forfeits, {}
         for table in worker.tables:
             for guilty in [seat for seat in table.seats if seat.key in forfeits][:1]:
-                for seat, place in zip(table.seats, forfeit_places(len(table.seats), guilty.index), strict=True):
+                for seat, place in zip(
+                    table.seats, forfeit_places(len(table.seats), guilty.index), strict=True
+                ):
                     seat.place = place
                 worker.void(table, FORFEIT_PREFIX + forfeits[guilty.key])
 
     def game_begins(self, plan: GamePlan) -> None:
         for seat, key in self._seats(plan):
             # A seed of its own: the game's would tell it the cards.
-            self._guests[plan.seats[seat].policy].take(SeatTaken(key, plan.game_count, seat, self._game.seat_names[seat], key % 2**31))
+            self._guests[plan.seats[seat].policy].take(
+                SeatTaken(key, plan.game_count, seat, self._game.seat_names[seat], key % 2**31)
+            )
 
     def game_over(self, end: GameEnd) -> None:
         for seat, key in self._seats(end.plan):
             record, voided = end.seats[seat], is_voided(end.reason)
             places = None if voided else [other.place for other in end.seats]
-            result = {"place": None if voided else record.place, "places": places, "return": record.returns, "reason": end.reason}
+            result = {
+                "place": None if voided else record.place,
+                "places": places,
+                "return": record.returns,
+                "reason": end.reason,
+            }
             self._guests[end.plan.seats[seat].policy].leave(key, result)
 
     def _seats(self, plan: GamePlan) -> list[tuple[int, int]]:
         """(seat, key) of those that guests sit in."""
-        return [(seat, seat_key(self._seed, *plan.noise, seat)) for seat, taken in enumerate(plan.seats) if taken.policy in self._guests]
+        return [
+            (seat, seat_key(self._seed, *plan.noise, seat))
+            for seat, taken in enumerate(plan.seats)
+            if taken.policy in self._guests
+        ]
 
     def close(self) -> None:
         for guest in self._guests.values():

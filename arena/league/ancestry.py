@@ -10,7 +10,14 @@ from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
 from arena.league.lineage import Decision, Edit, Histories, Origin, Values, Weights
 from arena.league.populations import stored_config
-from arena.league.queries import StoredEvent, StoredSnapshot, list_decisions, list_events, list_snapshots, member_names
+from arena.league.queries import (
+    StoredEvent,
+    StoredSnapshot,
+    list_decisions,
+    list_events,
+    list_snapshots,
+    member_names,
+)
 from arena.league.snapshot_names import find_snapshot
 from pbt.config.load import config_from_table
 from pbt.config.schema import RunConfig
@@ -18,8 +25,12 @@ from pbt.errors import PlayerError
 from pbt.hyperparams import SHAPING_PREFIX, scheduled_hyperparams
 
 # As `arena.training.train` words the event of an edit.
-_EDITED = re.compile(r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)")
-_BEGAN = re.compile(r"edited members\.(m\d+)\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): None -> (\S+)")
+_EDITED = re.compile(
+    r"edited learning\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): .* -> (\S+)"
+)
+_BEGAN = re.compile(
+    r"edited members\.(m\d+)\.(learning_rate|entropy_coef|adam_beta1|shaping\.\S+): None -> (\S+)"
+)
 STILL_LEARNING = float("inf")
 
 
@@ -39,7 +50,9 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
         return population, _newest(league, population, member)
     found = find_snapshot(league, text, playable=False)
     if found.population == IMPORTED:
-        raise PlayerError(f"{text}: imported from another league, which has its ancestry; its card says what it was trained with at last")
+        raise PlayerError(
+            f"{text}: imported from another league, which has its ancestry; its card says what it was trained with at last"
+        )
     return found.population, _weights(found)
 
 
@@ -66,20 +79,36 @@ def read_histories(league: League, population: str) -> Histories:
     for decision in decisions:
         rounds[decision.directive.member].append(decision)
     snapshots = {stored.record.snapshot_id: _weights(stored) for stored in made}
-    edits = [Edit(row.event.frames, row.created_at, values) for row in events if (values := _edited(row.event.text))]
+    edits = [
+        Edit(row.event.frames, row.created_at, values)
+        for row in events
+        if (values := _edited(row.event.text))
+    ]
     told = _told([row.event.text for row in events])
     terms = {member: _reward_terms(config, member, rounds, told) for member in members}
     origins = _origins(events, made, snapshots)
-    initial = {member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members}
+    initial = {
+        member: scheduled_hyperparams(config, member, terms[member], 0).flat() for member in members
+    }
     for member, origin in origins.items():
-        initial[member] = _began(initial[member], [edit for edit in edits if edit.created_at <= origin.created_at], told.get(member, {}))
+        initial[member] = _began(
+            initial[member],
+            [edit for edit in edits if edit.created_at <= origin.created_at],
+            told.get(member, {}),
+        )
     schedules = {member: _schedule(config, member, terms[member]) for member in members}
     return Histories(dict(rounds), snapshots, edits, initial, schedules, origins)
 
 
-def _origins(events: Sequence[StoredEvent], made: Sequence[StoredSnapshot], snapshots: Mapping[str, Weights]) -> dict[str, Origin]:
+def _origins(
+    events: Sequence[StoredEvent], made: Sequence[StoredSnapshot], snapshots: Mapping[str, Weights]
+) -> dict[str, Origin]:
     """Of the members that joined: since when, and the parent of their first snapshot."""
-    firsts = {stored.record.member: stored.record for stored in made if stored.record.reason == "initial" and not stored.superseded}
+    firsts = {
+        stored.record.member: stored.record
+        for stored in made
+        if stored.record.reason == "initial" and not stored.superseded
+    }
     joins = [row for row in events if row.event.kind == "join" and not row.superseded]
     found = {}
     for row in joins:
@@ -100,26 +129,52 @@ def _began(values: Values, edits: Sequence[Edit], told: Values) -> dict[str, flo
 def _newest(league: League, population: str, member: str) -> Weights:
     """A member at the last moment the league knows of."""
     rounds = list_decisions(league, population, member)
-    clocks = [0, *(decision.frames for decision in rounds), *(stored.record.frames for stored in list_snapshots(league, population, member))]
+    clocks = [
+        0,
+        *(decision.frames for decision in rounds),
+        *(stored.record.frames for stored in list_snapshots(league, population, member)),
+    ]
     copies = sum(decision.directive.copy_from is not None for decision in rounds)
     return Weights(member, max(clocks), copies, STILL_LEARNING)
 
 
 def _weights(stored: StoredSnapshot) -> Weights:
     record = stored.record
-    return Weights(record.member, record.frames, record.generation, stored.created_at, record.snapshot_id)
+    return Weights(
+        record.member, record.frames, record.generation, stored.created_at, record.snapshot_id
+    )
 
 
-def _reward_terms(config: RunConfig, member: str, rounds: Mapping[str, list[Decision]], told: Mapping[str, Values]) -> tuple[str, ...]:
+def _reward_terms(
+    config: RunConfig, member: str, rounds: Mapping[str, list[Decision]], told: Mapping[str, Values]
+) -> tuple[str, ...]:
     """As the member's rounds name them; a member without rounds is known by what its config says alone."""
     for decision in rounds.get(member, ()):
-        return tuple(name.removeprefix(SHAPING_PREFIX) for name in decision.directive.hyperparams if name.startswith(SHAPING_PREFIX))
+        return tuple(
+            name.removeprefix(SHAPING_PREFIX)
+            for name in decision.directive.hyperparams
+            if name.startswith(SHAPING_PREFIX)
+        )
     if member in told:
-        return tuple(sorted(name.removeprefix(SHAPING_PREFIX) for name in told[member] if name.startswith(SHAPING_PREFIX)))
+        return tuple(
+            sorted(
+                name.removeprefix(SHAPING_PREFIX)
+                for name in told[member]
+                if name.startswith(SHAPING_PREFIX)
+            )
+        )
     override = config.members.get(member)
     if override is None:
         return tuple(sorted(config.learning.shaping))
-    return tuple(sorted({*config.learning.shaping, *override.shaping, *(term for step in override.schedule for term in step.shaping)}))
+    return tuple(
+        sorted(
+            {
+                *config.learning.shaping,
+                *override.shaping,
+                *(term for step in override.schedule for term in step.shaping),
+            }
+        )
+    )
 
 
 def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tuple[int, Values]]:

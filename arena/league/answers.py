@@ -48,7 +48,13 @@ def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection],
             return stored
         answer = act(connection)
         if keyed is not None:
-            values = {"request_sha256": keyed.sha256, "status": answer.status, "location": answer.location, "body": answer.body, "created_at": now}
+            values = {
+                "request_sha256": keyed.sha256,
+                "status": answer.status,
+                "location": answer.location,
+                "body": answer.body,
+                "created_at": now,
+            }
             added = insert(answers).values(key=keyed.key, **values)
             connection.execute(added.on_conflict_do_update(index_elements=["key"], set_=values))
             connection.execute(delete(answers).where(answers.c.created_at <= now - KEPT_S))
@@ -62,9 +68,15 @@ def stored_answer(league: League, keyed: Keyed | None) -> Answer | None:
 
 
 def _stored(connection: Connection, keyed: Keyed | None, now: float) -> Answer | None:
-    stored = None if keyed is None else connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
+    stored = (
+        None
+        if keyed is None
+        else connection.execute(select(answers).where(answers.c.key == keyed.key)).first()
+    )
     if keyed is None or stored is None or stored.created_at <= now - KEPT_S:
         return None
     if stored.request_sha256 != keyed.sha256:
-        raise ReusedKeyError("this Idempotency-Key came with another request before; send a new key with a new request")
+        raise ReusedKeyError(
+            "this Idempotency-Key came with another request before; send a new key with a new request"
+        )
     return Answer(stored.status, stored.location, stored.body)

@@ -86,7 +86,12 @@ class League:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     @contextmanager
@@ -95,7 +100,10 @@ class League:
             yield
         except (DBAPIError, sqlite3.Error) as error:
             said = error.orig if isinstance(error, DBAPIError) else error
-            hint = f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy" * ("readonly" in str(said))
+            hint = (
+                f"; SQLite writes in {self.path.parent} even to read: expected one you may write to, or a copy"
+                * ("readonly" in str(said))
+            )
             raise PbtError(f"league {self.path}: {said}{hint}") from error
 
 
@@ -124,12 +132,16 @@ def open_league(path: Path, *, read_only: bool = False) -> League:
     Raises: NoLeagueError when the file is missing (reading only), PbtError when it is no database, or has a schema this program cannot use.
     """
     if read_only and not path.exists():
-        raise NoLeagueError(f"league {path}: nothing there yet; train a population first, or name another data directory with --data")
+        raise NoLeagueError(
+            f"league {path}: nothing there yet; train a population first, or name another data directory with --data"
+        )
     if not read_only:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise PbtError(f"league {path}: its folder cannot be made: {error}; name another data directory with --data") from error
+            raise PbtError(
+                f"league {path}: its folder cannot be made: {error}; name another data directory with --data"
+            ) from error
     league = League(path, _engine(path, read_only), read_only=read_only)
     try:
         with league._named_errors():
@@ -155,11 +167,22 @@ def _engine(path: Path, read_only: bool) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # isolation_level None: the driver begins nothing by itself, transactions are said in full where they matter.
-        return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            uri,
+            uri=True,
+            timeout=BUSY_TIMEOUT_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+        )
 
     # Opening a file and reading its schema takes longer than most queries: connections at rest are used again, more are made where more are needed.
     engine = create_engine(
-        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=KEPT_CONNECTIONS, max_overflow=-1, isolation_level="AUTOCOMMIT"
+        "sqlite://",
+        creator=connect,
+        poolclass=QueuePool,
+        pool_size=KEPT_CONNECTIONS,
+        max_overflow=-1,
+        isolation_level="AUTOCOMMIT",
     )
 
     @event.listens_for(engine, "connect")

@@ -27,7 +27,11 @@ class DeletionPlan:
 
 def plan_deletion(data: Path, name: str) -> DeletionPlan:
     """Look, change nothing. Raises: PlayerError when there is nothing of that name, ConfigError when it cannot be one."""
-    folders = tuple(folder for folder in (population_paths(data, name).root, _aside(data, name)) if folder.exists())
+    folders = tuple(
+        folder
+        for folder in (population_paths(data, name).root, _aside(data, name))
+        if folder.exists()
+    )
     rows = None
     if name in _stored_names(data):
         with open_league(league_path(data), read_only=True) as league:
@@ -58,7 +62,9 @@ def refuse_held(data: Path, name: str) -> None:
     """Raises: HeldError with the pid of the process that trains the population."""
     pid = holder(population_paths(data, name).lock)
     if pid is not None:
-        raise HeldError(f"population {name!r} is held by process {pid}; stop it with `arena stop {name}`, then delete it")
+        raise HeldError(
+            f"population {name!r} is held by process {pid}; stop it with `arena stop {name}`, then delete it"
+        )
 
 
 def file_sizes(folder: Path) -> list[int]:

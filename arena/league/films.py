@@ -16,13 +16,21 @@ def film_of_game(league: League, key: int) -> tuple[str, FilmName] | None:
     """
     place = games.c.environment.label("table_number"), games.c.count.label("table_count")
     query = select(populations.c.name, *place, games.c.trajectory_hash).select_from(games)
-    query = query.join(incarnations, incarnations.c.id == games.c.incarnation_id).join(populations, populations.c.id == incarnations.c.population_id)
+    query = query.join(incarnations, incarnations.c.id == games.c.incarnation_id).join(
+        populations, populations.c.id == incarnations.c.population_id
+    )
     with league.read() as connection:
         row = connection.execute(query.where(games.c.id == key)).first()
-    return None if row is None else (row.name, FilmName(row.table_number, row.table_count, row.trajectory_hash.hex()))
+    return (
+        None
+        if row is None
+        else (row.name, FilmName(row.table_number, row.table_count, row.trajectory_hash.hex()))
+    )
 
 
-def games_of_films(league: League, population: str, films: Iterable[FilmName]) -> dict[FilmName, tuple[int, int]]:
+def games_of_films(
+    league: League, population: str, films: Iterable[FilmName]
+) -> dict[FilmName, tuple[int, int]]:
     """Film -> key and number of its game, the newest where a resumed training played it again; those whose game is not stored (yet) are left out.
 
     Raises: PlayerError.
@@ -30,10 +38,22 @@ def games_of_films(league: League, population: str, films: Iterable[FilmName]) -
     found: dict[FilmName, tuple[int, int]] = {}
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
-        starts = select(incarnations.c.id).where(incarnations.c.population_id == population_id).scalar_subquery()
+        starts = (
+            select(incarnations.c.id)
+            .where(incarnations.c.population_id == population_id)
+            .scalar_subquery()
+        )
         for film in films:
-            place = (games.c.environment == film.table, games.c.count == film.count, games.c.trajectory_hash == bytes.fromhex(film.trajectory_hash))
-            mine = select(games.c.id, games.c.number).where(games.c.incarnation_id.in_(starts), *place).order_by(games.c.id.desc())
+            place = (
+                games.c.environment == film.table,
+                games.c.count == film.count,
+                games.c.trajectory_hash == bytes.fromhex(film.trajectory_hash),
+            )
+            mine = (
+                select(games.c.id, games.c.number)
+                .where(games.c.incarnation_id.in_(starts), *place)
+                .order_by(games.c.id.desc())
+            )
             row = connection.execute(mine.limit(1)).first()
             if row is not None:
                 found[film] = (int(row.id), int(row.number))

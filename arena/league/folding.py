@@ -31,7 +31,9 @@ ON CONFLICT (population_id, period, member_player_id, opponent_player_id) DO UPD
     games = games + excluded.games, wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses,
     returns = returns + excluded.returns
 """)
-_UNSCORED = text("SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = 1 OR superseded = 1)")
+_UNSCORED = text(
+    "SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = 1 OR superseded = 1)"
+)
 _DELETE_SEATS = text("""
 DELETE FROM game_seats
 WHERE game_id BETWEEN :first AND :last AND game_id IN (SELECT id FROM games WHERE id BETWEEN :first AND :last AND kind = 0)
@@ -42,8 +44,19 @@ _DELETE_GAMES = text("DELETE FROM games WHERE id BETWEEN :first AND :last AND ki
 class Folding:
     """Keeps between `keep_games` and `keep_games + chunk_games` training games of one population."""
 
-    def __init__(self, population_id: int, keep_games: int = KEEP_GAMES, chunk_games: int = CHUNK_GAMES, period_games: int = PERIOD_GAMES) -> None:
-        self._population_id, self._keep_games, self._chunk_games, self._period_games = population_id, keep_games, chunk_games, period_games
+    def __init__(
+        self,
+        population_id: int,
+        keep_games: int = KEEP_GAMES,
+        chunk_games: int = CHUNK_GAMES,
+        period_games: int = PERIOD_GAMES,
+    ) -> None:
+        self._population_id, self._keep_games, self._chunk_games, self._period_games = (
+            population_id,
+            keep_games,
+            chunk_games,
+            period_games,
+        )
         self._kept: int | None = None
 
     def added(self, training_games: int) -> None:
@@ -65,20 +78,32 @@ class Folding:
     def _count(self, connection: Connection) -> int:
         """Training games kept now; read once, then counted along."""
         count = select(func.count()).select_from(games).where(games.c.kind == TRAINING)
-        return sum(int(connection.execute(count.where(games.c.id.between(first, last))).scalar_one()) for first, last in self._ranges(connection, 0))
+        return sum(
+            int(connection.execute(count.where(games.c.id.between(first, last))).scalar_one())
+            for first, last in self._ranges(connection, 0)
+        )
 
     def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
         """Game keys (first, last possible) of each incarnation, oldest first, without those up to `behind`."""
         ids = connection.execute(
-            select(incarnations.c.id).where(incarnations.c.population_id == self._population_id).order_by(incarnations.c.id)
+            select(incarnations.c.id)
+            .where(incarnations.c.population_id == self._population_id)
+            .order_by(incarnations.c.id)
         ).scalars()
-        ranges = [(max(game_key(incarnation_id, 0), behind + 1), game_key(incarnation_id, MAX_NUMBER)) for incarnation_id in ids]
+        ranges = [
+            (max(game_key(incarnation_id, 0), behind + 1), game_key(incarnation_id, MAX_NUMBER))
+            for incarnation_id in ids
+        ]
         return [(first, last) for first, last in ranges if first <= last]
 
     def _fold_oldest(self, connection: Connection) -> int:
         """Fold the oldest chunk, which ends with its incarnation; returns how many games it held."""
-        through = select(folds.c.through_game_id).where(folds.c.population_id == self._population_id)
-        for first, last_possible in self._ranges(connection, connection.execute(through).scalar() or 0):
+        through = select(folds.c.through_game_id).where(
+            folds.c.population_id == self._population_id
+        )
+        for first, last_possible in self._ranges(
+            connection, connection.execute(through).scalar() or 0
+        ):
             oldest = (
                 select(games.c.id)
                 .where(games.c.id.between(first, last_possible), games.c.kind == TRAINING)
@@ -94,9 +119,25 @@ class Folding:
 
     def _fold(self, connection: Connection, keys: dict[str, int], count: int) -> None:
         unscored = connection.execute(_UNSCORED, keys).scalar_one()
-        connection.execute(_FOLD, {**keys, "population_id": self._population_id, "period_games": self._period_games})
+        connection.execute(
+            _FOLD,
+            {**keys, "population_id": self._population_id, "period_games": self._period_games},
+        )
         connection.execute(_DELETE_SEATS, keys)
         connection.execute(_DELETE_GAMES, keys)
-        values = {"population_id": self._population_id, "through_game_id": keys["last"], "games": count, "unscored_games": unscored}
-        added = {"through_game_id": keys["last"], "games": folds.c.games + count, "unscored_games": folds.c.unscored_games + unscored}
-        connection.execute(insert(folds).values(**values).on_conflict_do_update(index_elements=["population_id"], set_=added))
+        values = {
+            "population_id": self._population_id,
+            "through_game_id": keys["last"],
+            "games": count,
+            "unscored_games": unscored,
+        }
+        added = {
+            "through_game_id": keys["last"],
+            "games": folds.c.games + count,
+            "unscored_games": folds.c.unscored_games + unscored,
+        }
+        connection.execute(
+            insert(folds)
+            .values(**values)
+            .on_conflict_do_update(index_elements=["population_id"], set_=added)
+        )

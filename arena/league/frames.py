@@ -7,5 +7,9 @@ def frames_text(frames: int) -> str:
         if frames >= unit:
             digits = 2 if frames < 10 * unit else 1 if frames < 100 * unit else 0
             whole = -(-frames * 10**digits // unit)
-            return f"{whole / 10**digits:.{digits}f}".rstrip("0").rstrip(".") + letter if digits else f"{whole}{letter}"
+            return (
+                f"{whole / 10**digits:.{digits}f}".rstrip("0").rstrip(".") + letter
+                if digits
+                else f"{whole}{letter}"
+            )
     return str(frames)

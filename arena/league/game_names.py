@@ -9,7 +9,13 @@ from typing import Any
 from sqlalchemy import func, select
 
 from arena.league.database import League
-from arena.league.game_rows import GameFilter, StoredGame, folded_through, population_games, read_seats
+from arena.league.game_rows import (
+    GameFilter,
+    StoredGame,
+    folded_through,
+    population_games,
+    read_seats,
+)
 from arena.league.populations import stored_config
 from arena.league.queries import named_snapshots
 from arena.league.rows import to_game
@@ -47,15 +53,36 @@ def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
     with league.read() as connection:
         row = connection.execute(select(games).where(games.c.id == key)).first()
         if row is None:
-            raise PlayerError(f"game {key}: the league has no such game; old training games are folded into counts")
+            raise PlayerError(
+                f"game {key}: the league has no such game; old training games are folded into counts"
+            )
         seats = read_seats(connection, [key])
-        played = (populations.c.env_name, populations.c.env_options, populations.c.name, incarnations.c.number)
-        of_start = select(*played).join(incarnations, incarnations.c.population_id == populations.c.id).where(incarnations.c.id == row.incarnation_id)
-        of_match = select(matches.c.env_name, matches.c.env_options).where(matches.c.id == row.match_id)
+        played = (
+            populations.c.env_name,
+            populations.c.env_options,
+            populations.c.name,
+            incarnations.c.number,
+        )
+        of_start = (
+            select(*played)
+            .join(incarnations, incarnations.c.population_id == populations.c.id)
+            .where(incarnations.c.id == row.incarnation_id)
+        )
+        of_match = select(matches.c.env_name, matches.c.env_options).where(
+            matches.c.id == row.match_id
+        )
         source = connection.execute(of_start if row.match_id is None else of_match).one()
     record, population = to_game(row, seats[key]), source.name if row.match_id is None else None
-    name = f"match:{row.match_id}:{row.number}" if population is None else f"{population}:{row.number}"
-    named = NamedGame(name, source.env_name, json.loads(source.env_options), record, _labels(league, record, population))
+    name = (
+        f"match:{row.match_id}:{row.number}" if population is None else f"{population}:{row.number}"
+    )
+    named = NamedGame(
+        name,
+        source.env_name,
+        json.loads(source.env_options),
+        record,
+        _labels(league, record, population),
+    )
     start = None if population is None else source.number
     return named, StoredGame(record, start, row.match_id, bool(row.superseded), row.committed_at)
 
@@ -64,39 +91,78 @@ def no_actions(named: NamedGame) -> str | None:
     """Why nothing can be told of how it was played; None where its actions are stored."""
     if named.record.actions is not None:
         return None
-    kind = "training games keep no actions" if named.record.kind == "training" else "its actions are not stored"
+    kind = (
+        "training games keep no actions"
+        if named.record.kind == "training"
+        else "its actions are not stored"
+    )
     return f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena games NAME --kind evaluation"
 
 
 def _of_population(league: League, population: str, number: int) -> NamedGame:
     env = stored_config(league, population)["env"]
-    stored = next(iter(population_games(league, population, GameFilter(first=number, last=number))), None)
+    stored = next(
+        iter(population_games(league, population, GameFilter(first=number, last=number))), None
+    )
     if stored is None:
         folded = number <= folded_through(league, population)
-        why = "it was folded into counts, as old training games are" if folded else "no such game; `arena games` lists the newest"
+        why = (
+            "it was folded into counts, as old training games are"
+            if folded
+            else "no such game; `arena games` lists the newest"
+        )
         raise PlayerError(f"game {population}:{number}: {why}")
-    return NamedGame(f"{population}:{number}", env["name"], env["options"], stored.record, _labels(league, stored.record, population))
+    return NamedGame(
+        f"{population}:{number}",
+        env["name"],
+        env["options"],
+        stored.record,
+        _labels(league, stored.record, population),
+    )
 
 
 def _of_match(league: League, match_id: int, number: int | None) -> NamedGame:
     mine = (games.c.id >= match_game_key(match_id, 0), games.c.id < match_game_key(match_id + 1, 0))
     with league.read() as connection:
         match = connection.execute(select(matches).where(matches.c.id == match_id)).first()
-        first, last = connection.execute(select(func.min(games.c.number), func.max(games.c.number)).where(*mine)).one()
-        row = connection.execute(select(games).where(*mine, games.c.number == number)).first() if number is not None else None
+        first, last = connection.execute(
+            select(func.min(games.c.number), func.max(games.c.number)).where(*mine)
+        ).one()
+        row = (
+            connection.execute(select(games).where(*mine, games.c.number == number)).first()
+            if number is not None
+            else None
+        )
         seats = read_seats(connection, [row.id]) if row is not None else {}
     if match is None:
         raise PlayerError(f"match {match_id}: the league has no such match")
     if row is None:
-        there = "none of its games is stored" if first is None else f"its games are match:{match_id}:{first} to match:{match_id}:{last}"
+        there = (
+            "none of its games is stored"
+            if first is None
+            else f"its games are match:{match_id}:{first} to match:{match_id}:{last}"
+        )
         raise PlayerError(f"game match:{match_id}{'' if number is None else f':{number}'}: {there}")
     record = to_game(row, seats[row.id])
-    return NamedGame(f"match:{match_id}:{number}", match.env_name, json.loads(match.env_options), record, _labels(league, record, None))
+    return NamedGame(
+        f"match:{match_id}:{number}",
+        match.env_name,
+        json.loads(match.env_options),
+        record,
+        _labels(league, record, None),
+    )
 
 
 def _labels(league: League, record: GameRecord, population: str | None) -> dict[PlayerRef, str]:
     """population: whose snapshots go first, of those of equal content."""
     players = dict.fromkeys(seat.player for seat in record.seats)
-    names = named_snapshots(league, [player.name for player in players if player.kind == "snapshot"], population)
+    names = named_snapshots(
+        league, [player.name for player in players if player.kind == "snapshot"], population
+    )
     found = {snapshot_id: stored.label for snapshot_id, stored in names.items()}
-    return {player: found.get(player.name, player.name[:8] if player.kind == "snapshot" else player.name) for player in players}
+    return {
+        player: found.get(
+            player.name, player.name[:8] if player.kind == "snapshot" else player.name
+        )
+        for player in players
+    }

@@ -58,18 +58,26 @@ class GameFilter:
     superseded: bool = False
 
 
-def population_games(league: League, population: str, wanted: GameFilter = GameFilter()) -> Iterator[StoredGame]:
+def population_games(
+    league: League, population: str, wanted: GameFilter = GameFilter()
+) -> Iterator[StoredGame]:
     """By incarnation, then number. Rows committed while this runs may or may not be among them. Raises: PlayerError."""
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         starts = connection.execute(
-            select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number)
+            select(incarnations.c.id, incarnations.c.number)
+            .where(incarnations.c.population_id == population_id)
+            .order_by(incarnations.c.number)
         ).all()
         where = conditions(connection, population_id, wanted)
     if where is None:
         return
     for start in starts:
-        last = game_key(start.id + 1, 0) - 1 if wanted.last is None else game_key(start.id, wanted.last)
+        last = (
+            game_key(start.id + 1, 0) - 1
+            if wanted.last is None
+            else game_key(start.id, wanted.last)
+        )
         yield from _pages(league, game_key(start.id, wanted.first), last, where, start.number)
 
 
@@ -77,15 +85,23 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
     """The newest evaluation games of a population that stand and were not voided, oldest first. Raises: PlayerError."""
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
-        mine = select(incarnations.c.id).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number.desc())
+        mine = (
+            select(incarnations.c.id)
+            .where(incarnations.c.population_id == population_id)
+            .order_by(incarnations.c.number.desc())
+        )
         starts = list(connection.execute(mine).scalars())
     found: list[GameRecord] = []
     for start in starts:
         behind = game_key(start + 1, 0)
         while len(found) < count:
             with league.read() as connection:
-                older = select(games).where(games.c.id >= game_key(start, 0), games.c.id < behind, _EVALUATIONS, *_COUNTED)
-                rows = connection.execute(older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(found)))).all()
+                older = select(games).where(
+                    games.c.id >= game_key(start, 0), games.c.id < behind, _EVALUATIONS, *_COUNTED
+                )
+                rows = connection.execute(
+                    older.order_by(games.c.id.desc()).limit(min(PAGE_GAMES, count - len(found)))
+                ).all()
                 seats = read_seats(connection, [row.id for row in rows])
             if not rows:
                 break
@@ -94,28 +110,45 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
     return found[::-1]
 
 
-def training_games(league: League, population: str, first: int, last: int, member: str | None = None) -> Iterator[GameRecord]:
+def training_games(
+    league: League, population: str, first: int, last: int, member: str | None = None
+) -> Iterator[GameRecord]:
     """What rounds are scored from: neither voided nor superseded, numbers ascending. member: only games it sat in. Raises: PlayerError."""
     wanted = GameFilter("training", member, first, last, voided=False)
     return (game.record for game in population_games(league, population, wanted))
 
 
 def training_score(
-    league: League, population: str, member: str, first: int, last: int, objective: Objective, detail: Detail = "plain"
+    league: League,
+    population: str,
+    member: str,
+    first: int,
+    last: int,
+    objective: Objective,
+    detail: Detail = "plain",
 ) -> MemberScore:
     """A member's score over a range of game numbers, from the rows, by the rule the controller uses. Raises: PlayerError."""
-    return score_games(member, training_games(league, population, first, last, member), objective, detail)
+    return score_games(
+        member, training_games(league, population, first, last, member), objective, detail
+    )
 
 
 def folded_through(league: League, population: str) -> int:
     """Number of the last game whose row is gone: scores over games up to it cannot be recomputed. -1: none is gone. Raises: PlayerError."""
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
-        key = connection.execute(select(folds.c.through_game_id).where(folds.c.population_id == population_id)).scalar()
+        key = connection.execute(
+            select(folds.c.through_game_id).where(folds.c.population_id == population_id)
+        ).scalar()
         if key is None:
             return -1
-        later = (incarnations.c.population_id == population_id, incarnations.c.id > key >> NUMBER_BITS)
-        restart = connection.execute(select(func.min(incarnations.c.first_game)).where(*later)).scalar()
+        later = (
+            incarnations.c.population_id == population_id,
+            incarnations.c.id > key >> NUMBER_BITS,
+        )
+        restart = connection.execute(
+            select(func.min(incarnations.c.first_game)).where(*later)
+        ).scalar()
     number = int(key) & MAX_NUMBER
     # Behind a later start's first game the folded rows were superseded ones, which no round was scored from.
     return number if restart is None else min(number, int(restart) - 1)
@@ -126,26 +159,58 @@ def conditions(connection: Connection, population_id: int, wanted: GameFilter) -
     where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
     if wanted.player is None:
         return where
-    named = select(players.c.id).where(players.c.name == wanted.player, players.c.population_id.in_((0, population_id)))
+    named = select(players.c.id).where(
+        players.c.name == wanted.player, players.c.population_id.in_((0, population_id))
+    )
     ids = list(connection.execute(named).scalars())
-    return (*where, exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids))) if ids else None
+    return (
+        (
+            *where,
+            exists().where(game_seats.c.game_id == games.c.id, game_seats.c.player_id.in_(ids)),
+        )
+        if ids
+        else None
+    )
 
 
 @cache
 def _plain_conditions(kind: GameKind | None, voided: bool, superseded: bool) -> Conditions:
-    of_kind = () if kind is None else (games.c.kind == (TRAINING if kind == "training" else EVALUATION),)
-    return (*of_kind, *(() if voided else (games.c.voided == 0,)), *(() if superseded else (games.c.superseded == 0,)))
+    of_kind = (
+        () if kind is None else (games.c.kind == (TRAINING if kind == "training" else EVALUATION),)
+    )
+    return (
+        *of_kind,
+        *(() if voided else (games.c.voided == 0,)),
+        *(() if superseded else (games.c.superseded == 0,)),
+    )
 
 
-def _pages(league: League, first: int, last: int, where: Sequence[ColumnElement[bool]], incarnation: int | None) -> Iterator[StoredGame]:
+def _pages(
+    league: League,
+    first: int,
+    last: int,
+    where: Sequence[ColumnElement[bool]],
+    incarnation: int | None,
+) -> Iterator[StoredGame]:
     """Games with keys first..last, both inclusive; each page is one short transaction."""
     while True:
         with league.read() as connection:
-            page = select(games).where(games.c.id >= first, games.c.id <= last, *where).order_by(games.c.id).limit(PAGE_GAMES)
+            page = (
+                select(games)
+                .where(games.c.id >= first, games.c.id <= last, *where)
+                .order_by(games.c.id)
+                .limit(PAGE_GAMES)
+            )
             rows = connection.execute(page).all()
             seats = read_seats(connection, [row.id for row in rows])
         for row in rows:
-            yield StoredGame(to_game(row, seats[row.id]), incarnation, row.match_id, bool(row.superseded), row.committed_at)
+            yield StoredGame(
+                to_game(row, seats[row.id]),
+                incarnation,
+                row.match_id,
+                bool(row.superseded),
+                row.committed_at,
+            )
         if len(rows) < PAGE_GAMES:
             return
         first = rows[-1].id + 1
@@ -158,7 +223,12 @@ def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, lis
 
 
 _SEATS = (
-    select(game_seats.c.game_id, players.c.kind, players.c.name, *(game_seats.c[field.name] for field in fields(SeatRecord)[1:]))
+    select(
+        game_seats.c.game_id,
+        players.c.kind,
+        players.c.name,
+        *(game_seats.c[field.name] for field in fields(SeatRecord)[1:]),
+    )
     .join(players, players.c.id == game_seats.c.player_id)
     .where(game_seats.c.game_id.in_(bindparam("game_ids", expanding=True)))
     .order_by(game_seats.c.game_id, game_seats.c.seat)

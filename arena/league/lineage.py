@@ -70,7 +70,11 @@ class Histories:
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def copies(self, member: str) -> list[Decision]:
-        return [decision for decision in self.rounds.get(member, ()) if decision.directive.copy_from is not None]
+        return [
+            decision
+            for decision in self.rounds.get(member, ())
+            if decision.directive.copy_from is not None
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,9 @@ def _stretches(histories: Histories, weights: Weights) -> list[tuple[Decision | 
         copies = histories.copies(weights.member)
         if weights.generation > len(copies):
             known = f"its rounds tell of {len(copies)} copies"
-            raise EngineError(f"{weights.member} at {weights.frames} frames is of generation {weights.generation}; {known}: the league is not whole")
+            raise EngineError(
+                f"{weights.member} at {weights.frames} frames is of generation {weights.generation}; {known}: the league is not whole"
+            )
         copied = copies[weights.generation - 1]
         found.append((copied, weights))
         weights = _donor(histories, copied)
@@ -141,29 +147,54 @@ def _began_with(histories: Histories, member: str) -> Weights | None:
 def _donor(histories: Histories, copied: Decision) -> Weights:
     snapshot = copied.directive.copy_snapshot or ""
     if snapshot not in histories.snapshots:
-        raise EngineError(f"round {copied.directive.round} of {copied.directive.member} copied snapshot {snapshot}, which has no row in the league")
+        raise EngineError(
+            f"round {copied.directive.round} of {copied.directive.member} copied snapshot {snapshot}, which has no row in the league"
+        )
     return histories.snapshots[snapshot]
 
 
 class _Stretch:
     """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters in force there."""
 
-    def __init__(self, histories: Histories, copied: Decision | None, end: Weights, length: int, values: Values) -> None:
+    def __init__(
+        self,
+        histories: Histories,
+        copied: Decision | None,
+        end: Weights,
+        length: int,
+        values: Values,
+    ) -> None:
         self.steps: list[LineageStep] = []
         self.first_frames = 0 if copied is None else copied.frames
-        self._histories, self._member, self._last_frames, self._length, self._values = histories, end.member, end.frames, length, values
+        self._histories, self._member, self._last_frames, self._length, self._values = (
+            histories,
+            end.member,
+            end.frames,
+            length,
+            values,
+        )
         if copied is None:
-            self._add(0, "join" if end.member in histories.origins else "start", histories.initial[end.member])
+            self._add(
+                0,
+                "join" if end.member in histories.origins else "start",
+                histories.initial[end.member],
+            )
         else:
             self._add(self.first_frames, "copy", copied.directive.hyperparams, copied)
         for frames, scheduled in histories.schedules.get(end.member, ()):
             if self.first_frames < frames < end.frames:
                 self._add(frames, "schedule", scheduled)
-        joined_at = histories.origins[end.member].created_at if end.member in histories.origins else -1.0
+        joined_at = (
+            histories.origins[end.member].created_at if end.member in histories.origins else -1.0
+        )
         since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
         # What was decided at the very frame at which the weights were taken has trained nothing of them.
-        rounds = [each for each in histories.rounds.get(end.member, ()) if each.created_at > since and each.frames < end.frames]
+        rounds = [
+            each
+            for each in histories.rounds.get(end.member, ())
+            if each.created_at > since and each.frames < end.frames
+        ]
         dated: list[Decision | Edit] = [*edits, *rounds]
         for item in sorted(dated, key=lambda item: item.created_at):
             self._take(item)
@@ -171,15 +202,36 @@ class _Stretch:
     def _take(self, item: Decision | Edit) -> None:
         if isinstance(item, Edit):
             at = min(max(item.frames, self.steps[-1].member_frames), self._last_frames)
-            self._add(at, "edit", {**self._values, **{name: value for name, value in item.values.items() if name in self._values}})
+            self._add(
+                at,
+                "edit",
+                {
+                    **self._values,
+                    **{name: value for name, value in item.values.items() if name in self._values},
+                },
+            )
         elif item.directive.mutated and item.directive.copy_from is None:
             self._add(item.frames, "mutate", item.directive.hyperparams, item)
 
-    def _add(self, frames: int, kind: Kind, values: Values, decision: Decision | None = None) -> None:
-        changed = tuple(name for name, value in values.items() if self._values.get(name) != value) if self._values else ()
+    def _add(
+        self, frames: int, kind: Kind, values: Values, decision: Decision | None = None
+    ) -> None:
+        changed = (
+            tuple(name for name, value in values.items() if self._values.get(name) != value)
+            if self._values
+            else ()
+        )
         self._values = dict(values)
-        number, verdict = (decision.directive.round, decision.verdict) if decision is not None else (None, "")
-        donor = _donor(self._histories, decision) if decision is not None and kind == "copy" else None
+        number, verdict = (
+            (decision.directive.round, decision.verdict) if decision is not None else (None, "")
+        )
+        donor = (
+            _donor(self._histories, decision) if decision is not None and kind == "copy" else None
+        )
         donor = _began_with(self._histories, self._member) if kind == "join" else donor
         at = self._length + frames - self.first_frames
-        self.steps.append(LineageStep(at, self._member, frames, kind, self._values, changed, number, verdict, donor))
+        self.steps.append(
+            LineageStep(
+                at, self._member, frames, kind, self._values, changed, number, verdict, donor
+            )
+        )

@@ -59,11 +59,22 @@ class Evaluation:
 # --- asking ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def ask_for_match(league: League, request: EvaluationRequest, keyed: Keyed | None, render: Callable[[Evaluation], Answer]) -> Answer:
+def ask_for_match(
+    league: League,
+    request: EvaluationRequest,
+    keyed: Keyed | None,
+    render: Callable[[Evaluation], Answer],
+) -> Answer:
     """Raises: ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
-        texts = {"request": _to_text(request), "cancelled": 0, "state": "PENDING", "message": "waits for its turn", "restarts": 0}
+        texts = {
+            "request": _to_text(request),
+            "cancelled": 0,
+            "state": "PENDING",
+            "message": "waits for its turn",
+            "restarts": 0,
+        }
         row = connection.execute(insert(evaluations).values(**texts, created_at=time.time()))
         assert row.inserted_primary_key is not None
         made = _evaluation(connection, int(row.inserted_primary_key[0]))
@@ -73,11 +84,16 @@ def ask_for_match(league: League, request: EvaluationRequest, keyed: Keyed | Non
     return answer_once(league, keyed, act)
 
 
-def cancel(league: League, evaluation_id: int, keyed: Keyed | None, render: Callable[[Evaluation], Answer]) -> Answer:
+def cancel(
+    league: League, evaluation_id: int, keyed: Keyed | None, render: Callable[[Evaluation], Answer]
+) -> Answer:
     """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is none, ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
-        mine = evaluations.c.id == _evaluation(connection, evaluation_id).id, evaluations.c.state.in_(OPEN)
+        mine = (
+            evaluations.c.id == _evaluation(connection, evaluation_id).id,
+            evaluations.c.state.in_(OPEN),
+        )
         connection.execute(update(evaluations).where(*mine).values(cancelled=1))
         return render(_evaluation(connection, evaluation_id))
 
@@ -90,14 +106,27 @@ def cancel(league: League, evaluation_id: int, keyed: Keyed | None, render: Call
 def note_match(league: League, evaluation_id: int, match_id: int) -> None:
     """By the process that plays it, before the first game: whoever goes on with the evaluation goes on with this match."""
     with league.write() as connection:
-        connection.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(match_id=match_id))
+        connection.execute(
+            update(evaluations).where(evaluations.c.id == evaluation_id).values(match_id=match_id)
+        )
 
 
 def record_evaluation(
-    league: League, seen: Evaluation, state: EvaluationState, message: str, restarts: int, process: str | None, report: Mapping[str, Any] | None
+    league: League,
+    seen: Evaluation,
+    state: EvaluationState,
+    message: str,
+    restarts: int,
+    process: str | None,
+    report: Mapping[str, Any] | None,
 ) -> None:
     """Keep what the supervisor found, and tell it. report: None keeps the one there is."""
-    values: dict[str, Any] = {"state": state, "message": message, "restarts": restarts, "process": process}
+    values: dict[str, Any] = {
+        "state": state,
+        "message": message,
+        "restarts": restarts,
+        "process": process,
+    }
     if report is not None:
         values["report"] = to_json(report)
     if state not in OPEN:
@@ -111,7 +140,17 @@ def _tell(connection: Connection, evaluation: Evaluation) -> None:
     """What a page needs to draw the next point of it."""
     report = evaluation.report or {}
     shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
-    tell(connection, "evaluation", "", {"id": str(evaluation.id), "state": evaluation.state, "message": evaluation.message, **shown})
+    tell(
+        connection,
+        "evaluation",
+        "",
+        {
+            "id": str(evaluation.id),
+            "state": evaluation.state,
+            "message": evaluation.message,
+            **shown,
+        },
+    )
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------------------------------
@@ -126,11 +165,15 @@ def get_evaluation(league: League, evaluation_id: int) -> Evaluation:
 def open_evaluations(league: League) -> list[Evaluation]:
     """Those that are not over, oldest first."""
     with league.read() as connection:
-        rows = connection.execute(select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id))
+        rows = connection.execute(
+            select(evaluations).where(evaluations.c.state.in_(OPEN)).order_by(evaluations.c.id)
+        )
         return [_to_evaluation(row) for row in rows]
 
 
-def evaluation_page(league: League, state: EvaluationState | None, before: int | None, limit: int) -> tuple[list[Evaluation], int | None]:
+def evaluation_page(
+    league: League, state: EvaluationState | None, before: int | None, limit: int
+) -> tuple[list[Evaluation], int | None]:
     """Newest first; and the number before which the next page begins, None on the last."""
     query = select(evaluations).order_by(evaluations.c.id.desc()).limit(limit + 1)
     if state is not None:
@@ -139,7 +182,9 @@ def evaluation_page(league: League, state: EvaluationState | None, before: int |
         query = query.where(evaluations.c.id < before)
     with league.read() as connection:
         rows = connection.execute(query).all()
-    return [_to_evaluation(row) for row in rows[:limit]], rows[limit - 1].id if len(rows) > limit else None
+    return [_to_evaluation(row) for row in rows[:limit]], rows[limit - 1].id if len(
+        rows
+    ) > limit else None
 
 
 def _evaluation(connection: Connection, evaluation_id: int) -> Evaluation:
@@ -157,7 +202,25 @@ def _to_text(request: EvaluationRequest) -> str:
 def _to_evaluation(row: Any) -> Evaluation:
     stored = json.loads(row.request)
     sprt = None if stored["sprt"] is None else (stored["sprt"][0], stored["sprt"][1])
-    request = EvaluationRequest(tuple(stored["players"]), stored["env"], stored["games"], stored["seed"], stored["greedy"], sprt)
+    request = EvaluationRequest(
+        tuple(stored["players"]),
+        stored["env"],
+        stored["games"],
+        stored["seed"],
+        stored["greedy"],
+        sprt,
+    )
     report = None if row.report is None else json.loads(row.report)
     ends = row.created_at, row.finished_at
-    return Evaluation(row.id, request, bool(row.cancelled), row.state, row.message, row.restarts, row.process, row.match_id, report, *ends)
+    return Evaluation(
+        row.id,
+        request,
+        bool(row.cancelled),
+        row.state,
+        row.message,
+        row.restarts,
+        row.process,
+        row.match_id,
+        report,
+        *ends,
+    )

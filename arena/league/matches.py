@@ -93,7 +93,17 @@ def insert_match(
     row = connection.execute(insert(matches).values(**values))
     assert row.inserted_primary_key is not None
     match_id = int(row.inserted_primary_key[0])
-    return Match(match_id, env_name, env_options, tuple(players), games, seed, settings, created_at, finished_at)
+    return Match(
+        match_id,
+        env_name,
+        env_options,
+        tuple(players),
+        games,
+        seed,
+        settings,
+        created_at,
+        finished_at,
+    )
 
 
 def finish_match(league: League, match: Match, counted: int) -> Match:
@@ -101,7 +111,11 @@ def finish_match(league: League, match: Match, counted: int) -> Match:
     finished_at = time.time()
     first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     with league.write() as connection:
-        connection.execute(update(matches).where(matches.c.id == match.id).values(finished_at=finished_at, games=counted))
+        connection.execute(
+            update(matches)
+            .where(matches.c.id == match.id)
+            .values(finished_at=finished_at, games=counted)
+        )
         late = games.c.id.between(first, behind - 1) & (games.c.count % match.games >= counted)
         connection.execute(update(games).where(late).values(superseded=1))
     return replace(match, finished_at=finished_at, games=counted)
@@ -115,7 +129,9 @@ def fail_match(league: League, match: Match, reason: str | None) -> Match:
     if reason is not None:
         settings[FAILED_KEY] = reason
     with league.write() as connection:
-        connection.execute(update(matches).where(matches.c.id == match.id).values(settings=to_json(settings)))
+        connection.execute(
+            update(matches).where(matches.c.id == match.id).values(settings=to_json(settings))
+        )
     return replace(match, settings=settings)
 
 
@@ -124,34 +140,67 @@ def find_match(league: League, match_id: int) -> Match:
     with league.read() as connection:
         row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
     if row is None:
-        raise MatchError(f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins")
+        raise MatchError(
+            f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins"
+        )
     return to_match(row)
 
 
 def to_match(row: Any) -> Match:
     players = tuple(PlayerRef(kind, name) for kind, name in json.loads(row.players))
     options, settings = json.loads(row.env_options), json.loads(row.settings)
-    return Match(row.id, row.env_name, options, players, row.games, row.seed, settings, row.created_at, row.finished_at)
+    return Match(
+        row.id,
+        row.env_name,
+        options,
+        players,
+        row.games,
+        row.seed,
+        settings,
+        row.created_at,
+        row.finished_at,
+    )
 
 
-def matches_between(league: League, env_name: str, env_options: Mapping[str, Any], players: Sequence[PlayerRef], seed: int) -> list[Match]:
+def matches_between(
+    league: League,
+    env_name: str,
+    env_options: Mapping[str, Any],
+    players: Sequence[PlayerRef],
+    seed: int,
+) -> list[Match]:
     """Of these players in this order with this seed, whatever their settings, finished ones first, then as begun."""
     named = to_json([[player.kind, player.name] for player in players])
-    same = (matches.c.env_name == env_name, matches.c.env_options == to_json(env_options), matches.c.players == named, matches.c.seed == seed)
+    same = (
+        matches.c.env_name == env_name,
+        matches.c.env_options == to_json(env_options),
+        matches.c.players == named,
+        matches.c.seed == seed,
+    )
     with league.read() as connection:
-        rows = connection.execute(select(matches).where(*same).order_by(matches.c.finished_at.is_(None), matches.c.id)).all()
+        rows = connection.execute(
+            select(matches).where(*same).order_by(matches.c.finished_at.is_(None), matches.c.id)
+        ).all()
     return [to_match(row) for row in rows]
 
 
 def settings_of_games(stored: str) -> str:
     """Of settings as they are stored, what decides the games, without what only ends the match: two matches that agree in it play the same games."""
-    return to_json({key: value for key, value in json.loads(stored).items() if key not in (SPRT_KEY, FAILED_KEY)})
+    return to_json(
+        {
+            key: value
+            for key, value in json.loads(stored).items()
+            if key not in (SPRT_KEY, FAILED_KEY)
+        }
+    )
 
 
 def unfinished_matches(league: League) -> list[Match]:
     """Those without an end, failed ones among them, the one begun last first."""
     with league.read() as connection:
-        rows = connection.execute(select(matches).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc())).all()
+        rows = connection.execute(
+            select(matches).where(matches.c.finished_at.is_(None)).order_by(matches.c.id.desc())
+        ).all()
     return [to_match(row) for row in rows]
 
 
@@ -165,12 +214,19 @@ def newest_unfinished(league: League) -> Match:
         if match.failed is None and not is_held(league, match.id):
             return match
     if not found:
-        raise MatchError(f"no match in {league.path} is unfinished; start one with `arena match A B`")
-    by_number = "; a failed one goes on with --resume NUMBER" * any(match.failed is not None for match in found)
-    others = "; ".join(
-        f"match {match.id} {f'failed ({match.failed})' if match.failed else 'is being played by another process'}" for match in found[:3]
+        raise MatchError(
+            f"no match in {league.path} is unfinished; start one with `arena match A B`"
+        )
+    by_number = "; a failed one goes on with --resume NUMBER" * any(
+        match.failed is not None for match in found
     )
-    raise MatchError(f"no match in {league.path} can be gone on with: {others}; expected one that was cut off{by_number}")
+    others = "; ".join(
+        f"match {match.id} {f'failed ({match.failed})' if match.failed else 'is being played by another process'}"
+        for match in found[:3]
+    )
+    raise MatchError(
+        f"no match in {league.path} can be gone on with: {others}; expected one that was cut off{by_number}"
+    )
 
 
 def stored_games(league: League, match: Match) -> list[GameRecord]:
@@ -179,7 +235,12 @@ def stored_games(league: League, match: Match) -> list[GameRecord]:
     first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     while True:
         with league.read() as connection:
-            page = select(games).where(games.c.id >= first, games.c.id < behind).order_by(games.c.id).limit(PAGE_GAMES)
+            page = (
+                select(games)
+                .where(games.c.id >= first, games.c.id < behind)
+                .order_by(games.c.id)
+                .limit(PAGE_GAMES)
+            )
             rows = connection.execute(page).all()
             seats = read_seats(connection, [row.id for row in rows])
         found += [to_game(row, seats[row.id]) for row in rows]
@@ -199,7 +260,9 @@ def match_lock(league: League, match_id: int) -> Iterator[None]:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _lock_of(match_id))
     except OSError as error:
         os.close(descriptor)
-        raise HeldError(f"match {match_id} is being played by another process; wait for it, or end that process first") from error
+        raise HeldError(
+            f"match {match_id} is being played by another process; wait for it, or end that process first"
+        ) from error
     try:
         yield
     finally:
@@ -217,7 +280,9 @@ def is_held(league: League, match_id: int) -> bool:
 
 
 def _open_locks(league: League) -> int:
-    return os.open(league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    return os.open(
+        league.path.with_name("matches.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+    )
 
 
 def _lock_of(match_id: int) -> bytes:

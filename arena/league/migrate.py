@@ -16,7 +16,9 @@ UPGRADE_WAIT_S = 300.0
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
-def ensure_schema(engine: Engine, path: Path, scripts: Path = SCRIPTS, revision: str = SCHEMA_REVISION) -> None:
+def ensure_schema(
+    engine: Engine, path: Path, scripts: Path = SCRIPTS, revision: str = SCHEMA_REVISION
+) -> None:
     """Make or upgrade the tables. One process at a time; a copy of a league that holds data is made beside it first, named after its old revision.
 
     scripts, revision: the migrations and the newest of them. Raises: PbtError when the file is newer than this program, or holds other tables.
@@ -37,7 +39,9 @@ def refuse_other_schema(engine: Engine, path: Path) -> None:
     if found == SCHEMA_REVISION:
         return
     if found is None:
-        raise PbtError(f"league {path}: holds no league tables; expected a league written by `arena train`")
+        raise PbtError(
+            f"league {path}: holds no league tables; expected a league written by `arena train`"
+        )
     raise PbtError(
         f"league {path}: its schema is {found}, this program's is {SCHEMA_REVISION}; "
         + (
@@ -51,14 +55,25 @@ def refuse_other_schema(engine: Engine, path: Path) -> None:
 def _found(engine: Engine) -> str | None:
     """The revision the file says it has, None where it has no league tables."""
     with engine.connect() as connection:
-        known = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'").first()
-        row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first() if known else None
+        known = connection.exec_driver_sql(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"
+        ).first()
+        row = (
+            connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
+            if known
+            else None
+        )
     return None if row is None else str(row[0])
 
 
 def _refuse_foreign(engine: Engine, path: Path, found: str | None) -> None:
     with engine.connect() as connection:
-        names = [row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        names = [
+            row[0]
+            for row in connection.exec_driver_sql(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            )
+        ]
     if found is None and names:
         raise PbtError(
             f"league {path}: holds tables that are not a league's ({', '.join(sorted(names)[:3])}); name another data directory with --data"

@@ -21,7 +21,13 @@ Desired = Literal["running", "paused", "stopped", "deleted"]
 Kind = Literal["start", "stop", "pause", "resume", "delete"]
 OperationState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
 OPEN: tuple[OperationState, ...] = ("PENDING", "RUNNING")
-WANTED: Mapping[Kind, Desired] = {"start": "running", "resume": "running", "pause": "paused", "stop": "stopped", "delete": "deleted"}
+WANTED: Mapping[Kind, Desired] = {
+    "start": "running",
+    "resume": "running",
+    "pause": "paused",
+    "stop": "stopped",
+    "delete": "deleted",
+}
 
 
 class ConflictError(PbtError):
@@ -87,26 +93,54 @@ class NewPopulation:
 
 
 def create_supervised(
-    league: League, new: NewPopulation, keyed: Keyed | None, render: Callable[[Supervised], Answer], *, start: bool = False
+    league: League,
+    new: NewPopulation,
+    keyed: Keyed | None,
+    render: Callable[[Supervised], Answer],
+    *,
+    start: bool = False,
 ) -> Answer:
     """start: it is wanted to run at once. Raises: ConflictError when the name is taken, ReusedKeyError."""
 
     def act(connection: Connection) -> Answer:
-        if connection.execute(select(populations.c.id).where(populations.c.name == new.name)).first():
+        if connection.execute(
+            select(populations.c.id).where(populations.c.name == new.name)
+        ).first():
             raise ConflictError(f"population {new.name!r} exists already; choose another name")
-        removing = operations.c.population == new.name, operations.c.kind == "delete", operations.c.state.in_(OPEN)
+        removing = (
+            operations.c.population == new.name,
+            operations.c.kind == "delete",
+            operations.c.state.in_(OPEN),
+        )
         if connection.execute(select(operations.c.id).where(*removing)).first():
-            raise ConflictError(f"an earlier population {new.name!r} is still being removed; wait, or choose another name")
+            raise ConflictError(
+                f"an earlier population {new.name!r} is still being removed; wait, or choose another name"
+            )
         now, options = time.time(), to_json(new.config["env"]["options"])
-        texts = {"env_options": options, "config": to_json(new.config), "versions": to_json(new.versions)}
-        row = connection.execute(insert(populations).values(name=new.name, env_name=new.env, **texts, state="created", created_at=now))
+        texts = {
+            "env_options": options,
+            "config": to_json(new.config),
+            "versions": to_json(new.versions),
+        }
+        row = connection.execute(
+            insert(populations).values(
+                name=new.name, env_name=new.env, **texts, state="created", created_at=now
+            )
+        )
         assert row.inserted_primary_key is not None
         population_id = int(row.inserted_primary_key[0])
         roles = [
-            {"population_id": population_id, "name": name, "role": role, "position": place} for place, (name, role) in enumerate(new.member_roles)
+            {"population_id": population_id, "name": name, "role": role, "position": place}
+            for place, (name, role) in enumerate(new.member_roles)
         ]
         connection.execute(insert(members), roles)
-        _put(connection, population_id, "running" if start else "stopped", "created", "not started yet")
+        _put(
+            connection,
+            population_id,
+            "running" if start else "stopped",
+            "created",
+            "not started yet",
+        )
         tell(connection, "population", new.name, {"state": "created"})
         return render(_supervised(connection, new.name))
 
@@ -133,17 +167,46 @@ def ask(
         _refuse_revision(seen, if_revision)
         _refuse_transition(seen, kind)
         newest = _newest_operation(connection, name)
-        if newest is not None and WANTED[newest.kind] == WANTED[kind] == seen.desired and (newest.state in OPEN or seen.state not in ENDED):
+        if (
+            newest is not None
+            and WANTED[newest.kind] == WANTED[kind] == seen.desired
+            and (newest.state in OPEN or seen.state not in ENDED)
+        ):
             return render(_shortened(connection, newest, grace_s))
         now = time.time()
         earlier = operations.c.population == name, operations.c.state.in_(OPEN)
-        connection.execute(update(operations).where(*earlier).values(state="STOPPED", finished_at=now, problem=f"{kind} was asked for instead"))
-        row = connection.execute(insert(operations).values(population=name, kind=kind, grace_s=grace_s, state="PENDING", created_at=now))
+        connection.execute(
+            update(operations)
+            .where(*earlier)
+            .values(state="STOPPED", finished_at=now, problem=f"{kind} was asked for instead")
+        )
+        row = connection.execute(
+            insert(operations).values(
+                population=name, kind=kind, grace_s=grace_s, state="PENDING", created_at=now
+            )
+        )
         assert row.inserted_primary_key is not None
-        state, message = (seen.state, seen.message) if seen.state not in ENDED else ("stopped", f"{kind} asked for")
-        _put(connection, _population_id(connection, name), WANTED[kind], state, message, desired_at=now, revision=seen.revision + 1)
+        state, message = (
+            (seen.state, seen.message)
+            if seen.state not in ENDED
+            else ("stopped", f"{kind} asked for")
+        )
+        _put(
+            connection,
+            _population_id(connection, name),
+            WANTED[kind],
+            state,
+            message,
+            desired_at=now,
+            revision=seen.revision + 1,
+        )
         operation = _operation(connection, int(row.inserted_primary_key[0]))
-        tell(connection, "operation", name, {"id": operation.id, "kind": kind, "state": operation.state})
+        tell(
+            connection,
+            "operation",
+            name,
+            {"id": operation.id, "kind": kind, "state": operation.state},
+        )
         return render(operation)
 
     return answer_once(league, keyed, act)
@@ -173,11 +236,22 @@ def edit(
         _refuse_revision(seen, if_revision)
         if seen.desired == "deleted":
             raise ConflictError(f"population {name!r} is being deleted")
-        _put(connection, _population_id(connection, name), seen.desired or "stopped", seen.state, seen.message, revision=seen.revision + 1)
+        _put(
+            connection,
+            _population_id(connection, name),
+            seen.desired or "stopped",
+            seen.state,
+            seen.message,
+            revision=seen.revision + 1,
+        )
         mine = supervised.c.population_id == _population_id(connection, name)
-        connection.execute(update(supervised).where(mine).values(overrides=to_json([*seen.overrides, *overrides])))
+        connection.execute(
+            update(supervised).where(mine).values(overrides=to_json([*seen.overrides, *overrides]))
+        )
         if anchor is not None:
-            connection.execute(update(snapshots).where(snapshots.c.snapshot_id == anchor).values(is_anchor=1))
+            connection.execute(
+                update(snapshots).where(snapshots.c.snapshot_id == anchor).values(is_anchor=1)
+            )
         tell(connection, "population", name, {"edits": list(overrides)})
         return render(_supervised(connection, name))
 
@@ -186,24 +260,36 @@ def edit(
 
 def _shortened(connection: Connection, operation: Operation, grace_s: float | None) -> Operation:
     """Who asks again in more of a hurry need not wait for what was said before."""
-    if grace_s is None or operation.state not in OPEN or (operation.grace_s is not None and operation.grace_s <= grace_s):
+    if (
+        grace_s is None
+        or operation.state not in OPEN
+        or (operation.grace_s is not None and operation.grace_s <= grace_s)
+    ):
         return operation
-    connection.execute(update(operations).where(operations.c.id == operation.id).values(grace_s=grace_s))
+    connection.execute(
+        update(operations).where(operations.c.id == operation.id).values(grace_s=grace_s)
+    )
     return _operation(connection, operation.id)
 
 
 def _refuse_revision(seen: Supervised, wanted: int | None) -> None:
     if wanted is not None and wanted != seen.revision:
-        raise PreconditionError(f"population {seen.name!r} is at revision {seen.revision}, If-Match names {wanted}; look again, then ask again")
+        raise PreconditionError(
+            f"population {seen.name!r} is at revision {seen.revision}, If-Match names {wanted}; look again, then ask again"
+        )
 
 
 def _refuse_transition(seen: Supervised, kind: Kind) -> None:
     if seen.desired == "deleted" and kind != "delete":
         raise ConflictError(f"population {seen.name!r} is being deleted")
     if kind == "pause" and seen.desired not in ("running", "paused"):
-        raise ConflictError(f"population {seen.name!r} is not meant to run ({seen.desired or 'never started'}); only what runs can be paused")
+        raise ConflictError(
+            f"population {seen.name!r} is not meant to run ({seen.desired or 'never started'}); only what runs can be paused"
+        )
     if kind == "resume" and seen.desired not in ("running", "paused"):
-        raise ConflictError(f"population {seen.name!r} is not paused ({seen.desired or 'never started'}); start it")
+        raise ConflictError(
+            f"population {seen.name!r} is not paused ({seen.desired or 'never started'}); start it"
+        )
 
 
 # --- telling what became of it ---------------------------------------------------------------------------------------------------------------
@@ -228,8 +314,17 @@ def record(league: League, name: str, seen: Seen, revision: int) -> bool:
         before = _supervised(connection, name)
         if before.revision != revision:
             return False
-        values: dict[str, Any] = {"state": seen.state, "reason": seen.reason, "message": seen.message, "restarts": seen.restarts}
-        changed = (before.state, before.reason, before.message) != (seen.state, seen.reason, seen.message)
+        values: dict[str, Any] = {
+            "state": seen.state,
+            "reason": seen.reason,
+            "message": seen.message,
+            "restarts": seen.restarts,
+        }
+        changed = (before.state, before.reason, before.message) != (
+            seen.state,
+            seen.reason,
+            seen.message,
+        )
         if changed:
             values["since"] = time.time()
         if seen.settle is not None:
@@ -239,18 +334,48 @@ def record(league: League, name: str, seen: Seen, revision: int) -> bool:
         mine = supervised.c.population_id == _population_id(connection, name)
         connection.execute(update(supervised).where(mine).values(**values, trainer=seen.trainer))
         if changed:
-            tell(connection, "population", name, {"state": seen.state, "reason": seen.reason, "message": seen.message, "restarts": seen.restarts})
+            tell(
+                connection,
+                "population",
+                name,
+                {
+                    "state": seen.state,
+                    "reason": seen.reason,
+                    "message": seen.message,
+                    "restarts": seen.restarts,
+                },
+            )
         return True
 
 
-def finish_operations(league: League, name: str, state: OperationState, problem: str | None = None, kinds: Sequence[Kind] = tuple(WANTED)) -> None:
+def finish_operations(
+    league: League,
+    name: str,
+    state: OperationState,
+    problem: str | None = None,
+    kinds: Sequence[Kind] = tuple(WANTED),
+) -> None:
     """All open operations of a population, of these kinds, come to this; RUNNING leaves them open."""
     with league.write() as connection:
-        mine = operations.c.population == name, operations.c.state.in_(OPEN), operations.c.kind.in_(kinds), operations.c.state != state
+        mine = (
+            operations.c.population == name,
+            operations.c.state.in_(OPEN),
+            operations.c.kind.in_(kinds),
+            operations.c.state != state,
+        )
         for row in connection.execute(select(operations).where(*mine)).all():
             ended = None if state in OPEN else time.time()
-            connection.execute(update(operations).where(operations.c.id == row.id).values(state=state, finished_at=ended, problem=problem))
-            tell(connection, "operation", name, {"id": row.id, "kind": row.kind, "state": state, "problem": problem})
+            connection.execute(
+                update(operations)
+                .where(operations.c.id == row.id)
+                .values(state=state, finished_at=ended, problem=problem)
+            )
+            tell(
+                connection,
+                "operation",
+                name,
+                {"id": row.id, "kind": row.kind, "state": state, "problem": problem},
+            )
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------------------------------
@@ -278,14 +403,21 @@ def get_operation(league: League, operation_id: int) -> Operation:
 def open_operations(league: League) -> list[Operation]:
     """Oldest first."""
     with league.read() as connection:
-        rows = connection.execute(select(operations).where(operations.c.state.in_(OPEN)).order_by(operations.c.id))
+        rows = connection.execute(
+            select(operations).where(operations.c.state.in_(OPEN)).order_by(operations.c.id)
+        )
         return [Operation(**row._mapping) for row in rows]
 
 
 def _build() -> Any:
     wanted = [column for column in supervised.c if column.name not in ("population_id", "state")]
     joined = populations.outerjoin(supervised, supervised.c.population_id == populations.c.id)
-    named = populations.c.id, populations.c.name, populations.c.created_at, populations.c.state.label("league_state")
+    named = (
+        populations.c.id,
+        populations.c.name,
+        populations.c.created_at,
+        populations.c.state.label("league_state"),
+    )
     return select(*named, supervised.c.state.label("seen_state"), *wanted).select_from(joined)
 
 
@@ -303,7 +435,20 @@ def _supervised(connection: Connection, name: str) -> Supervised:
 def _to_supervised(row: Any) -> Supervised:
     if row.desired is None:
         state = row.league_state
-        return Supervised(row.name, row.created_at, None, row.created_at, (), 0, state, None, "never asked of this service", row.created_at, 0, None)
+        return Supervised(
+            row.name,
+            row.created_at,
+            None,
+            row.created_at,
+            (),
+            0,
+            state,
+            None,
+            "never asked of this service",
+            row.created_at,
+            0,
+            None,
+        )
     return Supervised(
         row.name,
         row.created_at,
@@ -321,15 +466,30 @@ def _to_supervised(row: Any) -> Supervised:
 
 
 def _population_id(connection: Connection, name: str) -> int:
-    return int(connection.execute(select(populations.c.id).where(populations.c.name == name)).scalar_one())
+    return int(
+        connection.execute(select(populations.c.id).where(populations.c.name == name)).scalar_one()
+    )
 
 
 def _put(
-    connection: Connection, population_id: int, desired: Desired, state: str, message: str, *, desired_at: float | None = None, revision: int = 1
+    connection: Connection,
+    population_id: int,
+    desired: Desired,
+    state: str,
+    message: str,
+    *,
+    desired_at: float | None = None,
+    revision: int = 1,
 ) -> None:
     """Insert what a population has no row for yet; else what is wanted, and the state, change, and its trainer stays known."""
     now = time.time()
-    values: dict[str, Any] = {"desired": desired, "state": state, "reason": None, "message": message, "revision": revision}
+    values: dict[str, Any] = {
+        "desired": desired,
+        "state": state,
+        "reason": None,
+        "message": message,
+        "revision": revision,
+    }
     if desired_at is not None:
         values["desired_at"] = desired_at
     kept = {"desired_at": now, "overrides": "[]", "since": now, "restarts": 0, "trainer": None}
@@ -345,5 +505,10 @@ def _operation(connection: Connection, operation_id: int) -> Operation:
 
 
 def _newest_operation(connection: Connection, name: str) -> Operation | None:
-    row = connection.execute(select(operations).where(operations.c.population == name).order_by(operations.c.id.desc()).limit(1)).first()
+    row = connection.execute(
+        select(operations)
+        .where(operations.c.population == name)
+        .order_by(operations.c.id.desc())
+        .limit(1)
+    ).first()
     return None if row is None else Operation(**row._mapping)

@@ -39,7 +39,9 @@ def league_revision(league: League) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
-def population_game_page(league: League, population: str, wanted: GameFilter, before: int | None, limit: int) -> GamePage:
+def population_game_page(
+    league: League, population: str, wanted: GameFilter, before: int | None, limit: int
+) -> GamePage:
     """before: only games with smaller keys. `wanted.first` and `wanted.last` are not looked at. Raises: PlayerError."""
     found: list[tuple[int, StoredGame]] = []
     with league.read() as connection:
@@ -50,9 +52,24 @@ def population_game_page(league: League, population: str, wanted: GameFilter, be
             first, behind = game_key(start.id, 0), game_key(start.id + 1, 0)
             if before is not None:
                 behind = min(behind, before)
-            rows = connection.execute(_newest(where or ()), {"first": first, "behind": behind, "most": limit + 1 - len(found)}).all()
+            rows = connection.execute(
+                _newest(where or ()),
+                {"first": first, "behind": behind, "most": limit + 1 - len(found)},
+            ).all()
             seats = read_seats(connection, sorted(row.id for row in rows))
-            found += [(row.id, StoredGame(to_game(row, seats[row.id]), start.number, None, bool(row.superseded), row.committed_at)) for row in rows]
+            found += [
+                (
+                    row.id,
+                    StoredGame(
+                        to_game(row, seats[row.id]),
+                        start.number,
+                        None,
+                        bool(row.superseded),
+                        row.committed_at,
+                    ),
+                )
+                for row in rows
+            ]
             if len(found) > limit:
                 break
     return _page(found, limit)
@@ -81,7 +98,15 @@ def match_game_page(league: League, match_id: int, before: int | None, limit: in
             mine = mine.where(games.c.id < before)
         rows = connection.execute(mine.order_by(games.c.id.desc()).limit(limit + 1)).all()
         seats = read_seats(connection, sorted(row.id for row in rows))
-    found = [(row.id, StoredGame(to_game(row, seats[row.id]), None, match_id, bool(row.superseded), row.committed_at)) for row in rows]
+    found = [
+        (
+            row.id,
+            StoredGame(
+                to_game(row, seats[row.id]), None, match_id, bool(row.superseded), row.committed_at
+            ),
+        )
+        for row in rows
+    ]
     return _page(found, limit)
 
 
@@ -90,15 +115,21 @@ def _page(found: list[tuple[int, StoredGame]], limit: int) -> GamePage:
     return GamePage(page, page[-1][0] if len(found) > limit else None)
 
 
-def match_page(league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int) -> tuple[list[Match], int | None]:
+def match_page(
+    league: League, env_name: str | None, *, finished: bool | None, before: int | None, limit: int
+) -> tuple[list[Match], int | None]:
     """Newest first; and the number before which the next page begins, None on the last."""
     query = select(matches).order_by(matches.c.id.desc()).limit(limit + 1)
     if env_name is not None:
         query = query.where(matches.c.env_name == env_name)
     if finished is not None:
-        query = query.where(matches.c.finished_at.is_not(None) if finished else matches.c.finished_at.is_(None))
+        query = query.where(
+            matches.c.finished_at.is_not(None) if finished else matches.c.finished_at.is_(None)
+        )
     if before is not None:
         query = query.where(matches.c.id < before)
     with league.read() as connection:
         rows = connection.execute(query).all()
-    return [to_match(row) for row in rows[:limit]], rows[limit - 1].id if len(rows) > limit else None
+    return [to_match(row) for row in rows[:limit]], rows[limit - 1].id if len(
+        rows
+    ) > limit else None

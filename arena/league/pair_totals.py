@@ -32,7 +32,9 @@ SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS 
 {CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
 WHERE a.player_id <> b.player_id GROUP BY 1, 2
 """)
-_NEWEST = text("SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN :first AND :last")
+_NEWEST = text(
+    "SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN :first AND :last"
+)
 
 Totals = NDArray[np.int64]
 """[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and games of both. No pair twice."""
@@ -67,9 +69,19 @@ class PairTotals:
 
     def of(self, connection: Connection, sources: Sequence[Source]) -> Totals:
         """By players, of what the connection sees."""
-        growing = {source.grows_as: source.keys for source in sources if source.grows_as is not None}
+        growing = {
+            source.grows_as: source.keys for source in sources if source.grows_as is not None
+        }
         at_once = _read(connection, [source.keys for source in sources if source.grows_as is None])
-        return _added([at_once, *(self._grown(connection, start, newest, keys) for (start, newest), keys in growing.items())])
+        return _added(
+            [
+                at_once,
+                *(
+                    self._grown(connection, start, newest, keys)
+                    for (start, newest), keys in growing.items()
+                ),
+            ]
+        )
 
     def _grown(self, connection: Connection, start: int, newest_start: int, keys: Range) -> Totals:
         first, last = keys
@@ -79,7 +91,11 @@ class PairTotals:
         if known is None or known.newest_start != newest_start or known.through > newest:
             known = _Counted(newest_start, first - 1, _read(connection, ()))
         if newest > known.through:
-            known = _Counted(newest_start, newest, _added([known.totals, _read(connection, [(known.through + 1, newest)])]))
+            known = _Counted(
+                newest_start,
+                newest,
+                _added([known.totals, _read(connection, [(known.through + 1, newest)])]),
+            )
         self._keep(start, known)
         return known.totals
 

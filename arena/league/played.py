@@ -21,6 +21,15 @@ def store_played(
 ) -> Match:
     """The match, its games and its end in one transaction."""
     with league.write() as connection:
-        match = insert_match(connection, env_name, env_options, players, len(records), seed, settings, finished_at=time.time())
+        match = insert_match(
+            connection,
+            env_name,
+            env_options,
+            players,
+            len(records),
+            seed,
+            settings,
+            finished_at=time.time(),
+        )
         RowStore(match).write(connection, records)
     return match

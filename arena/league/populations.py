@@ -86,17 +86,32 @@ def create_population(
     Raises: PlayerError when the name is taken, or cannot be part of a player's name.
     """
     if not _NAME.fullmatch(name):
-        raise PlayerError(f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most 64, the first a letter or digit")
+        raise PlayerError(
+            f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most 64, the first a letter or digit"
+        )
     options = to_json(config.get("env", {}).get("options", {}))
     with league.write() as connection:
         if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
-            raise PlayerError(f"population {name!r} exists already; resume it with `arena train --resume {name}`, or choose another --name")
-        values = {"name": name, "env_name": env, "env_options": options, "config": to_json(config), "versions": to_json(versions)}
-        row = connection.execute(insert(populations).values(**values, state="created", created_at=time.time()))
+            raise PlayerError(
+                f"population {name!r} exists already; resume it with `arena train --resume {name}`, or choose another --name"
+            )
+        values = {
+            "name": name,
+            "env_name": env,
+            "env_options": options,
+            "config": to_json(config),
+            "versions": to_json(versions),
+        }
+        row = connection.execute(
+            insert(populations).values(**values, state="created", created_at=time.time())
+        )
         assert row.inserted_primary_key is not None
         population_id = int(row.inserted_primary_key[0])
         if member_roles:
-            rows = [{"population_id": population_id, "name": member, "role": role, "position": i} for i, (member, role) in enumerate(member_roles)]
+            rows = [
+                {"population_id": population_id, "name": member, "role": role, "position": i}
+                for i, (member, role) in enumerate(member_roles)
+            ]
             connection.execute(insert(members), rows)
     return population_id
 
@@ -105,10 +120,18 @@ def add_members(league: League, population: str, member_roles: Sequence[tuple[st
     """Those that joined later, (member, role) in order; who has a row already keeps it. Raises: PlayerError."""
     with league.write() as connection:
         population_id = int(find_population(connection, population).id)
-        there = list(connection.execute(select(members.c.name).where(members.c.population_id == population_id)).scalars())
+        there = list(
+            connection.execute(
+                select(members.c.name).where(members.c.population_id == population_id)
+            ).scalars()
+        )
         new = [(name, role) for name, role in member_roles if name not in there]
         for position, (name, role) in enumerate(new, start=len(there)):
-            connection.execute(insert(members).values(population_id=population_id, name=name, role=role, position=position))
+            connection.execute(
+                insert(members).values(
+                    population_id=population_id, name=name, role=role, position=position
+                )
+            )
 
 
 def open_incarnation(
@@ -128,7 +151,9 @@ def open_incarnation(
     known        its events and snapshots; None for a checkpoint that does not say: then those stand that came before the next game ended
     """
     with league.write() as connection:
-        older = select(incarnations.c.id, incarnations.c.number).where(incarnations.c.population_id == population_id)
+        older = select(incarnations.c.id, incarnations.c.number).where(
+            incarnations.c.population_id == population_id
+        )
         found = connection.execute(older.order_by(incarnations.c.number)).all()
         ids = [row.id for row in found]
         _supersede(connection, ids, last_game, last_rounds or {})
@@ -137,24 +162,53 @@ def open_incarnation(
         else:
             _supersede_unknown(connection, population_id, ids, known)
         number = found[-1].number + 1 if found else 1
-        values = {"population_id": population_id, "number": number, "pid": pid, "started_at": time.time(), "first_game": last_game + 1}
-        row = connection.execute(insert(incarnations).values(**values, from_checkpoint=from_checkpoint))
-        connection.execute(update(populations).where(populations.c.id == population_id).values(state="running"))
+        values = {
+            "population_id": population_id,
+            "number": number,
+            "pid": pid,
+            "started_at": time.time(),
+            "first_game": last_game + 1,
+        }
+        row = connection.execute(
+            insert(incarnations).values(**values, from_checkpoint=from_checkpoint)
+        )
+        connection.execute(
+            update(populations).where(populations.c.id == population_id).values(state="running")
+        )
         assert row.inserted_primary_key is not None
         return Incarnation(int(row.inserted_primary_key[0]), population_id, number, last_game + 1)
 
 
-def _supersede(connection: Connection, incarnation_ids: Sequence[int], last_game: int, last_rounds: Mapping[str, int]) -> None:
+def _supersede(
+    connection: Connection,
+    incarnation_ids: Sequence[int],
+    last_game: int,
+    last_rounds: Mapping[str, int],
+) -> None:
     for incarnation_id in incarnation_ids:
         first, end = game_key(incarnation_id, last_game + 1), game_key(incarnation_id + 1, 0)
-        connection.execute(update(games).where(games.c.id >= first, games.c.id < end).values(superseded=1))
-        known = connection.execute(select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()).scalars().all()
+        connection.execute(
+            update(games).where(games.c.id >= first, games.c.id < end).values(superseded=1)
+        )
+        known = (
+            connection.execute(
+                select(rounds.c.member).where(rounds.c.incarnation_id == incarnation_id).distinct()
+            )
+            .scalars()
+            .all()
+        )
         for member in known:
-            late = (rounds.c.incarnation_id == incarnation_id, rounds.c.member == member, rounds.c.round > last_rounds.get(member, -1))
+            late = (
+                rounds.c.incarnation_id == incarnation_id,
+                rounds.c.member == member,
+                rounds.c.round > last_rounds.get(member, -1),
+            )
             connection.execute(update(rounds).where(*late).values(superseded=1))
 
 
-def _supersede_by_game(connection: Connection, incarnation_ids: Sequence[int], last_game: int) -> None:
+def _supersede_by_game(
+    connection: Connection, incarnation_ids: Sequence[int], last_game: int
+) -> None:
     for table in (snapshots, events):
         later = [table.c.incarnation_id.in_(incarnation_ids), table.c.after_game > last_game]
         if table is events:
@@ -162,20 +216,37 @@ def _supersede_by_game(connection: Connection, incarnation_ids: Sequence[int], l
         connection.execute(update(table).where(*later).values(superseded=1))
 
 
-def _supersede_unknown(connection: Connection, population_id: int, incarnation_ids: Sequence[int], known: Known) -> None:
+def _supersede_unknown(
+    connection: Connection, population_id: int, incarnation_ids: Sequence[int], known: Known
+) -> None:
     cut = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
-    later = (events.c.incarnation_id.in_(incarnation_ids), (events.c.incarnation_id > known.incarnation) | cut)
-    connection.execute(update(events).where(*later, events.c.kind.not_in(LASTING_EVENTS)).values(superseded=1))
-    standing = select(snapshots.c.id, snapshots.c.snapshot_id).where(snapshots.c.population_id == population_id, snapshots.c.superseded == 0)
-    unknown = [row.id for row in connection.execute(standing) if row.snapshot_id not in known.snapshots]
+    later = (
+        events.c.incarnation_id.in_(incarnation_ids),
+        (events.c.incarnation_id > known.incarnation) | cut,
+    )
+    connection.execute(
+        update(events).where(*later, events.c.kind.not_in(LASTING_EVENTS)).values(superseded=1)
+    )
+    standing = select(snapshots.c.id, snapshots.c.snapshot_id).where(
+        snapshots.c.population_id == population_id, snapshots.c.superseded == 0
+    )
+    unknown = [
+        row.id for row in connection.execute(standing) if row.snapshot_id not in known.snapshots
+    ]
     for start in range(0, len(unknown), CHUNK):
-        connection.execute(update(snapshots).where(snapshots.c.id.in_(unknown[start : start + CHUNK])).values(superseded=1))
+        connection.execute(
+            update(snapshots)
+            .where(snapshots.c.id.in_(unknown[start : start + CHUNK]))
+            .values(superseded=1)
+        )
 
 
 def set_state(league: League, population_id: int, state: str) -> None:
     """state: a word for people, such as running, stopped, finished, failed."""
     with league.write() as connection:
-        connection.execute(update(populations).where(populations.c.id == population_id).values(state=state))
+        connection.execute(
+            update(populations).where(populations.c.id == population_id).values(state=state)
+        )
 
 
 _NAMED = select(populations).where(populations.c.name == bindparam("name"))
@@ -186,11 +257,17 @@ def find_population(connection: Connection, name: str) -> Any:
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is not None:
         return row
-    names = list(connection.execute(select(populations.c.name).order_by(populations.c.name)).scalars())
+    names = list(
+        connection.execute(select(populations.c.name).order_by(populations.c.name)).scalars()
+    )
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         raise PlayerError(f"no population {name!r} in this league; did you mean {near[0]!r}?")
-    there = f"there are: {', '.join(names)}" if names else "there are none yet; train one with `arena train`"
+    there = (
+        f"there are: {', '.join(names)}"
+        if names
+        else "there are none yet; train one with `arena train`"
+    )
     raise PlayerError(f"no population {name!r} in this league; {there}")
 
 
@@ -208,7 +285,11 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
     """
     with league.read() as connection:
         population_id = int(find_population(connection, name).id)
-        ids = list(connection.execute(select(incarnations.c.id).where(incarnations.c.population_id == population_id)).scalars())
+        ids = list(
+            connection.execute(
+                select(incarnations.c.id).where(incarnations.c.population_id == population_id)
+            ).scalars()
+        )
         deletion = _count(connection, population_id, ids)
     if dry_run:
         return deletion
@@ -219,7 +300,11 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
     with league.write() as connection:
         for table in (rounds, events, snapshots):
             connection.execute(delete(table).where(table.c.incarnation_id.in_(ids)))
-        connection.execute(delete(players).where(players.c.kind == MEMBER, players.c.population_id == population_id))
+        connection.execute(
+            delete(players).where(
+                players.c.kind == MEMBER, players.c.population_id == population_id
+            )
+        )
         for table in (folded_results, folds, members, incarnations):
             connection.execute(delete(table).where(table.c.population_id == population_id))
         connection.execute(delete(populations).where(populations.c.id == population_id))
@@ -228,26 +313,57 @@ def delete_population(league: League, name: str, *, dry_run: bool = False) -> De
 
 def _delete_some_games(league: League, incarnation_id: int) -> bool:
     with league.write() as connection:
-        mine = (games.c.id >= game_key(incarnation_id, 0), games.c.id < game_key(incarnation_id + 1, 0))
-        last = connection.execute(select(func.max(select(games.c.id).where(*mine).order_by(games.c.id).limit(DELETE_GAMES).subquery().c.id))).scalar()
+        mine = (
+            games.c.id >= game_key(incarnation_id, 0),
+            games.c.id < game_key(incarnation_id + 1, 0),
+        )
+        last = connection.execute(
+            select(
+                func.max(
+                    select(games.c.id)
+                    .where(*mine)
+                    .order_by(games.c.id)
+                    .limit(DELETE_GAMES)
+                    .subquery()
+                    .c.id
+                )
+            )
+        ).scalar()
         if last is None:
             return False
         first = game_key(incarnation_id, 0)
-        connection.execute(delete(game_seats).where(game_seats.c.game_id >= first, game_seats.c.game_id <= last))
+        connection.execute(
+            delete(game_seats).where(game_seats.c.game_id >= first, game_seats.c.game_id <= last)
+        )
         connection.execute(delete(games).where(games.c.id >= first, games.c.id <= last))
         return True
 
 
 def _count(connection: Connection, population_id: int, incarnation_ids: Sequence[int]) -> Deletion:
     def count(table: Any) -> int:
-        return int(connection.execute(select(func.count()).select_from(table).where(table.c.incarnation_id.in_(incarnation_ids))).scalar_one())
+        return int(
+            connection.execute(
+                select(func.count())
+                .select_from(table)
+                .where(table.c.incarnation_id.in_(incarnation_ids))
+            ).scalar_one()
+        )
 
     mine = count(games)
-    return Deletion(mine, count(snapshots), count(rounds), count(events), len(incarnation_ids), game_bytes(connection, mine))
+    return Deletion(
+        mine,
+        count(snapshots),
+        count(rounds),
+        count(events),
+        len(incarnation_ids),
+        game_bytes(connection, mine),
+    )
 
 
 def game_bytes(connection: Connection, count: int) -> int:
     """About how many bytes `count` games take, by their share of all game rows in the file."""
     all_games = int(connection.execute(select(func.count()).select_from(games)).scalar_one())
-    used = connection.exec_driver_sql("SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)").scalar_one()
+    used = connection.exec_driver_sql(
+        "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+    ).scalar_one()
     return int(used * count / all_games) if all_games else 0

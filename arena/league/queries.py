@@ -105,19 +105,45 @@ def list_populations(league: League) -> list[PopulationSummary]:
 def _summary(connection: Connection, row: Any) -> PopulationSummary:
     starts = _starts(connection, row.id)
     ids = [start.id for start in starts]
-    stored = connection.execute(select(func.count()).select_from(games).where(games.c.incarnation_id.in_(ids))).scalar_one()
-    seated = connection.execute(select(func.count()).select_from(members).where(members.c.population_id == row.id)).scalar_one()
+    stored = connection.execute(
+        select(func.count()).select_from(games).where(games.c.incarnation_id.in_(ids))
+    ).scalar_one()
+    seated = connection.execute(
+        select(func.count()).select_from(members).where(members.c.population_id == row.id)
+    ).scalar_one()
     reached = [
-        connection.execute(select(func.max(table.c.frames)).where(table.c.incarnation_id.in_(ids), table.c.superseded == 0)).scalar() or 0
+        connection.execute(
+            select(func.max(table.c.frames)).where(
+                table.c.incarnation_id.in_(ids), table.c.superseded == 0
+            )
+        ).scalar()
+        or 0
         for table in (snapshots, rounds)
     ]
     played = _last_number(connection, starts[-1]) + 1 if starts else 0
     size = game_bytes(connection, stored)
-    return PopulationSummary(row.id, row.name, row.env_name, row.state, row.created_at, seated, len(starts), max(reached), played, size)
+    return PopulationSummary(
+        row.id,
+        row.name,
+        row.env_name,
+        row.state,
+        row.created_at,
+        seated,
+        len(starts),
+        max(reached),
+        played,
+        size,
+    )
 
 
 def _starts(connection: Connection, population_id: int) -> list[Any]:
-    return list(connection.execute(select(incarnations).where(incarnations.c.population_id == population_id).order_by(incarnations.c.number)))
+    return list(
+        connection.execute(
+            select(incarnations)
+            .where(incarnations.c.population_id == population_id)
+            .order_by(incarnations.c.number)
+        )
+    )
 
 
 def _last_number(connection: Connection, start: Any) -> int:
@@ -143,12 +169,22 @@ def member_names(league: League, population: str) -> list[str]:
         return [row.name for row in connection.execute(_MEMBERS, of)]
 
 
-def _last_of_each_member(table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any) -> Select[Any]:
+def _last_of_each_member(
+    table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any
+) -> Select[Any]:
     """Of the rows that stand: the columns of each member's last one, by the order, and `total` over all of its rows. Only of that are they read."""
-    place = func.row_number().over(partition_by=table.member, order_by=[column.desc() for column in order]).label("place")
+    place = (
+        func.row_number()
+        .over(partition_by=table.member, order_by=[column.desc() for column in order])
+        .label("place")
+    )
     all_of = total.over(partition_by=table.member).label("total")
     ranked = select(table.id, place, all_of).where(mine, table.superseded == 0).subquery()
-    return select(table.member, *columns, ranked.c.total).join(ranked, ranked.c.id == table.id).where(ranked.c.place == 1)
+    return (
+        select(table.member, *columns, ranked.c.total)
+        .join(ranked, ranked.c.id == table.id)
+        .where(ranked.c.place == 1)
+    )
 
 
 # Statements are built once, for `population_id`: building one, and the key it is remembered by, takes several times as long as SQLite does.
@@ -167,7 +203,9 @@ _NEWEST_SNAPSHOTS = _last_of_each_member(
 )
 _LAST_ROUNDS = _last_of_each_member(
     _decided,
-    _decided.incarnation_id.in_(select(incarnations.c.id).where(incarnations.c.population_id == _ID)),
+    _decided.incarnation_id.in_(
+        select(incarnations.c.id).where(incarnations.c.population_id == _ID)
+    ),
     (_decided.round,),
     _decided.directive,
     total=func.count(),
@@ -192,38 +230,69 @@ def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> Member
 def list_rounds(league: League, population: str, *, superseded: bool = False) -> list[StoredRound]:
     """With all their inputs, in the order they were decided. superseded: those, too, that a resume took back. Raises: PlayerError."""
     rows = _of_population(league, population, rounds, superseded=superseded)
-    return [StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
+    return [
+        StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at)
+        for row in rows
+    ]
 
 
 def list_decisions(league: League, population: str, member: str | None = None) -> list[Decision]:
     """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises: PlayerError."""
     wanted = (rounds.c.directive, rounds.c.frames, rounds.c.verdict, rounds.c.created_at)
     rows = _of_population(league, population, rounds, wanted, superseded=False, member=member)
-    return [Decision(to_directive(row.directive), row.frames, row.verdict, row.created_at) for row in rows]
+    return [
+        Decision(to_directive(row.directive), row.frames, row.verdict, row.created_at)
+        for row in rows
+    ]
 
 
-def list_events(league: League, population: str, *, superseded: bool = True, limit: int | None = None) -> list[StoredEvent]:
+def list_events(
+    league: League, population: str, *, superseded: bool = True, limit: int | None = None
+) -> list[StoredEvent]:
     """Oldest first; limit: only so many of the newest. Raises: PlayerError."""
     rows = _of_population(league, population, events, superseded=superseded, newest=limit)
-    return [StoredEvent(Event(row.kind, row.member, row.frames, row.text), row.incarnation, bool(row.superseded), row.created_at) for row in rows]
+    return [
+        StoredEvent(
+            Event(row.kind, row.member, row.frames, row.text),
+            row.incarnation,
+            bool(row.superseded),
+            row.created_at,
+        )
+        for row in rows
+    ]
 
 
-def list_snapshots(league: League, population: str, member: str | None = None, *, superseded: bool = False) -> list[StoredSnapshot]:
+def list_snapshots(
+    league: League, population: str, member: str | None = None, *, superseded: bool = False
+) -> list[StoredSnapshot]:
     """By frames, then as made. Raises: PlayerError."""
     with league.read() as connection:
-        of = {"population_id": find_population(connection, population).id} | ({} if member is None else {"member": member})
-        return [to_stored_snapshot(row) for row in connection.execute(_snapshots_of_population(member is not None, superseded), of)]
+        of = {"population_id": find_population(connection, population).id} | (
+            {} if member is None else {"member": member}
+        )
+        return [
+            to_stored_snapshot(row)
+            for row in connection.execute(
+                _snapshots_of_population(member is not None, superseded), of
+            )
+        ]
 
 
 @cache
 def _snapshots_of_population(of_member: bool, superseded: bool) -> Select[Any]:
-    query = _snapshot_query().where(snapshots.c.population_id == _ID).order_by(snapshots.c.frames, snapshots.c.id)
+    query = (
+        _snapshot_query()
+        .where(snapshots.c.population_id == _ID)
+        .order_by(snapshots.c.frames, snapshots.c.id)
+    )
     query = query.where(snapshots.c.member == bindparam("member")) if of_member else query
     return query if superseded else query.where(snapshots.c.superseded == 0)
 
 
 def _snapshot_query() -> Select[Any]:
-    return select(snapshots, populations.c.name.label("population")).join(populations, populations.c.id == snapshots.c.population_id)
+    return select(snapshots, populations.c.name.label("population")).join(
+        populations, populations.c.id == snapshots.c.population_id
+    )
 
 
 def to_stored_snapshot(row: Any) -> StoredSnapshot:
@@ -240,27 +309,42 @@ def imported_snapshots(league: League) -> list[StoredSnapshot]:
 
     stored = []
     for name, card in imported_cards(league.path.parent):
-        record = SnapshotRecord(card.snapshot_id, name, card.role, 0, 0, card.frames, IMPORTED, None, card.size_bytes)
+        record = SnapshotRecord(
+            card.snapshot_id, name, card.role, 0, 0, card.frames, IMPORTED, None, card.size_bytes
+        )
         stored.append(StoredSnapshot(record, IMPORTED, False, False, False, -1, 0.0))
     return stored
 
 
-def named_snapshots(league: League, snapshot_ids: Sequence[str], population: str | None = None) -> dict[str, StoredSnapshot]:
+def named_snapshots(
+    league: League, snapshot_ids: Sequence[str], population: str | None = None
+) -> dict[str, StoredSnapshot]:
     """By id; of equal content under several names, that of the population asked for, else one trained here before an imported one."""
     imported = {stored.record.snapshot_id: stored for stored in imported_snapshots(league)}
     with league.read() as connection:
-        found = sorted(snapshots_of(connection, snapshot_ids), key=lambda stored: stored.population == population)
-    wanted = {snapshot_id: imported[snapshot_id] for snapshot_id in snapshot_ids if snapshot_id in imported}
+        found = sorted(
+            snapshots_of(connection, snapshot_ids),
+            key=lambda stored: stored.population == population,
+        )
+    wanted = {
+        snapshot_id: imported[snapshot_id]
+        for snapshot_id in snapshot_ids
+        if snapshot_id in imported
+    }
     return {**wanted, **{stored.record.snapshot_id: stored for stored in found}}
 
 
-def snapshots_of(connection: Connection, snapshot_ids: Sequence[str] | None = None, id_prefix: str | None = None) -> list[StoredSnapshot]:
+def snapshots_of(
+    connection: Connection, snapshot_ids: Sequence[str] | None = None, id_prefix: str | None = None
+) -> list[StoredSnapshot]:
     """By their ids, or by the beginning of one; newest first. The same content may stand in several populations."""
     query = _snapshot_query().order_by(snapshots.c.id.desc())
     if snapshot_ids is not None:
         query = query.where(snapshots.c.snapshot_id.in_(snapshot_ids))
     if id_prefix is not None:
-        query = query.where(snapshots.c.snapshot_id >= id_prefix, snapshots.c.snapshot_id < id_prefix + "~")
+        query = query.where(
+            snapshots.c.snapshot_id >= id_prefix, snapshots.c.snapshot_id < id_prefix + "~"
+        )
     return [to_stored_snapshot(row) for row in connection.execute(query)]
 
 
@@ -279,15 +363,30 @@ def _of_population(
     columns: only these;  member: only of that one;  newest: only so many. Raises: PlayerError.
     """
     with league.read() as connection:
-        of = {"population_id": find_population(connection, population).id, "newest": -1 if newest is None else newest}
+        of = {
+            "population_id": find_population(connection, population).id,
+            "newest": -1 if newest is None else newest,
+        }
         of |= {} if member is None else {"member": member}
-        return list(connection.execute(_rows_of_population(table, columns, superseded, member is not None), of))[::-1]
+        return list(
+            connection.execute(
+                _rows_of_population(table, columns, superseded, member is not None), of
+            )
+        )[::-1]
 
 
 @cache
-def _rows_of_population(table: Table, columns: tuple[Any, ...], superseded: bool, of_member: bool) -> Select[Any]:
+def _rows_of_population(
+    table: Table, columns: tuple[Any, ...], superseded: bool, of_member: bool
+) -> Select[Any]:
     """Newest first. `newest` is how many, -1 for all of them."""
-    query = select(*(columns or (table,)), incarnations.c.number.label("incarnation")).join(incarnations, incarnations.c.id == table.c.incarnation_id)
-    query = query.where(incarnations.c.population_id == _ID).order_by(table.c.id.desc()).limit(bindparam("newest"))
+    query = select(*(columns or (table,)), incarnations.c.number.label("incarnation")).join(
+        incarnations, incarnations.c.id == table.c.incarnation_id
+    )
+    query = (
+        query.where(incarnations.c.population_id == _ID)
+        .order_by(table.c.id.desc())
+        .limit(bindparam("newest"))
+    )
     query = query.where(table.c.member == bindparam("member")) if of_member else query
     return query if superseded else query.where(table.c.superseded == 0)

@@ -19,16 +19,26 @@ CHUNK = 500
 def anchors(league: League) -> set[str]:
     """Ids of the snapshots a person marked as anchors."""
     with league.read() as connection:
-        return set(connection.execute(select(snapshots.c.snapshot_id).where(snapshots.c.is_anchor == 1)).scalars())
+        return set(
+            connection.execute(
+                select(snapshots.c.snapshot_id).where(snapshots.c.is_anchor == 1)
+            ).scalars()
+        )
 
 
 def mark_anchor(league: League, snapshot_id: str, is_anchor: bool = True) -> None:
     """An anchor's weights are never thinned out."""
     with league.write() as connection:
-        connection.execute(update(snapshots).where(snapshots.c.snapshot_id == snapshot_id).values(is_anchor=int(is_anchor)))
+        connection.execute(
+            update(snapshots)
+            .where(snapshots.c.snapshot_id == snapshot_id)
+            .values(is_anchor=int(is_anchor))
+        )
 
 
-def mark_weights_removed(league: League, snapshot_ids: Sequence[str], population: str | None = None) -> None:
+def mark_weights_removed(
+    league: League, snapshot_ids: Sequence[str], population: str | None = None
+) -> None:
     """Say that these snapshots can no longer be played.
 
     population  whose files they were: two trainings from one configuration and seed make equal snapshots, each in its own folder. None: everybody's
@@ -53,7 +63,12 @@ class RetainedSnapshot(Protocol):
     def member(self) -> str: ...
 
 
-def plan_retention(snapshots: Sequence[RetainedSnapshot], keep_newest: int, thinned_every: int, keep_ids: Collection[str]) -> tuple[str, ...]:
+def plan_retention(
+    snapshots: Sequence[RetainedSnapshot],
+    keep_newest: int,
+    thinned_every: int,
+    keep_ids: Collection[str],
+) -> tuple[str, ...]:
     """The ids whose weights may go, oldest first.
 
     snapshots      every snapshot the population ever made, oldest first, also those whose weights are gone: positions must not move, or each run
@@ -63,10 +78,16 @@ def plan_retention(snapshots: Sequence[RetainedSnapshot], keep_newest: int, thin
 
     Each member's newest stays too: a member that finished early remains an opponent. Parents need not stay: nothing plays them.
     """
-    kept = set(keep_ids) | {snapshot.snapshot_id for snapshot in snapshots[max(0, len(snapshots) - keep_newest) :]}
+    kept = set(keep_ids) | {
+        snapshot.snapshot_id for snapshot in snapshots[max(0, len(snapshots) - keep_newest) :]
+    }
     by_member: dict[str, list[str]] = defaultdict(list)
     for snapshot in snapshots:
         by_member[snapshot.member].append(snapshot.snapshot_id)
     for ids in by_member.values():
         kept |= {*ids[::thinned_every], ids[-1]}
-    return tuple(dict.fromkeys(snapshot.snapshot_id for snapshot in snapshots if snapshot.snapshot_id not in kept))
+    return tuple(
+        dict.fromkeys(
+            snapshot.snapshot_id for snapshot in snapshots if snapshot.snapshot_id not in kept
+        )
+    )

@@ -42,18 +42,27 @@ def return_standings(league: League, population: str) -> list[ReturnStanding]:
     """Most surely good first; [] for games of several seats. Raises: PlayerError."""
     returns: dict[str, list[float]] = defaultdict(list)
     with league.read() as connection:
-        for name, value in connection.execute(_RETURNS, {"population_id": find_population(connection, population).id}):
+        for name, value in connection.execute(
+            _RETURNS, {"population_id": find_population(connection, population).id}
+        ):
             returns[name].append(value)
         found = snapshots_of(connection, list(returns))
     # Of equal content in several populations, the one asked for.
-    kept = {snapshot.record.snapshot_id: snapshot for snapshot in sorted(found, key=lambda snapshot: snapshot.population == population)}
+    kept = {
+        snapshot.record.snapshot_id: snapshot
+        for snapshot in sorted(found, key=lambda snapshot: snapshot.population == population)
+    }
     table = [_standing(kept[name], values) for name, values in returns.items() if name in kept]
     return sorted(table, key=lambda row: (-_surely(row), row.label))
 
 
-def best_by_return(table: Sequence[ReturnStanding], min_games: int = BEST_MIN_GAMES) -> ReturnStanding | None:
+def best_by_return(
+    table: Sequence[ReturnStanding], min_games: int = BEST_MIN_GAMES
+) -> ReturnStanding | None:
     """The snapshot with the highest lower end among those with enough games and weights; None when there is none."""
-    return next((row for row in table if row.games >= min_games and not row.snapshot.weights_removed), None)
+    return next(
+        (row for row in table if row.games >= min_games and not row.snapshot.weights_removed), None
+    )
 
 
 def _standing(snapshot: StoredSnapshot, values: Sequence[float]) -> ReturnStanding:

@@ -27,11 +27,18 @@ Edits = Mapping[int, Collection[str]]
 """Number of a start -> dotted keys of the configuration that were edited at it."""
 
 
-def history_problems(league: League, population: str, rounds: Sequence[StoredRound]) -> list[tuple[StoredRound, str]]:
+def history_problems(
+    league: League, population: str, rounds: Sequence[StoredRound]
+) -> list[tuple[StoredRound, str]]:
     """What contradicts the rounds before it. rounds: those that stand, in the order they were decided. Raises: PlayerError."""
-    config = config_from_table(stored_config(league, population), f"stored config of {population!r}")
+    config = config_from_table(
+        stored_config(league, population), f"stored config of {population!r}"
+    )
     edits = _edits(league, population)
-    makers = {stored.record.snapshot_id: stored.record.member for stored in list_snapshots(league, population)}
+    makers = {
+        stored.record.snapshot_id: stored.record.member
+        for stored in list_snapshots(league, population)
+    }
     return [
         *_numbering(rounds),
         *_rules(rounds, config, edits),
@@ -45,7 +52,9 @@ def missing_games(league: League, population: str) -> str | None:
     while True:
         gone = folded_through(league, population)
         with league.read() as connection:
-            found = _numbering_of_games(connection, int(find_population(connection, population).id), gone)
+            found = _numbering_of_games(
+                connection, int(find_population(connection, population).id), gone
+            )
         # A running training may fold between the two looks.
         if folded_through(league, population) == gone:
             return found
@@ -54,14 +63,18 @@ def missing_games(league: League, population: str) -> str | None:
 def _numbering_of_games(connection: Connection, population_id: int, gone: int) -> str | None:
     starts = select(incarnations.c.id).where(incarnations.c.population_id == population_id)
     mine = (games.c.incarnation_id.in_(starts), games.c.superseded == 0, games.c.number > gone)
-    counted = select(func.count(), func.count(games.c.number.distinct()), func.max(games.c.number)).where(*mine)
+    counted = select(
+        func.count(), func.count(games.c.number.distinct()), func.max(games.c.number)
+    ).where(*mine)
     rows, distinct, last = connection.execute(counted).one()
     if rows > distinct:
         return f"{rows - distinct} games stand twice: a superseded row was made to count"
     if not rows or distinct == last - gone:
         return None
     expected = gone + 1
-    for number in connection.execute(select(games.c.number).where(*mine).order_by(games.c.number)).scalars():
+    for number in connection.execute(
+        select(games.c.number).where(*mine).order_by(games.c.number)
+    ).scalars():
         if number != expected:
             break
         expected += 1
@@ -72,7 +85,9 @@ def _edits(league: League, population: str) -> Edits:
     edits: dict[int, list[str]] = defaultdict(list)
     for stored in list_events(league, population):
         if stored.event.kind == "edit":
-            edits[stored.incarnation].append(stored.event.text.removeprefix("edited ").partition(":")[0])
+            edits[stored.incarnation].append(
+                stored.event.text.removeprefix("edited ").partition(":")[0]
+            )
     return edits
 
 
@@ -82,12 +97,19 @@ def _numbering(rounds: Sequence[StoredRound]) -> list[tuple[StoredRound, str]]:
     for stored in rounds:
         member, number = stored.record.member, stored.record.round
         if number != expected.get(member, 1):
-            problems.append((stored, f"number: expected round {expected.get(member, 1)} of {member} here; a round is missing or out of order"))
+            problems.append(
+                (
+                    stored,
+                    f"number: expected round {expected.get(member, 1)} of {member} here; a round is missing or out of order",
+                )
+            )
         expected[member] = number + 1
     return problems
 
 
-def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> list[tuple[StoredRound, str]]:
+def _rules(
+    rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
+) -> list[tuple[StoredRound, str]]:
     """Rules and seed; after an edit the first round that follows says what holds."""
     problems = []
     expected: dict[str, object] = {}
@@ -98,17 +120,29 @@ def _rules(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> li
             expected = _configured(config, found)
         edited = _newly_edited(edits, start, stored.incarnation, "pbt.")
         expected.update({name: found[name] for name in found if _config_key(name) in edited})
-        differing = [name for name in sorted({*expected, *found}) if found.get(name) != expected.get(name)]
-        problems += [(stored, f"rules.{name}: stored {found.get(name)!r}, in force {expected.get(name)!r}") for name in differing]
+        differing = [
+            name for name in sorted({*expected, *found}) if found.get(name) != expected.get(name)
+        ]
+        problems += [
+            (stored, f"rules.{name}: stored {found.get(name)!r}, in force {expected.get(name)!r}")
+            for name in differing
+        ]
         if stored.record.seed != config.seed:
-            problems.append((stored, f"seed: stored {stored.record.seed}, the population's is {config.seed}"))
+            problems.append(
+                (stored, f"seed: stored {stored.record.seed}, the population's is {config.seed}")
+            )
         start = max(start, stored.incarnation)
     return problems
 
 
 def _newly_edited(edits: Edits, start: int, incarnation: int, section: str) -> set[str]:
     """Keys of a section that were edited at the starts after `start`, up to `incarnation`."""
-    return {key.removeprefix(section) for number in range(start + 1, incarnation + 1) for key in edits.get(number, ()) if key.startswith(section)}
+    return {
+        key.removeprefix(section)
+        for number in range(start + 1, incarnation + 1)
+        for key in edits.get(number, ())
+        if key.startswith(section)
+    }
 
 
 def _config_key(rule: str) -> str:
@@ -119,12 +153,16 @@ def _config_key(rule: str) -> str:
 def _configured(config: RunConfig, found: Mapping[str, object]) -> dict[str, object]:
     """The rules that the configuration asks for; the objective is the game's, so the round's own is taken."""
     try:
-        return dict(PbtRules.from_config(config.pbt, as_objective(found.get("objective"))).to_mapping())
+        return dict(
+            PbtRules.from_config(config.pbt, as_objective(found.get("objective"))).to_mapping()
+        )
     except EngineError:
         return {}
 
 
-def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> list[tuple[StoredRound, str]]:
+def _values(
+    rounds: Sequence[StoredRound], config: RunConfig, edits: Edits
+) -> list[tuple[StoredRound, str]]:
     """A member's values at a round are those of its last directive, or the ones it started with."""
     problems = []
     in_force: dict[str, dict[str, float]] = {}
@@ -132,21 +170,47 @@ def _values(rounds: Sequence[StoredRound], config: RunConfig, edits: Edits) -> l
     for stored in rounds:
         edited = _newly_edited(edits, start, stored.incarnation, "learning.")
         for member, values in stored.record.hyperparams.items():
-            terms = tuple(name.removeprefix(SHAPING_PREFIX) for name in values if name.startswith(SHAPING_PREFIX))
-            expected = in_force.setdefault(member, initial_hyperparams(config, member, terms).flat())
+            terms = tuple(
+                name.removeprefix(SHAPING_PREFIX)
+                for name in values
+                if name.startswith(SHAPING_PREFIX)
+            )
+            expected = in_force.setdefault(
+                member, initial_hyperparams(config, member, terms).flat()
+            )
             expected.update({name: values[name] for name in values if name in edited})
-            differing = [name for name in sorted({*values, *expected}) if values.get(name) != expected.get(name)]
-            problems += [(stored, f"{name} of {member}: stored {values.get(name)!r}, in force {expected.get(name)!r}") for name in differing]
+            differing = [
+                name
+                for name in sorted({*values, *expected})
+                if values.get(name) != expected.get(name)
+            ]
+            problems += [
+                (
+                    stored,
+                    f"{name} of {member}: stored {values.get(name)!r}, in force {expected.get(name)!r}",
+                )
+                for name in differing
+            ]
         in_force[stored.record.member] = dict(stored.record.directive.hyperparams)
         start = max(start, stored.incarnation)
     return problems
 
 
-def _copies(rounds: Sequence[StoredRound], makers: Mapping[str, str]) -> list[tuple[StoredRound, str]]:
+def _copies(
+    rounds: Sequence[StoredRound], makers: Mapping[str, str]
+) -> list[tuple[StoredRound, str]]:
     problems = []
     for stored in rounds:
         directive = stored.record.directive
-        if directive.copy_snapshot is not None and makers.get(directive.copy_snapshot) != directive.copy_from:
+        if (
+            directive.copy_snapshot is not None
+            and makers.get(directive.copy_snapshot) != directive.copy_from
+        ):
             found = makers.get(directive.copy_snapshot, "nobody")
-            problems.append((stored, f"copied snapshot {directive.copy_snapshot[:12]}: made by {found}, expected {directive.copy_from}"))
+            problems.append(
+                (
+                    stored,
+                    f"copied snapshot {directive.copy_snapshot[:12]}: made by {found}, expected {directive.copy_from}",
+                )
+            )
     return problems

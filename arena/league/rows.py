@@ -13,7 +13,18 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.league.schema import EVALUATION, MAX_NUMBER, PLAYER_KINDS, TRAINING
 from pbt.errors import EngineError
-from pbt.records import Against, Directive, Event, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord, is_voided
+from pbt.records import (
+    Against,
+    Directive,
+    Event,
+    GameRecord,
+    MemberScore,
+    PlayerRef,
+    RoundRecord,
+    SeatRecord,
+    SnapshotRecord,
+    is_voided,
+)
 
 Row = tuple[Any, ...]
 
@@ -38,7 +49,17 @@ GAME_COLUMNS = (
     "trajectory_hash",
     "actions",
 )
-SEAT_COLUMNS = ("game_id", "seat", "player_id", "generation", "version_start", "version_end", "place", "returns", "points")
+SEAT_COLUMNS = (
+    "game_id",
+    "seat",
+    "player_id",
+    "generation",
+    "version_start",
+    "version_end",
+    "place",
+    "returns",
+    "points",
+)
 
 
 @cache
@@ -50,18 +71,24 @@ def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> s
     statement = insert(table).on_conflict_do_nothing(index_elements=list(unless))
     compiled = statement.compile(dialect=sqlite.dialect(), column_keys=list(columns))
     if tuple(compiled.positiontup or ()) != tuple(columns):
-        raise EngineError(f"columns of {table.name}: given {columns}, compiled {compiled.positiontup}; list them in the table's order")
+        raise EngineError(
+            f"columns of {table.name}: given {columns}, compiled {compiled.positiontup}; list them in the table's order"
+        )
     return str(compiled)
 
 
-def game_row(key: int, incarnation_id: int | None, match_id: int | None, game: GameRecord, committed_at: int) -> Row:
+def game_row(
+    key: int, incarnation_id: int | None, match_id: int | None, game: GameRecord, committed_at: int
+) -> Row:
     """In the order of GAME_COLUMNS. Raises: EngineError on a number outside the key or a trajectory hash that is not hexadecimal."""
     if not 0 <= game.number <= MAX_NUMBER:
         raise EngineError(f"game number {game.number}: expected 0 to {MAX_NUMBER}")
     try:
         trajectory = bytes.fromhex(game.trajectory_hash)
     except ValueError:
-        raise EngineError(f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected hexadecimal digits") from None
+        raise EngineError(
+            f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected hexadecimal digits"
+        ) from None
     return (
         key,
         incarnation_id,
@@ -102,7 +129,27 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
 
 def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
     """From a whole row of games and its rows of seats, as `read_seats` gives them. By place: names take twice as long, and games are many."""
-    _, _, _, environment, count, number, kind, seed, steps, frames, end_reason, _, _, greedy, opening_plies, pair, _, trajectory_hash, actions = row
+    (
+        _,
+        _,
+        _,
+        environment,
+        count,
+        number,
+        kind,
+        seed,
+        steps,
+        frames,
+        end_reason,
+        _,
+        _,
+        greedy,
+        opening_plies,
+        pair,
+        _,
+        trajectory_hash,
+        actions,
+    ) = row
     return GameRecord(
         number,
         environment,
@@ -132,7 +179,9 @@ def round_values(record: RoundRecord) -> dict[str, Any]:
         "round": record.round,
         "frames": record.frames,
         "scores": to_json([asdict(score) for score in record.scores]),
-        "hyperparams": to_json({member: dict(values) for member, values in record.hyperparams.items()}),
+        "hyperparams": to_json(
+            {member: dict(values) for member, values in record.hyperparams.items()}
+        ),
         "rules": to_json(dict(record.rules)),
         "seed": record.seed,
         "verdict": record.verdict,
@@ -172,7 +221,9 @@ def to_directive(stored: str) -> Directive:
 
 def _to_score(stored: dict[str, Any]) -> MemberScore:
     """Rows of earlier versions have no games by opponent."""
-    return MemberScore(**{**stored, "against": tuple(Against(**found) for found in stored.get("against", ()))})
+    return MemberScore(
+        **{**stored, "against": tuple(Against(**found) for found in stored.get("against", ()))}
+    )
 
 
 def snapshot_values(record: SnapshotRecord) -> dict[str, Any]:
@@ -180,7 +231,17 @@ def snapshot_values(record: SnapshotRecord) -> dict[str, Any]:
 
 
 def to_snapshot(row: Any) -> SnapshotRecord:
-    return SnapshotRecord(row.snapshot_id, row.member, row.role, row.generation, row.version, row.frames, row.reason, row.parent_id, row.size_bytes)
+    return SnapshotRecord(
+        row.snapshot_id,
+        row.member,
+        row.role,
+        row.generation,
+        row.version,
+        row.frames,
+        row.reason,
+        row.parent_id,
+        row.size_bytes,
+    )
 
 
 def event_values(event: Event) -> dict[str, Any]:

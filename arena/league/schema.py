@@ -6,7 +6,19 @@ incarnation lie in the order of their numbers, a range of numbers is a range of 
 
 from typing import Literal
 
-from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
 
 SCHEMA_REVISION = "0003"
 
@@ -16,7 +28,12 @@ _MATCH_FLAG = 1 << 62
 
 TRAINING, EVALUATION = 0, 1
 MEMBER, SNAPSHOT, SCRIPTED = 0, 1, 2
-PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = ("member", "snapshot", "scripted", "guest")
+PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = (
+    "member",
+    "snapshot",
+    "scripted",
+    "guest",
+)
 
 
 def game_key(incarnation_id: int, number: int) -> int:
@@ -29,7 +46,12 @@ def match_game_key(match_id: int, number: int) -> int:
     return _MATCH_FLAG | match_id << NUMBER_BITS | number
 
 
-metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s", "ck": "ck_%(table_name)s_%(constraint_name)s"})
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
 
 # sqlite_autoincrement: an id is never used again, not even after a deletion; game keys are made of the ids of incarnations and matches.
 populations = Table(
@@ -77,7 +99,9 @@ players = Table(
     Column("id", Integer, primary_key=True),
     Column("kind", Integer, nullable=False),
     Column("name", Text, nullable=False),
-    Column("population_id", Integer, nullable=False),  # 0 for snapshots and scripted players, which are the same player everywhere
+    Column(
+        "population_id", Integer, nullable=False
+    ),  # 0 for snapshots and scripted players, which are the same player everywhere
     Index("ux_players_kind_name_population_id", "kind", "name", "population_id", unique=True),
 )
 
@@ -143,8 +167,21 @@ games = Table(
     Column("trajectory_hash", LargeBinary, nullable=False),
     Column("actions", LargeBinary),
     CheckConstraint("(incarnation_id IS NULL) <> (match_id IS NULL)", name="one_source"),
-    Index("ux_games_incarnation_id_environment_count", "incarnation_id", "environment", "count", unique=True),
-    Index("ux_games_match_id_environment_count", "match_id", "environment", "count", unique=True, sqlite_where=text("match_id IS NOT NULL")),
+    Index(
+        "ux_games_incarnation_id_environment_count",
+        "incarnation_id",
+        "environment",
+        "count",
+        unique=True,
+    ),
+    Index(
+        "ux_games_match_id_environment_count",
+        "match_id",
+        "environment",
+        "count",
+        unique=True,
+        sqlite_where=text("match_id IS NOT NULL"),
+    ),
     # One game in twenty is an evaluation game and every rating reads them all; training games are read by range of numbers.
     Index("ix_games_evaluation", "id", sqlite_where=text("kind = 1")),
 )
@@ -182,7 +219,9 @@ rounds = Table(
     Column("after_game", Integer, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("superseded", Integer, nullable=False, server_default=text("0")),
-    Index("ux_rounds_incarnation_id_member_round", "incarnation_id", "member", "round", unique=True),
+    Index(
+        "ux_rounds_incarnation_id_member_round", "incarnation_id", "member", "round", unique=True
+    ),
 )
 
 events = Table(
@@ -229,7 +268,9 @@ folds = Table(
 supervised = Table(
     "supervised",
     metadata,
-    Column("population_id", Integer, ForeignKey("populations.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        "population_id", Integer, ForeignKey("populations.id", ondelete="CASCADE"), primary_key=True
+    ),
     Column("desired", Text, nullable=False),
     Column("desired_at", Float, nullable=False),
     Column("overrides", Text, nullable=False),
@@ -239,7 +280,9 @@ supervised = Table(
     Column("message", Text, nullable=False),
     Column("since", Float, nullable=False),
     Column("restarts", Integer, nullable=False),
-    Column("trainer", Text),  # pid, boot and start time of its process, so that a later service knows it again
+    Column(
+        "trainer", Text
+    ),  # pid, boot and start time of its process, so that a later service knows it again
 )
 
 # No foreign key: the deletion of a population is an operation, too. An id is never used again.
@@ -273,7 +316,12 @@ service_events = Table(
 event_cursors = Table(
     "event_cursors",
     metadata,
-    Column("incarnation_id", Integer, ForeignKey("incarnations.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        "incarnation_id",
+        Integer,
+        ForeignKey("incarnations.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
     Column("position", Integer, nullable=False),
 )
 

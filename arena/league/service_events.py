@@ -31,25 +31,47 @@ class ServiceEvent:
     created_at: float
 
 
-def tell(connection: Connection, topic: str, population: str, payload: Mapping[str, Any], created_at: float | None = None) -> None:
+def tell(
+    connection: Connection,
+    topic: str,
+    population: str,
+    payload: Mapping[str, Any],
+    created_at: float | None = None,
+) -> None:
     """Inside the caller's transaction, so that an event stands exactly when what it tells of does."""
     at = time.time() if created_at is None else created_at
-    connection.execute(insert(service_events).values(topic=topic, population=population, payload=to_json(payload), created_at=at))
+    connection.execute(
+        insert(service_events).values(
+            topic=topic, population=population, payload=to_json(payload), created_at=at
+        )
+    )
 
 
 def events_after(
-    league: League, after: int, limit: int, topics: Collection[str] = (), population: str | None = None
+    league: League,
+    after: int,
+    limit: int,
+    topics: Collection[str] = (),
+    population: str | None = None,
 ) -> tuple[list[ServiceEvent], int]:
     """The next events behind number `after`, oldest first, and the number up to which all were looked at."""
     with league.read() as connection:
         newest = _newest(connection)
-        query = select(service_events).where(service_events.c.id > after).order_by(service_events.c.id).limit(limit)
+        query = (
+            select(service_events)
+            .where(service_events.c.id > after)
+            .order_by(service_events.c.id)
+            .limit(limit)
+        )
         if topics:
             query = query.where(service_events.c.topic.in_(topics))
         if population is not None:
             query = query.where(service_events.c.population == population)
         rows = connection.execute(query).all()
-    found = [ServiceEvent(row.id, row.topic, row.population, json.loads(row.payload), row.created_at) for row in rows]
+    found = [
+        ServiceEvent(row.id, row.topic, row.population, json.loads(row.payload), row.created_at)
+        for row in rows
+    ]
     return found, found[-1].id if len(found) == limit else max(newest, after)
 
 
@@ -63,7 +85,9 @@ def event_bounds(league: League) -> tuple[int, int]:
 
 def _newest(connection: Connection) -> int:
     """Also of those that are gone."""
-    row = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'service_events'").scalar()
+    row = connection.exec_driver_sql(
+        "SELECT seq FROM sqlite_sequence WHERE name = 'service_events'"
+    ).scalar()
     return int(row or 0)
 
 
@@ -76,11 +100,21 @@ def copy_training_events(league: League) -> int:
         rows = connection.execute(_uncopied().limit(COPIED_AT_ONCE)).all()
         cursors: dict[int, int] = {}
         for row in rows:
-            tell(connection, "training", row.name, {"kind": row.kind, "member": row.member, "frames": row.frames, "text": row.text}, row.created_at)
+            tell(
+                connection,
+                "training",
+                row.name,
+                {"kind": row.kind, "member": row.member, "frames": row.frames, "text": row.text},
+                row.created_at,
+            )
             cursors[row.incarnation_id] = row.position
         for incarnation_id, position in cursors.items():
             added = upsert(event_cursors).values(incarnation_id=incarnation_id, position=position)
-            connection.execute(added.on_conflict_do_update(index_elements=["incarnation_id"], set_={"position": position}))
+            connection.execute(
+                added.on_conflict_do_update(
+                    index_elements=["incarnation_id"], set_={"position": position}
+                )
+            )
         return len(rows)
 
 
@@ -92,7 +126,12 @@ def _uncopied() -> Any:
         .outerjoin(event_cursors, event_cursors.c.incarnation_id == incarnations.c.id)
     )
     new = events.c.position > func.coalesce(event_cursors.c.position, -1)
-    return select(events, populations.c.name).select_from(joined).where(new).order_by(events.c.incarnation_id, events.c.position)
+    return (
+        select(events, populations.c.name)
+        .select_from(joined)
+        .where(new)
+        .order_by(events.c.incarnation_id, events.c.position)
+    )
 
 
 def forget_old_events(league: League, keep: int = EVENTS_KEPT) -> int:
@@ -101,4 +140,8 @@ def forget_old_events(league: League, keep: int = EVENTS_KEPT) -> int:
     if newest - oldest < keep:
         return 0
     with league.write() as connection:
-        return int(connection.execute(delete(service_events).where(service_events.c.id <= newest - keep)).rowcount)
+        return int(
+            connection.execute(
+                delete(service_events).where(service_events.c.id <= newest - keep)
+            ).rowcount
+        )

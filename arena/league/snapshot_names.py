@@ -10,7 +10,14 @@ from arena.data.paths import IMPORTED
 from arena.league.database import League
 from arena.league.frames import frames_text
 from arena.league.populations import find_population
-from arena.league.queries import StoredSnapshot, imported_snapshots, list_members, list_snapshots, member_names, snapshots_of
+from arena.league.queries import (
+    StoredSnapshot,
+    imported_snapshots,
+    list_members,
+    list_snapshots,
+    member_names,
+    snapshots_of,
+)
 from arena.league.returns import best_by_return, return_standings
 from arena.league.schema import PLAYER_KINDS, players
 from arena.league.standings import best_standing, standings
@@ -27,7 +34,9 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     """One that still has its weights; playable = False: or had them. Raises: PlayerError saying what there is instead."""
     population, at, rest = text.partition("@")
     if instead := _weightless(league, text):
-        raise PlayerError(f"player {text!r}: found {instead}, which has no weights; expected a snapshot: {FORMS}")
+        raise PlayerError(
+            f"player {text!r}: found {instead}, which has no weights; expected a snapshot: {FORMS}"
+        )
     if "/" in population:
         population, _, member = population.partition("/")
         if population == IMPORTED:
@@ -39,7 +48,9 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
         return _by_id(league, text, playable=playable)
     with league.read() as connection:
         find_population(connection, text)
-    raise PlayerError(f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}")
+    raise PlayerError(
+        f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}"
+    )
 
 
 def _weightless(league: League, text: str) -> str | None:
@@ -57,7 +68,11 @@ def _import(league: League, text: str, name: str) -> StoredSnapshot:
     if name in there:
         return there[name]
     near = difflib.get_close_matches(name, there, n=1)
-    hint = f"did you mean imported/{near[0]}?" if near else f"imported are {', '.join(there) or 'none: arena import FILE'}"
+    hint = (
+        f"did you mean imported/{near[0]}?"
+        if near
+        else f"imported are {', '.join(there) or 'none: arena import FILE'}"
+    )
     raise PlayerError(f"player {text!r}: no snapshot was imported under this name; {hint}")
 
 
@@ -65,20 +80,32 @@ def parse_frames(text: str, name: str) -> int:
     """From "1.2M", "800k", "3_000_000". Raises: PlayerError naming the whole player `name`."""
     found = _FRAMES.fullmatch(text.replace("_", ""))
     if not found:
-        raise PlayerError(f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, 1.2M or 3000000")
+        raise PlayerError(
+            f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, 1.2M or 3000000"
+        )
     return round(float(found[1]) * _UNITS[found[2]])
 
 
-def _of_member(league: League, text: str, population: str, member: str, frames: str | None, *, playable: bool) -> StoredSnapshot:
+def _of_member(
+    league: League, text: str, population: str, member: str, frames: str | None, *, playable: bool
+) -> StoredSnapshot:
     names = member_names(league, population)
     made = list_snapshots(league, population, member)
     if not made and member not in names:
         near = difflib.get_close_matches(member, names, n=1)
-        hint = f"did you mean {population}/{near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
-        raise PlayerError(f"player {text!r}: population {population} has no member {member!r}; {hint}")
+        hint = (
+            f"did you mean {population}/{near[0]}?"
+            if near
+            else f"it has {', '.join(names) or 'none'}"
+        )
+        raise PlayerError(
+            f"player {text!r}: population {population} has no member {member!r}; {hint}"
+        )
     there = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
     if not there:
-        raise PlayerError(f"player {text!r}: {member} has no snapshot yet; the first is taken when training starts")
+        raise PlayerError(
+            f"player {text!r}: {member} has no snapshot yet; the first is taken when training starts"
+        )
     if frames is None:
         return there[-1]
     wanted = parse_frames(frames, text)
@@ -101,30 +128,42 @@ def _of_member(league: League, text: str, population: str, member: str, frames: 
 def _best(league: League, text: str, population: str, word: str) -> StoredSnapshot:
     if word != "best":
         first = _first_member(league, population)
-        raise PlayerError(f"player {text!r}: after a population only @best is known; frames belong to a member, as in {first}@{word or '1M'}")
+        raise PlayerError(
+            f"player {text!r}: after a population only @best is known; frames belong to a member, as in {first}@{word or '1M'}"
+        )
     table = standings(league, population)
     found = best_standing(table)
     if found is None or found.snapshot is None:
         alone = return_standings(league, population)
         if (solo := best_by_return(alone)) is not None:
             return solo.snapshot
-        counts = [(row.total.games, row.label) for row in table if row.snapshot is not None] + [(row.games, row.label) for row in alone]
+        counts = [(row.total.games, row.label) for row in table if row.snapshot is not None] + [
+            (row.games, row.label) for row in alone
+        ]
         most, whose = max(counts, default=(0, ""))
         so_far = f"{whose} has most, {most}" if most else "none was played"
         instead = f"train on, or name a member: {_first_member(league, population)}"
-        raise PlayerError(f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet ({so_far}); {instead}")
+        raise PlayerError(
+            f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet ({so_far}); {instead}"
+        )
     return found.snapshot
 
 
 def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
     with league.read() as connection:
         found = snapshots_of(connection, id_prefix=text)
-    found += [stored for stored in imported_snapshots(league) if stored.record.snapshot_id.startswith(text)]
+    found += [
+        stored
+        for stored in imported_snapshots(league)
+        if stored.record.snapshot_id.startswith(text)
+    ]
     ids = sorted({snapshot.record.snapshot_id for snapshot in found})
     if not ids:
         raise PlayerError(f"no snapshot id begins with {text!r}; expected {FORMS}")
     if len(ids) > 1:
-        raise PlayerError(f"{len(ids)} snapshot ids begin with {text!r} ({_short(ids)}); give more digits")
+        raise PlayerError(
+            f"{len(ids)} snapshot ids begin with {text!r} ({_short(ids)}); give more digits"
+        )
     there = [snapshot for snapshot in found if not (playable and snapshot.weights_removed)]
     if not there:
         record = found[0].record
@@ -135,7 +174,9 @@ def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
 
 
 def _short(ids: Sequence[str]) -> str:
-    return ", ".join(snapshot_id[:12] for snapshot_id in ids[:3]) + (", ..." if len(ids) > 3 else "")
+    return ", ".join(snapshot_id[:12] for snapshot_id in ids[:3]) + (
+        ", ..." if len(ids) > 3 else ""
+    )
 
 
 def _first_member(league: League, population: str) -> str:

@@ -78,7 +78,11 @@ def match_table(league: League, match_ids: Sequence[int]) -> Table:
 def rate(results: Results) -> list[Rating[PlayerRef]]:
     """Bradley & Terry's ratings, where more than two sit at a table Plackett & Luce's; `random` = 0, or, where it never played, the mean."""
     anchor = ANCHOR if ANCHOR in results.matrix.players else None
-    return fit_rankings(results.rankings, anchor) if results.rankings else fit_matrix(results.matrix, anchor)
+    return (
+        fit_rankings(results.rankings, anchor)
+        if results.rankings
+        else fit_matrix(results.matrix, anchor)
+    )
 
 
 def _table(league: League, results: Results, population: str | None = None) -> Table:
@@ -102,10 +106,15 @@ def is_provisional(row: Standing) -> bool:
 def best_standing(table: Sequence[Standing]) -> Standing | None:
     """`@best`: the first of the ranked that is a snapshot with weights; None when there is none."""
     ranked = (row for row in by_lower_bound(table) if not is_provisional(row))
-    return next((row for row in ranked if row.snapshot is not None and not row.snapshot.weights_removed), None)
+    return next(
+        (row for row in ranked if row.snapshot is not None and not row.snapshot.weights_removed),
+        None,
+    )
 
 
-def _standing(rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]) -> Standing:
+def _standing(
+    rating: Rating[PlayerRef], results: WinRow[PlayerRef], kept: Mapping[str, StoredSnapshot]
+) -> Standing:
     player = rating.player
     snapshot = kept.get(player.name) if player.kind == "snapshot" else None
     return Standing(player, rating.elo, rating.low, rating.high, results, results.total, snapshot)

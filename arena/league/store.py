@@ -10,7 +10,17 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.league.matches import Match
 from arena.league.populations import Incarnation
-from arena.league.rows import GAME_COLUMNS, SEAT_COLUMNS, Row, event_values, game_row, insert_sql, round_values, seat_row, snapshot_values
+from arena.league.rows import (
+    GAME_COLUMNS,
+    SEAT_COLUMNS,
+    Row,
+    event_values,
+    game_row,
+    insert_sql,
+    round_values,
+    seat_row,
+    snapshot_values,
+)
 from arena.league.schema import (
     MEMBER,
     PLAYER_KINDS,
@@ -80,18 +90,35 @@ class RowStore:
             else:
                 self._write_entry(connection, item, now)
         if game_rows:
-            added = connection.exec_driver_sql(insert_sql(games, GAME_COLUMNS, ("id",)), game_rows).rowcount
+            added = connection.exec_driver_sql(
+                insert_sql(games, GAME_COLUMNS, ("id",)), game_rows
+            ).rowcount
             if added != len(game_rows):
                 _refuse_other_games(connection, game_rows)
-            connection.exec_driver_sql(insert_sql(game_seats, SEAT_COLUMNS, ("game_id", "seat")), seat_rows)
+            connection.exec_driver_sql(
+                insert_sql(game_seats, SEAT_COLUMNS, ("game_id", "seat")), seat_rows
+            )
 
-    def _add_game(self, connection: Connection, game: GameRecord, now: int, game_rows: list[Row], seat_rows: list[Row]) -> None:
+    def _add_game(
+        self,
+        connection: Connection,
+        game: GameRecord,
+        now: int,
+        game_rows: list[Row],
+        seat_rows: list[Row],
+    ) -> None:
         source = self._incarnation_id
-        key = game_key(source, game.number) if source is not None else match_game_key(self._match_id or 0, game.number)
+        key = (
+            game_key(source, game.number)
+            if source is not None
+            else match_game_key(self._match_id or 0, game.number)
+        )
         game_rows.append(game_row(key, source, self._match_id, game, now))
         for seat, record in enumerate(game.seats):
             player = record.player
-            player_id = self._player_ids.get((player.kind, player.name)) or self._find_player(connection, player)
+            player_id = self._player_ids.get((player.kind, player.name)) or self._find_player(
+                connection, player
+            )
             seat_rows.append(seat_row(key, seat, player_id, record))
 
     def _find_player(self, connection: Connection, player: PlayerRef) -> int:
@@ -101,31 +128,66 @@ class RowStore:
             return known
         kind = PLAYER_KINDS.index(player.kind)
         if kind == MEMBER and not self._training:
-            raise EngineError(f"player {player.name}: a live member in a match; expected its snapshot")
-        values = {"kind": kind, "name": player.name, "population_id": self._population_id if kind == MEMBER else 0}
+            raise EngineError(
+                f"player {player.name}: a live member in a match; expected its snapshot"
+            )
+        values = {
+            "kind": kind,
+            "name": player.name,
+            "population_id": self._population_id if kind == MEMBER else 0,
+        }
         connection.execute(insert(players).values(**values).on_conflict_do_nothing())
-        found = select(players.c.id).where(*(players.c[column] == value for column, value in values.items()))
+        found = select(players.c.id).where(
+            *(players.c[column] == value for column, value in values.items())
+        )
         player_id = int(connection.execute(found).scalar_one())
         self._new_player_ids[name] = player_id
         return player_id
 
     def _write_entry(self, connection: Connection, item: Entry, now: float) -> None:
-        values = {**item.values, "incarnation_id": self._incarnation_id, "after_game": self._new_last_game, "created_at": now}
+        values = {
+            **item.values,
+            "incarnation_id": self._incarnation_id,
+            "after_game": self._new_last_game,
+            "created_at": now,
+        }
         if item.table == "snapshots":
             values["population_id"] = self._population_id
-            again = {"superseded": 0, "weights_removed": 0, "incarnation_id": self._incarnation_id, "after_game": self._new_last_game}
+            again = {
+                "superseded": 0,
+                "weights_removed": 0,
+                "incarnation_id": self._incarnation_id,
+                "after_game": self._new_last_game,
+            }
             gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
             # A resumed training may make the very snapshot again that its own resume had superseded.
             keep = insert(snapshots).values(**values)
-            connection.execute(keep.on_conflict_do_update(index_elements=["population_id", "snapshot_id"], set_=again, where=gone))
+            connection.execute(
+                keep.on_conflict_do_update(
+                    index_elements=["population_id", "snapshot_id"], set_=again, where=gone
+                )
+            )
             return
-        table, key = (rounds, ["incarnation_id", "member", "round"]) if item.table == "rounds" else (events, ["incarnation_id", "position"])
-        connection.execute(insert(table).values(**values).on_conflict_do_nothing(index_elements=key))
+        table, key = (
+            (rounds, ["incarnation_id", "member", "round"])
+            if item.table == "rounds"
+            else (events, ["incarnation_id", "position"])
+        )
+        connection.execute(
+            insert(table).values(**values).on_conflict_do_nothing(index_elements=key)
+        )
 
 
 def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
     """Rows that were there already must be these very games, from a commit that is repeated. Raises: EngineError when a number was used twice."""
-    compared = (games.c.id, games.c.environment, games.c.count, games.c.number, games.c.seed, games.c.trajectory_hash)
+    compared = (
+        games.c.id,
+        games.c.environment,
+        games.c.count,
+        games.c.number,
+        games.c.seed,
+        games.c.trajectory_hash,
+    )
     places = [GAME_COLUMNS.index(column.name) for column in compared]
     for row in given:
         stored = connection.execute(select(*compared).where(games.c.id == row[0])).one()

@@ -25,7 +25,11 @@ class RoundCheck:
     games_read: int
 
 
-def verify_rounds(league: League, population: str, observe: Callable[[int, int], object] = lambda done, total: None) -> list[RoundCheck]:
+def verify_rounds(
+    league: League,
+    population: str,
+    observe: Callable[[int, int], object] = lambda done, total: None,
+) -> list[RoundCheck]:
     """Every round that stands (superseded ones were taken back), in order. observe: told (rounds done, of all) after each. Raises: PlayerError."""
     gone = folded_through(league, population)
     known: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
@@ -47,12 +51,16 @@ def verify_rounds(league: League, population: str, observe: Callable[[int, int],
             if key not in known:
                 known[key] = training_score(league, population, *key)
                 games_read += known[key].games
-            if known[key] != score and 0 <= score.first_game <= (gone := folded_through(league, population)):
+            if known[key] != score and 0 <= score.first_game <= (
+                gone := folded_through(league, population)
+            ):
                 # A running training folded them meanwhile.
                 folded.append(score.member)
             elif known[key] != score:
                 problems.append(f"score of {score.member}: {_difference(score, known[key])}")
-        checks.append(RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read))
+        checks.append(
+            RoundCheck(stored, (*problems, *replay(stored.record)), tuple(folded), games_read)
+        )
     return checks
 
 
@@ -62,8 +70,15 @@ def _difference(stored: MemberScore, again: MemberScore) -> str:
         return f"stored {_words(stored)}, recomputed {_words(again)}"
     if stored.squares != again.squares:
         return f"stored squares {stored.squares!r}, recomputed {again.squares!r}"
-    found, expected = ({part.opponent: f"{part.points:g} of {part.games} games" for part in score.against} for score in (stored, again))
-    differing = [opponent for opponent in sorted({*found, *expected}) if found.get(opponent) != expected.get(opponent)]
+    found, expected = (
+        {part.opponent: f"{part.points:g} of {part.games} games" for part in score.against}
+        for score in (stored, again)
+    )
+    differing = [
+        opponent
+        for opponent in sorted({*found, *expected})
+        if found.get(opponent) != expected.get(opponent)
+    ]
     if not differing:
         return "its opponents are stored twice, or in another order"
     opponent = differing[0]

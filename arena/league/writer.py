@@ -50,7 +50,9 @@ class LeagueWriter:
         self.trouble: str | None = None
         self._league, self._on_trouble = league, on_trouble
         self._training, self._source_id = isinstance(source, Incarnation), source.id
-        self._folding = folding or (Folding(source.population_id) if isinstance(source, Incarnation) else None)
+        self._folding = folding or (
+            Folding(source.population_id) if isinstance(source, Incarnation) else None
+        )
         self._store = RowStore(source)
         self._waiting: deque[GameRecord | Entry] = deque()
         self._given = self._committed = self._given_games = self._committed_games = self._events = 0
@@ -104,7 +106,9 @@ class LeagueWriter:
     def refuse_if_stopped(self) -> None:
         """Raises: PbtError naming the row's fault when one was refused for good."""
         if self._refusal is not None:
-            raise PbtError(f"league {self._league.path}: {_words(self._refusal)}; nothing more is stored: please report it") from self._refusal
+            raise PbtError(
+                f"league {self._league.path}: {_words(self._refusal)}; nothing more is stored: please report it"
+            ) from self._refusal
 
     def drain(self, timeout_s: float) -> None:
         """Return when everything given before this call is committed. Raises: PbtError saying why when that takes longer, or never happens."""
@@ -116,11 +120,17 @@ class LeagueWriter:
                 return
             missing = target - self._committed
         self.refuse_if_stopped()
-        why = self.trouble or ("it is still writing" if done is False else "its thread ended; see the traceback above")
-        raise PbtError(f"league {self._league.path}: {missing} rows were not committed within {timeout_s:g} s: {why}")
+        why = self.trouble or (
+            "it is still writing" if done is False else "its thread ended; see the traceback above"
+        )
+        raise PbtError(
+            f"league {self._league.path}: {missing} rows were not committed within {timeout_s:g} s: {why}"
+        )
 
     def _settled(self, target: int) -> Callable[[], bool]:
-        return lambda: self._committed >= target or self._refusal is not None or not self._thread.is_alive()
+        return lambda: (
+            self._committed >= target or self._refusal is not None or not self._thread.is_alive()
+        )
 
     def close(self, timeout_s: float = 30.0) -> None:
         """Drain, then end the thread. Raises: PbtError when rows could not be committed; the thread ends then, too."""
@@ -136,7 +146,12 @@ class LeagueWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _run(self) -> None:

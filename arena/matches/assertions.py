@@ -33,12 +33,16 @@ def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, .
         form = _FORM.fullmatch(text)
         if text.strip() == SPRT_WORD:
             if not tested:
-                wrong.append(f'"{text}": the match has no sequential test; add one, such as --sprt 0,20')
+                wrong.append(
+                    f'"{text}": the match has no sequential test; add one, such as --sprt 0,20'
+                )
             found.append(Assertion(text, SPRT_WORD))
         elif form is None or form[1] not in QUANTITIES:
             wrong.append(f'"{text}": {_EXPECTED}')
         elif form[1] != "elo" and not 0.0 <= float(form[3]) <= 1.0:
-            wrong.append(f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, such as "{form[1]}{form[2]}0.55"')
+            wrong.append(
+                f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, such as "{form[1]}{form[2]}0.55"'
+            )
         else:
             found.append(Assertion(text, form[1], form[2], float(form[3])))
     if wrong:
@@ -46,11 +50,16 @@ def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, .
     return tuple(found)
 
 
-def holds(assertion: Assertion, statistics: MatchStatistics, test: SequentialTest | None) -> bool | None:
+def holds(
+    assertion: Assertion, statistics: MatchStatistics, test: SequentialTest | None
+) -> bool | None:
     """None: a sequential test that has not decided."""
     if assertion.quantity == SPRT_WORD:
         return None if test is None or test.state == "continue" else test.state == "accept H1"
-    found, bound = getattr(statistics, "score" if assertion.quantity == "elo" else assertion.quantity), assertion.bound
+    found, bound = (
+        getattr(statistics, "score" if assertion.quantity == "elo" else assertion.quantity),
+        assertion.bound,
+    )
     if assertion.quantity == "elo":
         # By the score, which is there, too, where no finite Elo is.
         bound = 1 / (1 + 10 ** (-bound / 400))

@@ -15,13 +15,17 @@ class BatchTables:
     def __init__(self, env: EnvSpec, plan: MatchPlan) -> None:
         self._plan = plan
         game = env.make(**plan.players[0].env_options)
-        self._tables = FrozenTables(env, game, plan.players, min(plan.batch, plan.games), plan.seed, lambda: None)
+        self._tables = FrozenTables(
+            env, game, plan.players, min(plan.batch, plan.games), plan.seed, lambda: None
+        )
         self._schedule: Schedule | None = None
         self._ended: list[GameEnd] = []
 
     def begin(self, wanted: Sequence[int], tries: Sequence[int]) -> None:
         """Games of one batch. Only when nothing is left of the one before."""
-        self._schedule = Schedule(self._plan.games, self._plan.game, wanted, dict(zip(wanted, tries, strict=True)))
+        self._schedule = Schedule(
+            self._plan.games, self._plan.game, wanted, dict(zip(wanted, tries, strict=True))
+        )
         self._tables.next_game = self._schedule.next_game
         self._tables.rearrange()
 

@@ -14,7 +14,9 @@ class Board:
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:
         self._draw, self._grid, self._game = spec.draw, spec.grid, game
-        self._observations = [ObservationCodec(game.roles[role].observation_space) for role in game.seat_roles]
+        self._observations = [
+            ObservationCodec(game.roles[role].observation_space) for role in game.seat_roles
+        ]
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -31,7 +33,11 @@ class Board:
         if self._draw is None:
             return self._game.position() if isinstance(self._game, Readable) else None
         seen = next((turn for turn in turns if turn.observation is not None), None)
-        return None if seen is None else self._draw(self._observations[seen.seat].arrays(seen.observation), seen.seat)
+        return (
+            None
+            if seen is None
+            else self._draw(self._observations[seen.seat].arrays(seen.observation), seen.seat)
+        )
 
     def square(self, action: tuple[int, ...]) -> Square | None:
         return None if self._grid is None else self._grid.square(action[0])

@@ -74,7 +74,11 @@ class ToldGame:
 
     def described(self, seat: int, action: int) -> dict[str, Any]:
         """An action of the seat that is due."""
-        return {"action": action, "name": self.board.action_name(seat, (action,)), "square": self.board.square((action,))}
+        return {
+            "action": action,
+            "name": self.board.action_name(seat, (action,)),
+            "square": self.board.square((action,)),
+        }
 
     def outcome(self) -> Outcome:
         return self._game.outcome()
@@ -86,12 +90,23 @@ class ToldGame:
 class Sitting:
     """One game. Raises: PlayerError for players who cannot meet at a board."""
 
-    def __init__(self, request: Request, data: Path, league: League, say: Callable[[Standing], None], hear: Hear) -> None:
+    def __init__(
+        self,
+        request: Request,
+        data: Path,
+        league: League,
+        say: Callable[[Standing], None],
+        hear: Hear,
+    ) -> None:
         self._request, self._league, self._say, self._hear = request, league, say, hear
         self._spec, (opponent,) = resolve_players([request.opponent], data, request.env)
         if request.name in scripted_names(self._spec):
-            raise PlayerError(f"name {request.name!r}: a player of {opponent.env_name} is called so; choose another")
-        person = ResolvedPlayer(PlayerRef("guest", request.name), request.name, opponent.env_name, opponent.env_options)
+            raise PlayerError(
+                f"name {request.name!r}: a player of {opponent.env_name} is called so; choose another"
+            )
+        person = ResolvedPlayer(
+            PlayerRef("guest", request.name), request.name, opponent.env_name, opponent.env_options
+        )
         self._players = (person, opponent)
         self._sitting = (0, 1) if request.seat == 0 else (1, 0)
         self._told = self._new_game()
@@ -105,7 +120,15 @@ class Sitting:
         """To its end, which is stored and said. Raises: Dropped, EnvError for a game that raises, SnapshotError for unusable weights."""
         planned = iter([self._planned()])
         spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
-        tables = FrozenTables(spec, self._told, self._players, 1, self._request.seed, lambda: next(planned, None), person)
+        tables = FrozenTables(
+            spec,
+            self._told,
+            self._players,
+            1,
+            self._request.seed,
+            lambda: next(planned, None),
+            person,
+        )
         # A forfeited game leaves its table, which then gets another one.
         told = self._told
         with closing(tables):
@@ -118,13 +141,22 @@ class Sitting:
 
     def _planned(self) -> PlannedGame:
         seed = self._request.seed
-        plan = GamePlan(game_count=0, kind="evaluation", seed=seed, seats=(), noise=("person", seed), record_actions=True)
+        plan = GamePlan(
+            game_count=0,
+            kind="evaluation",
+            seed=seed,
+            seats=(),
+            noise=("person", seed),
+            record_actions=True,
+        )
         return PlannedGame(self._sitting, plan)
 
     def _choose(self, legal: Sequence[int]) -> int:
         """Ask until the answer can be played. Raises: GuestFault when they give up, Dropped when they had not begun."""
         told, seat = self._told, self._request.seat
-        self._say(self._standing("turn", told, legal=[told.described(seat, action) for action in legal]))
+        self._say(
+            self._standing("turn", told, legal=[told.described(seat, action) for action in legal])
+        )
         while True:
             try:
                 said = self._hear()
@@ -140,11 +172,22 @@ class Sitting:
     def _leaving(self, why: str) -> GuestFault | Dropped:
         begun = any(move["seat"] == self._request.seat for move in self._told.moves)
         words = f"{self._request.name} {why}"
-        return GuestFault(words) if begun else Dropped(f"{words} before their first move; nothing is stored")
+        return (
+            GuestFault(words)
+            if begun
+            else Dropped(f"{words} before their first move; nothing is stored")
+        )
 
-    def _standing(self, state: str, told: ToldGame, *, legal: Sequence[Any] = (), result: Any = None) -> Standing:
+    def _standing(
+        self, state: str, told: ToldGame, *, legal: Sequence[Any] = (), result: Any = None
+    ) -> Standing:
         seats = [
-            {"seat": name, "player": self._players[player].label, "kind": self._players[player].ref.kind, "id": self._players[player].ref.name}
+            {
+                "seat": name,
+                "player": self._players[player].label,
+                "kind": self._players[player].ref.kind,
+                "id": self._players[player].ref.name,
+            }
             for name, player in zip(told.seat_names, self._sitting, strict=True)
         ]
         return {
@@ -164,11 +207,30 @@ class Sitting:
         """As a match of one game, its end in the same transaction as its beginning: what is cut off leaves nothing behind."""
         opponent, seed = self._players[1], self._request.seed
         # Without the sitting's own mark two games from one seed would count as one evidence.
-        settings = {"greedy": False, "opening_plies": 0, "paired": False, "batch": 1, PERSON_KEY: self._request.id}
+        settings = {
+            "greedy": False,
+            "opening_plies": 0,
+            "paired": False,
+            "batch": 1,
+            PERSON_KEY: self._request.id,
+        }
         refs = [player.ref for player in self._players]
-        match = store_played(self._league, opponent.env_name, opponent.env_options, refs, seed, settings, [end.record(0)])
+        match = store_played(
+            self._league,
+            opponent.env_name,
+            opponent.env_options,
+            refs,
+            seed,
+            settings,
+            [end.record(0)],
+        )
         places = [seat.place for seat in end.seats]
-        return {"places": places, "reason": end.reason, "match": str(match.id), "game": str(match_game_key(match.id, 0))}
+        return {
+            "places": places,
+            "reason": end.reason,
+            "match": str(match.id),
+            "game": str(match_game_key(match.id, 0)),
+        }
 
 
 def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
@@ -177,19 +239,33 @@ def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
     if len(game.seat_names) != 2:
         raise PlayerError(f"{name} has {len(game.seat_names)} seats; expected a board game of two")
     acting = [turn.seat for turn in game.reset(0) if not turn.over]
-    if game.start is None or len(acting) != 1 or any(len(ActionCodec(role.action_space).head_sizes) != 1 for role in game.roles):
-        raise PlayerError(f"{name} has no board to play at; games that have one: connect_four, tictactoe, and OpenSpiel's in which nothing is hidden")
+    if (
+        game.start is None
+        or len(acting) != 1
+        or any(len(ActionCodec(role.action_space).head_sizes) != 1 for role in game.roles)
+    ):
+        raise PlayerError(
+            f"{name} has no board to play at; games that have one: connect_four, tictactoe, and OpenSpiel's in which nothing is hidden"
+        )
     role = game.roles[game.seat_roles[seat]].name
     if not opponent.plays(role):
-        raise PlayerError(f"{opponent.label} plays {opponent.role}, and seat {seat} of {name} is {role}; take the other seat")
+        raise PlayerError(
+            f"{opponent.label} plays {opponent.role}, and seat {seat} of {name} is {role}; take the other seat"
+        )
 
 
 def refusal(said: Mapping[str, Any], legal: Sequence[int], at: int) -> Standing | None:
     """Why this is no move now; None for one that is. at: moves so far."""
     if said.get("at") != at:
-        return _refused("conflict", f"this move was chosen behind {said.get('at')} others, and {at} have been made; look again")
+        return _refused(
+            "conflict",
+            f"this move was chosen behind {said.get('at')} others, and {at} have been made; look again",
+        )
     if type(said.get("action")) is not int or said["action"] not in legal:
-        return _refused("invalid", f"action {said.get('action')} is not legal now; expected one of {', '.join(map(str, legal))}")
+        return _refused(
+            "invalid",
+            f"action {said.get('action')} is not legal now; expected one of {', '.join(map(str, legal))}",
+        )
     return None
 
 

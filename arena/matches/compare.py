@@ -78,13 +78,20 @@ class Comparison:
 
     def plan(self) -> dict[str, Any]:
         """All that decides the result, but for the number of seeds, which may grow."""
-        configs = {side: contestant.config.model_dump(mode="json", exclude={"seed"}) for side, contestant in self.contestants.items()}
+        configs = {
+            side: contestant.config.model_dump(mode="json", exclude={"seed"})
+            for side, contestant in self.contestants.items()
+        }
         return {"configs": configs, "games": self.games}
 
     def differences(self) -> dict[str, tuple[Any, Any]]:
         """Dotted key -> (A's, B's) value."""
         a, b = (self.contestants[side].config for side in SIDES)
-        return {key: values for key, values in changes(a, b).items() if key not in ("description", "seed")}
+        return {
+            key: values
+            for key, values in changes(a, b).items()
+            if key not in ("description", "seed")
+        }
 
 
 @dataclass(frozen=True)
@@ -119,19 +126,37 @@ Say = Callable[[str], None]
 
 def check(comparison: Comparison) -> EnvSpec:
     """Raises: ConfigError when the two cannot be compared."""
-    source, (a, b) = f"comparison {comparison.name!r}", (comparison.contestants[side].config for side in SIDES)
+    source, (a, b) = (
+        f"comparison {comparison.name!r}",
+        (comparison.contestants[side].config for side in SIDES),
+    )
     for side, seed in comparison.runs():
         check_population_name(comparison.population(side, seed))
     if (a.env.name, a.env.options) != (b.env.name, b.env.options):
-        raise ConfigError(source, [f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} {b.env.options}; expected one game"])
-    if a.model_dump(exclude={"seed", "description"}) == b.model_dump(exclude={"seed", "description"}):
-        raise ConfigError(source, ["A and B are the same configuration; change one of them, in its file or with --set-a or --set-b"])
+        raise ConfigError(
+            source,
+            [
+                f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} {b.env.options}; expected one game"
+            ],
+        )
+    if a.model_dump(exclude={"seed", "description"}) == b.model_dump(
+        exclude={"seed", "description"}
+    ):
+        raise ConfigError(
+            source,
+            [
+                "A and B are the same configuration; change one of them, in its file or with --set-a or --set-b"
+            ],
+        )
     spec = registry.spec(a.env.name, allow_files=True)
     game = spec.make(**a.env.options)
     seats = len(game.seat_roles)
     game.close()
     if seats > SEATS:
-        raise ConfigError(source, [f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two"])
+        raise ConfigError(
+            source,
+            [f"env.name: {a.env.name} has {seats} seats; comparisons are of games of one or two"],
+        )
     return spec
 
 
@@ -152,16 +177,33 @@ def _kept(comparison: Comparison) -> Kept:
     if comparison.path.exists():
         try:
             stored = json.loads(comparison.path.read_bytes())
-            plan, kept = stored["plan"], Kept(dict(stored["meetings"]), list(stored.get("looks", [])))
+            plan, kept = (
+                stored["plan"],
+                Kept(dict(stored["meetings"]), list(stored.get("looks", []))),
+            )
         except (ValueError, KeyError) as error:
-            raise PbtError(f"{comparison.path}: damaged ({error!r}); remove it and train under another --name") from error
+            raise PbtError(
+                f"{comparison.path}: damaged ({error!r}); remove it and train under another --name"
+            ) from error
         if problems := _other_plan(plan, comparison):
-            raise ConfigError(f"comparison {comparison.name!r}, begun before", [*problems, "give what it was begun with, or another --name"])
+            raise ConfigError(
+                f"comparison {comparison.name!r}, begun before",
+                [*problems, "give what it was begun with, or another --name"],
+            )
         return kept
-    taken = [name for side, seed in comparison.runs() if population_paths(comparison.data, name := comparison.population(side, seed)).config.exists()]
+    taken = [
+        name
+        for side, seed in comparison.runs()
+        if population_paths(
+            comparison.data, name := comparison.population(side, seed)
+        ).config.exists()
+    ]
     if taken:
         raise ConfigError(
-            f"comparison {comparison.name!r}", [f"population {taken[0]} exists already and belongs to no comparison; choose another --name"]
+            f"comparison {comparison.name!r}",
+            [
+                f"population {taken[0]} exists already and belongs to no comparison; choose another --name"
+            ],
         )
     return Kept()
 
@@ -181,7 +223,10 @@ def _other_plan(plan: dict[str, Any], comparison: Comparison) -> list[str]:
     for side in SIDES:
         before = config_from_table(plan["configs"][side], f"stored config {side.upper()}")
         now = comparison.contestants[side].config.model_copy(update={"seed": before.seed})
-        found += [f"{side.upper()}: {key} = {new}: found {old}" for key, (old, new) in changes(before, now).items()]
+        found += [
+            f"{side.upper()}: {key} = {new}: found {old}"
+            for key, (old, new) in changes(before, now).items()
+        ]
     return found
 
 
@@ -205,13 +250,19 @@ def _train(comparison: Comparison, side: Side, seed: int, which: str, say: Say) 
             f"{name} is being trained by process {pid}; wait for it, or stop it with `arena stop {name}`, then give the same command again"
         )
     going_on = paths.config.exists()
-    say(f"{which} {'going on with' if going_on else 'training'} {name}: {contestant.source}, seed {seed}")
+    say(
+        f"{which} {'going on with' if going_on else 'training'} {name}: {contestant.source}, seed {seed}"
+    )
     fresh = (*contestant.arguments, "--set", f"seed={seed}", "--name", name)
-    status = _run_leashed(["train", *(("--resume", name) if going_on else fresh), "--data", str(comparison.data)])
+    status = _run_leashed(
+        ["train", *(("--resume", name) if going_on else fresh), "--data", str(comparison.data)]
+    )
     if _state(comparison.data, name) != "finished":
         if status in (0, 130):
             raise Interrupted
-        raise PbtError(f"the training of {name} ended with exit code {status}; see {paths.logs}; the same command goes on from its checkpoint")
+        raise PbtError(
+            f"the training of {name} ended with exit code {status}; see {paths.logs}; the same command goes on from its checkpoint"
+        )
 
 
 def _state(data: Path, name: str) -> str | None:
@@ -219,13 +270,18 @@ def _state(data: Path, name: str) -> str | None:
     if not league_path(data).exists():
         return None
     with open_league(league_path(data)) as league:
-        return next((summary.state for summary in list_populations(league) if summary.name == name), None)
+        return next(
+            (summary.state for summary in list_populations(league) if summary.name == name), None
+        )
 
 
 def _run_leashed(arguments: Sequence[str]) -> int:
     """`arena` in a process group of its own: whoever stops this process asks that one to save, and it ends with this one. Returns its exit code."""
     command = [sys.executable, "-P", "-m", "arena.programs.cli", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child, _forwarding(child):
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child,
+        _forwarding(child),
+    ):
         return child.wait()
 
 
@@ -264,10 +320,19 @@ def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None =
             if on_progress is not None:
                 on_progress(number, len(left))
             _play(comparison, spec, league, kept, pair, games)
-    scores = [[fmean(meetings[_key(pair)]["score"] for pair in found) for found in row] for row in between]
+    scores = [
+        [fmean(meetings[_key(pair)]["score"] for pair in found) for found in row] for row in between
+    ]
     errors = sum(meetings[_key(pair)]["errors"] for pair in pairs)
     each = games * len(between[0][0])
-    return Outcome(comparison, tuple(map(tuple, scores)), each, errors, seed_score(np.array(scores), each), _looks(comparison, kept))
+    return Outcome(
+        comparison,
+        tuple(map(tuple, scores)),
+        each,
+        errors,
+        seed_score(np.array(scores), each),
+        _looks(comparison, kept),
+    )
 
 
 def _pairings(comparison: Comparison, spec: EnvSpec) -> list[list[list[Pair]]]:
@@ -275,8 +340,14 @@ def _pairings(comparison: Comparison, spec: EnvSpec) -> list[list[list[Pair]]]:
     game = spec.make(**comparison.contestants["a"].config.env.options)
     roles = [game.roles[role].name for role in game.seat_roles]
     game.close()
-    rows, columns = ([_members(comparison, side, seed) for seed in range(1, comparison.seeds + 1)] for side in SIDES)
-    return [[[(a, b) for a, b in product(row, column) if _meet(roles, a, b)] for column in columns] for row in rows]
+    rows, columns = (
+        [_members(comparison, side, seed) for seed in range(1, comparison.seeds + 1)]
+        for side in SIDES
+    )
+    return [
+        [[(a, b) for a, b in product(row, column) if _meet(roles, a, b)] for column in columns]
+        for row in rows
+    ]
 
 
 def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlayer]:
@@ -284,7 +355,9 @@ def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlay
     name = comparison.population(side, seed)
     with open_league(league_path(comparison.data), read_only=True) as league:
         members = member_names(league, name)
-    return resolve_players([f"{name}/{member}" for member in members], comparison.data, allow_files=True)[1]
+    return resolve_players(
+        [f"{name}/{member}" for member in members], comparison.data, allow_files=True
+    )[1]
 
 
 def _meet(roles: Sequence[str], a: ResolvedPlayer, b: ResolvedPlayer) -> bool:
@@ -299,7 +372,9 @@ def _key(pair: Pair) -> str:
     return " ".join(f"{player.population}/{player.member}" for player in pair)
 
 
-def _play(comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pair: Pair, games: int) -> None:
+def _play(
+    comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pair: Pair, games: int
+) -> None:
     """One match, or the rest of it. Raises: Interrupted."""
     key, meetings = _key(pair), kept.meetings
 
@@ -311,7 +386,14 @@ def _play(comparison: Comparison, spec: EnvSpec, league: League, kept: Kept, pai
         if key in meetings:
             result = resume_match(league, find_match(league, meetings[key]["match"]), pair, spec)
         else:
-            result = play_match(*pair, games=games, seed=integer(0, "compare", key, bits=31), league=league, on_start=begun, env=spec)
+            result = play_match(
+                *pair,
+                games=games,
+                seed=integer(0, "compare", key, bits=31),
+                league=league,
+                on_start=begun,
+                env=spec,
+            )
     except KeyboardInterrupt:
         raise Interrupted from None
     if result.interim:

@@ -86,13 +86,21 @@ def film(
     alone = len(seat_names) == 1
     planned = games * len(sitting) if alone else games
     schedule = Schedule(planned, lambda index: _planned(index, sitting, seed, greedy, alone=alone))
-    painter, pace = Painter(len(eyes.seats), eyes.height, eyes.width, scale), pace_of(env.tics_per_s, moves_per_s)
+    painter, pace = (
+        Painter(len(eyes.seats), eyes.height, eyes.width, scale),
+        pace_of(env.tics_per_s, moves_per_s),
+    )
     played: list[FilmedEnd] = []
     voided: list[str] = []
     with SignalControl() as control, VideoWriter(out, painter.size, pace.ticks_per_s) as video:
         camera = Camera(seat_names, eyes, painter, video, pace)
-        seen, next_game = replace(env, make=filmed(env.make, camera.look)), _announced(schedule, camera, players, planned)
-        with closing(FrozenTables(seen, make_game(env, players[0].env_options), players, 1, seed, next_game)) as tables:
+        seen, next_game = (
+            replace(env, make=filmed(env.make, camera.look)),
+            _announced(schedule, camera, players, planned),
+        )
+        with closing(
+            FrozenTables(seen, make_game(env, players[0].env_options), players, 1, seed, next_game)
+        ) as tables:
             while schedule.left and not control.stop_requested():
                 for end in turn(tables):
                     camera.ends(end, is_voided(end.reason))
@@ -100,22 +108,37 @@ def film(
                         voided.append(end.reason)
                     else:
                         times_s = pace.seconds(camera.first_tick), pace.seconds(camera.last_tick)
-                        played.append(FilmedEnd(end, sitting[schedule.index(end) % len(sitting)], *times_s))
+                        played.append(
+                            FilmedEnd(end, sitting[schedule.index(end) % len(sitting)], *times_s)
+                        )
                     schedule.ended(end)
                 if on_progress is not None:
                     on_progress(planned - schedule.left, planned, video.seconds)
     path = out if video.pictures else None
-    return Film(path, tuple(played), planned, tuple(voided), video.pictures, video.seconds, *painter.size, interim=bool(schedule.left))
+    return Film(
+        path,
+        tuple(played),
+        planned,
+        tuple(voided),
+        video.pictures,
+        video.seconds,
+        *painter.size,
+        interim=bool(schedule.left),
+    )
 
 
-def _announced(schedule: Schedule, camera: Camera, players: Sequence[ResolvedPlayer], planned: int) -> Callable[[], PlannedGame | None]:
+def _announced(
+    schedule: Schedule, camera: Camera, players: Sequence[ResolvedPlayer], planned: int
+) -> Callable[[], PlannedGame | None]:
     """The schedule's next game, of which the camera hears first."""
 
     def next_game() -> PlannedGame | None:
         found = schedule.next_game()
         if found is not None:
             names = [players[player].label for player in found.sitting]
-            camera.begins(names, found.sitting, f"game {found.plan.game_count % planned + 1} of {planned}")
+            camera.begins(
+                names, found.sitting, f"game {found.plan.game_count % planned + 1} of {planned}"
+            )
         return found
 
     return next_game
@@ -134,23 +157,40 @@ def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int,
     return sittings(game, players)
 
 
-def _planned(index: int, sitting: Sequence[tuple[int, ...]], seed: int, greedy: bool, *, alone: bool) -> PlannedGame:
+def _planned(
+    index: int, sitting: Sequence[tuple[int, ...]], seed: int, greedy: bool, *, alone: bool
+) -> PlannedGame:
     """Game `index`. alone: the players have a game each on every seed."""
     game_seed = integer(seed, "film", index // len(sitting) if alone else index, bits=31)
-    plan = GamePlan(game_count=index, kind="evaluation", seed=game_seed, seats=(), noise=("film", seed, index), greedy=greedy)
+    plan = GamePlan(
+        game_count=index,
+        kind="evaluation",
+        seed=game_seed,
+        seats=(),
+        noise=("film", seed, index),
+        greedy=greedy,
+    )
     return PlannedGame(sitting[index % len(sitting)], plan)
 
 
 def check_place(path: Path, *, force: bool) -> None:
     """Raises: FilmError when no video can be written there; force: another one may stand there."""
     if path.suffix != SUFFIX:
-        raise FilmError(f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {SUFFIX}")
+        raise FilmError(
+            f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {SUFFIX}"
+        )
     if path.is_dir():
-        raise FilmError(f"--out {path}: it is a folder; name a file in it: --out {path / 'film.mp4'}")
+        raise FilmError(
+            f"--out {path}: it is a folder; name a file in it: --out {path / 'film.mp4'}"
+        )
     if not path.parent.is_dir():
-        raise FilmError(f"--out {path}: there is no folder {path.parent}; make it, or name another one")
+        raise FilmError(
+            f"--out {path}: there is no folder {path.parent}; make it, or name another one"
+        )
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FilmError(f"--out {path}: the folder {path.parent} cannot be written to; name another one")
+        raise FilmError(
+            f"--out {path}: the folder {path.parent} cannot be written to; name another one"
+        )
     if path.exists() and not force:
         raise FilmError(f"--out {path}: it exists; name another file, or add --force to replace it")
 
@@ -158,7 +198,9 @@ def check_place(path: Path, *, force: bool) -> None:
 class FilmedGame:
     """A game that shows a camera what its seats learn, and is otherwise the game itself."""
 
-    def __init__(self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> None:
+    def __init__(
+        self, game: Game, look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]
+    ) -> None:
         self._game, self._look = game, look
         self.roles, self.seat_names = game.roles, game.seat_names
         self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
@@ -180,7 +222,9 @@ class FilmedGame:
         self._game.close()
 
 
-def filmed(make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]) -> Callable[..., Game]:
+def filmed(
+    make: Callable[..., Game], look: Callable[[Sequence[SeatTurn], Sequence[float] | None], None]
+) -> Callable[..., Game]:
     """`EnvSpec.make` whose games are looked at."""
 
     def make_filmed(**options: Any) -> Game:

@@ -25,7 +25,11 @@ class Schedule:
     """
 
     def __init__(
-        self, games: int, planned: Callable[[int], PlannedGame], wanted: Iterable[int] | None = None, tries: Mapping[int, int] | None = None
+        self,
+        games: int,
+        planned: Callable[[int], PlannedGame],
+        wanted: Iterable[int] | None = None,
+        tries: Mapping[int, int] | None = None,
     ) -> None:
         self.games = games
         self._planned = planned
@@ -39,7 +43,9 @@ class Schedule:
             return None
         index = self._waiting.popleft()
         game = self._planned(index)
-        game = game._replace(plan=game.plan._replace(game_count=index + self.games * self._tries[index]))
+        game = game._replace(
+            plan=game.plan._replace(game_count=index + self.games * self._tries[index])
+        )
         self._tries[index] += 1
         return game
 
@@ -54,11 +60,18 @@ class Schedule:
             return
         index = self.index(end)
         if self._tries[index] >= MAX_TRIES:
-            raise EnvError(f"game {index} (seed {end.plan.seed}) was tried {MAX_TRIES} times: {end.reason}; fix the game, `arena env check` helps")
+            raise EnvError(
+                f"game {index} (seed {end.plan.seed}) was tried {MAX_TRIES} times: {end.reason}; fix the game, `arena env check` helps"
+            )
         self._waiting.appendleft(index)
 
 
-def play_all(tables: FrozenTables, schedule: Schedule, take: Callable[[int, GameEnd], None], on_progress: Progress | None = None) -> bool:
+def play_all(
+    tables: FrozenTables,
+    schedule: Schedule,
+    take: Callable[[int, GameEnd], None],
+    on_progress: Progress | None = None,
+) -> bool:
     """Play the whole schedule. Returns True when it was played, False when Ctrl-C ended it.
 
     take  called with every game that ended and its index in the plan, voided tries included

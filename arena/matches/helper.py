@@ -79,7 +79,9 @@ def _player(values: dict[str, Any]) -> "ResolvedPlayer":
         **{
             **values,
             "ref": PlayerRef(*values["ref"]),
-            "config": None if values["config"] is None else RunConfig.model_validate_json(values["config"]),
+            "config": None
+            if values["config"] is None
+            else RunConfig.model_validate_json(values["config"]),
             "snapshots": None if values["snapshots"] is None else Path(values["snapshots"]),
         }
     )
@@ -122,7 +124,9 @@ def _messages(channel: Channel) -> Iterator[Any]:
 def main(descriptor: int) -> int:
     """descriptor: of the channel, which is closed at the end. Returns the exit status."""
     sock = socket.socket(fileno=descriptor)
-    with closing(Channel(sock, outgoing=Wire(WIRES.incoming), incoming=Wire(WIRES.outgoing))) as channel:
+    with closing(
+        Channel(sock, outgoing=Wire(WIRES.incoming), incoming=Wire(WIRES.outgoing))
+    ) as channel:
         try:
             help_out(channel)
         except PeerGone:

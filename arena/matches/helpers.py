@@ -61,7 +61,14 @@ class Crew:
     notes        what became of helpers
     """
 
-    def __init__(self, env: EnvSpec, plan: MatchPlan, missing: Callable[[int], Sequence[int]], tries: Callable[[int], int], concurrency: int) -> None:
+    def __init__(
+        self,
+        env: EnvSpec,
+        plan: MatchPlan,
+        missing: Callable[[int], Sequence[int]],
+        tries: Callable[[int], int],
+        concurrency: int,
+    ) -> None:
         self._env, self._plan, self._missing, self._tries = env, plan, missing, tries
         self._waiting = deque(batch for batch in range(plan.batches) if missing(batch))
         self._finished: set[int] = set()
@@ -69,7 +76,9 @@ class Crew:
         self._own: int | None = None
         self._helpers: list[Helper] = []
         # Guests are processes already, and may play another game when asked again.
-        self._wanted_helpers = 0 if any(player.program for player in plan.players) else concurrency - 1
+        self._wanted_helpers = (
+            0 if any(player.program for player in plan.players) else concurrency - 1
+        )
         self._started_s = time.monotonic()
         self._played, self._to_play = 0, sum(len(missing(batch)) for batch in self._waiting)
         self.notes: list[str] = []
@@ -82,7 +91,9 @@ class Crew:
         tables = self._own_tables()
         if tables is None:
             if not ended:
-                raise EngineError(f"{self._to_play - self._played} games are left, and no batch holds them")
+                raise EngineError(
+                    f"{self._to_play - self._played} games are left, and no batch holds them"
+                )
             return ended
         tables.settle()
         if not tables.left:
@@ -101,7 +112,9 @@ class Crew:
                 self._tables.close()
                 self._tables = None
         if self._own is None:
-            lent = {helper.batch for helper in self._helpers if helper.batch is not None} - self._finished
+            lent = {
+                helper.batch for helper in self._helpers if helper.batch is not None
+            } - self._finished
             self._own = self._waiting.popleft() if self._waiting else min(lent, default=None)
             if self._own is None:
                 return None
@@ -137,13 +150,19 @@ class Crew:
         helper.close()
         self._helpers = [other for other in self._helpers if other is not helper]
         self.notes.append(f"a helping process ended ({helper.gone}); others played its games")
-        if helper.batch is not None and helper.batch not in self._finished and helper.batch != self._own:
+        if (
+            helper.batch is not None
+            and helper.batch not in self._finished
+            and helper.batch != self._own
+        ):
             self._waiting.appendleft(helper.batch)
 
     def _worth_help(self) -> bool:
         """The rest would take long, by what was played so far."""
         spent_s = time.monotonic() - self._started_s
-        return spent_s > LOOK_AFTER_S and spent_s * (self._to_play - self._played) > WORTH_HELP_S * max(self._played, 1)
+        return spent_s > LOOK_AFTER_S and spent_s * (
+            self._to_play - self._played
+        ) > WORTH_HELP_S * max(self._played, 1)
 
     def _start_helpers(self) -> None:
         number = min(self._wanted_helpers, len(self._waiting))

@@ -51,33 +51,54 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
             played = f"{first.label} plays {first.env_name}, {player.label} plays {player.env_name}, or the same with other options"
             raise PlayerError(f"{played}; expected players of one game")
     _check_number(game, players)
-    unequal = () if env.replayable else (f"{first.env_name} is not replayable: equal seeds do not give equal games",)
+    unequal = (
+        ()
+        if env.replayable
+        else (f"{first.env_name} is not replayable: equal seeds do not give equal games",)
+    )
     if len(game.seat_roles) == 1:
         alone = tuple(f"{note}, so returns are compared by number alone" for note in unequal)
         return Seating(((0,), (1,)), paired=env.replayable, notes=alone)
     possible = sittings(game, players)
     if len(possible) < len(players):
         roles = [game.roles[role].name for role in game.seat_roles]
-        seats = ", ".join(f"{players[player].label} is {role}" for player, role in zip(possible[0], roles, strict=True))
+        seats = ", ".join(
+            f"{players[player].label} is {role}"
+            for player, role in zip(possible[0], roles, strict=True)
+        )
         note = f"seats cannot be swapped ({seats}), so games are not paired and the score holds what the roles give"
         return Seating(possible[:1], paired=False, notes=(note,))
-    return Seating(possible, paired=env.replayable, notes=tuple(f"{note}, so games are not paired; seats still change in turn" for note in unequal))
+    return Seating(
+        possible,
+        paired=env.replayable,
+        notes=tuple(
+            f"{note}, so games are not paired; seats still change in turn" for note in unequal
+        ),
+    )
 
 
 def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
     name, seats, given = players[0].env_name, len(game.seat_roles), len(players)
     if given < 2:
-        raise PlayerError(f"{players[0].label} is alone; expected two players or more, or `arena evaluate {players[0].label}`")
+        raise PlayerError(
+            f"{players[0].label} is alone; expected two players or more, or `arena evaluate {players[0].label}`"
+        )
     if given == max(seats, 2):
         if given > 2 and len({player.ref for player in players}) < given:
-            raise PlayerError(f"the same player twice at a table of {seats} in {name}; expected {seats} different ones")
+            raise PlayerError(
+                f"the same player twice at a table of {seats} in {name}; expected {seats} different ones"
+            )
         return
     if seats == 1:
-        raise PlayerError(f"{name} has one seat, and {given} players were named; two are compared, `arena evaluate` shows more beside each other")
+        raise PlayerError(
+            f"{name} has one seat, and {given} players were named; two are compared, `arena evaluate` shows more beside each other"
+        )
     if seats == 2:
         raise PlayerError(f"{name} has 2 seats, and {given} players were named; expected two")
     alone = f"`arena evaluate {players[0].label}` seats a player among random ones"
-    raise PlayerError(f"{name} has {seats} seats, and {given} players were named; expected a player for every seat; {alone}")
+    raise PlayerError(
+        f"{name} has {seats} seats, and {given} players were named; expected a player for every seat; {alone}"
+    )
 
 
 def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
@@ -85,18 +106,28 @@ def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, 
     number = len(players)
     roles = [game.roles[role].name for role in game.seat_roles]
     turns = [tuple((seat + turn) % number for seat in range(number)) for turn in range(number)]
-    possible = tuple(turn for turn in turns if all(players[player].plays(role) for player, role in zip(turn, roles, strict=True)))
+    possible = tuple(
+        turn
+        for turn in turns
+        if all(players[player].plays(role) for player, role in zip(turn, roles, strict=True))
+    )
     if possible:
         return possible
     plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in players)
     if number == 2:
-        raise PlayerError(f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role")
-    raise PlayerError(f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of their seats")
+        raise PlayerError(
+            f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role"
+        )
+    raise PlayerError(
+        f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of their seats"
+    )
 
 
 def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
     """The most that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
-    asked = [player.config.evaluation.opening_plies for player in players if player.config is not None]
+    asked = [
+        player.config.evaluation.opening_plies for player in players if player.config is not None
+    ]
     return max(asked, default=EvaluationConfig().opening_plies)
 
 
@@ -150,11 +181,24 @@ class MatchPlan:
 
     def settings(self) -> dict[str, int | bool]:
         """What decides the games besides players, number and seed, as it is stored with the match."""
-        return {"greedy": self.greedy, "opening_plies": self.opening_plies, "paired": self.seating.paired, "batch": self.batch}
+        return {
+            "greedy": self.greedy,
+            "opening_plies": self.opening_plies,
+            "paired": self.seating.paired,
+            "batch": self.batch,
+        }
 
 
 def plan_match(
-    env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer], games: int, seed: int, *, greedy: bool, batch: int, plies: int | None = None
+    env: EnvSpec,
+    game: Game,
+    players: Sequence[ResolvedPlayer],
+    games: int,
+    seed: int,
+    *,
+    greedy: bool,
+    batch: int,
+    plies: int | None = None,
 ) -> MatchPlan:
     """A plan.
 
@@ -167,12 +211,25 @@ def plan_match(
     planned, notes = -(-games // together) * together, list(seating.notes)
     if planned != games:
         units = "pairs" if together == 2 else f"rounds of {together}"
-        notes.append(f"{games} games were asked for; {planned} are planned, because games come in {units}")
+        notes.append(
+            f"{games} games were asked for; {planned} are planned, because games come in {units}"
+        )
     if plies is None:
         plies = opening_plies(players) if opens_at_random(env, game) else 0
     batch = -(-batch // together) * together
     whole = env.replayable and all(player.program is None for player in players)
-    return MatchPlan(tuple(players), planned, seed, greedy, plies, seating, batch, whole, env.chance, tuple(notes))
+    return MatchPlan(
+        tuple(players),
+        planned,
+        seed,
+        greedy,
+        plies,
+        seating,
+        batch,
+        whole,
+        env.chance,
+        tuple(notes),
+    )
 
 
 def check_meeting(env: EnvSpec, players: Sequence[ResolvedPlayer]) -> None:

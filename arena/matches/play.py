@@ -7,7 +7,17 @@ from dataclasses import asdict, dataclass
 
 from arena.guests.player import GuestError
 from arena.league.database import League
-from arena.league.matches import FAILED_KEY, SPRT_KEY, Match, MatchError, create_match, fail_match, finish_match, match_lock, stored_games
+from arena.league.matches import (
+    FAILED_KEY,
+    SPRT_KEY,
+    Match,
+    MatchError,
+    create_match,
+    fail_match,
+    finish_match,
+    match_lock,
+    stored_games,
+)
 from arena.league.writer import LeagueWriter
 from arena.matches.game_list import Progress, is_spoiled
 from arena.matches.helpers import Crew
@@ -121,13 +131,32 @@ def play_match(
     EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
-    plan = _plan(spec, players, games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES), seed, greedy, tables)
+    plan = _plan(
+        spec,
+        players,
+        games or (DEFAULT_GAMES if sprt is None else DEFAULT_SPRT_GAMES),
+        seed,
+        greedy,
+        tables,
+    )
     check_test(players, sprt is not None)
     if league is None:
         return _play(spec, plan, sprt, None, None, concurrency, on_progress, on_look)
-    settings = plan.settings() if sprt is None else {**plan.settings(), SPRT_KEY: {**asdict(sprt), "games": plan.games}}
+    settings = (
+        plan.settings()
+        if sprt is None
+        else {**plan.settings(), SPRT_KEY: {**asdict(sprt), "games": plan.games}}
+    )
     first = plan.players[0]
-    match = create_match(league, first.env_name, first.env_options, [player.ref for player in plan.players], plan.games, seed, settings)
+    match = create_match(
+        league,
+        first.env_name,
+        first.env_options,
+        [player.ref for player in plan.players],
+        plan.games,
+        seed,
+        settings,
+    )
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
@@ -157,10 +186,22 @@ def resume_match(
     planned = match.games if test is None else int(test.pop("games"))
     sprt = None if test is None else Sprt(**test)
     if "batch" not in settings:
-        raise MatchError(f"match {match.id} was played by an older version, which kept no plan to go on with; play it anew: arena match A B")
-    plan = _plan(env, players, planned, match.seed, bool(settings["greedy"]), int(settings["batch"]), int(settings["opening_plies"]))
+        raise MatchError(
+            f"match {match.id} was played by an older version, which kept no plan to go on with; play it anew: arena match A B"
+        )
+    plan = _plan(
+        env,
+        players,
+        planned,
+        match.seed,
+        bool(settings["greedy"]),
+        int(settings["batch"]),
+        int(settings["opening_plies"]),
+    )
     if plan.settings() != settings:
-        raise MatchError(f"match {match.id} was planned as {settings}; now its players and game make {plan.settings()}; play it anew")
+        raise MatchError(
+            f"match {match.id} was planned as {settings}; now its players and game make {plan.settings()}; play it anew"
+        )
     with match_lock(league, match.id):
         if on_start is not None:
             on_start(match)
@@ -168,7 +209,15 @@ def resume_match(
         return _play(env, plan, sprt, league, match, concurrency, on_progress, on_look)
 
 
-def _plan(env: EnvSpec, players: Sequence[ResolvedPlayer], games: int, seed: int, greedy: bool, batch: int, plies: int | None = None) -> MatchPlan:
+def _plan(
+    env: EnvSpec,
+    players: Sequence[ResolvedPlayer],
+    games: int,
+    seed: int,
+    greedy: bool,
+    batch: int,
+    plies: int | None = None,
+) -> MatchPlan:
     game = make_game(env, players[0].env_options)
     with closing(game):
         return plan_match(env, game, players, games, seed, greedy=greedy, batch=batch, plies=plies)
@@ -177,7 +226,9 @@ def _plan(env: EnvSpec, players: Sequence[ResolvedPlayer], games: int, seed: int
 def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
     """tested: by a sequential test or an assertion. Raises: MatchError for more than two players."""
     if tested and len(players) > 2:
-        raise MatchError(f"sequential tests and assertions compare two players, and {len(players)} were named; leave --sprt and --assert away")
+        raise MatchError(
+            f"sequential tests and assertions compare two players, and {len(players)} were named; leave --sprt and --assert away"
+        )
 
 
 def _play(
@@ -202,10 +253,22 @@ def _play(
                 on_progress(len(results.games), plan.games)
             if on_look is not None and results.whole:
                 played = len(results.games) - before
-                on_look(lambda: _result(plan, results, match, played / (time.monotonic() - started_s), ()))
+                on_look(
+                    lambda: _result(
+                        plan, results, match, played / (time.monotonic() - started_s), ()
+                    )
+                )
 
         if not results.complete:
-            with closing(Crew(env, plan, lambda batch: _missing(plan, results, batch), lambda index: results.tries[index], concurrency)) as crew:
+            with closing(
+                Crew(
+                    env,
+                    plan,
+                    lambda batch: _missing(plan, results, batch),
+                    lambda index: results.tries[index],
+                    concurrency,
+                )
+            ) as crew:
                 _play_all(crew, results, look)
             notes = crew.notes
     if not results.whole:
@@ -213,9 +276,13 @@ def _play(
     if results.complete and league is not None and match is not None and match.finished_at is None:
         finish_match(league, match, results.end)
     if results.changed and plan.whole:
-        notes.append(f"{results.changed} games came out otherwise when they were played again, on another machine or version; the stored ones count")
+        notes.append(
+            f"{results.changed} games came out otherwise when they were played again, on another machine or version; the stored ones count"
+        )
     played = len(results.games) - before
-    return _result(plan, results, match, played / (time.monotonic() - started_s) if played else None, notes)
+    return _result(
+        plan, results, match, played / (time.monotonic() - started_s) if played else None, notes
+    )
 
 
 @contextmanager
@@ -260,7 +327,13 @@ def _play_all(crew: Crew, results: Results, look: Callable[[], None]) -> None:
         return
 
 
-def _result(plan: MatchPlan, results: Results, match: Match | None, games_per_s: float | None, notes: Sequence[str]) -> MatchResult:
+def _result(
+    plan: MatchPlan,
+    results: Results,
+    match: Match | None,
+    games_per_s: float | None,
+    notes: Sequence[str],
+) -> MatchResult:
     counted = results.counted
     crowded = len(plan.players) > 2
     table = free_for_all(ranked_games(plan, counted), plan.seed) if crowded else None

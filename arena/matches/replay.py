@@ -67,7 +67,9 @@ def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
         raise PlayerError(why)
     if not spec.replayable:
         again = f"seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed"
-        raise PlayerError(f"game {named.name}: {again}; those that were recorded while they were played: arena films NAME")
+        raise PlayerError(
+            f"game {named.name}: {again}; those that were recorded while they were played: arena films NAME"
+        )
     with closing(spec.make(**named.env_options)) as game:
         return _Replayer(named, spec, game).play()
 
@@ -92,9 +94,13 @@ class _Replayer:
 
     def play(self) -> Replay:
         problems: list[str] = []
-        found = hashlib.blake2b(self._record.actions or b"", digest_size=TRAJECTORY_BYTES).hexdigest()
+        found = hashlib.blake2b(
+            self._record.actions or b"", digest_size=TRAJECTORY_BYTES
+        ).hexdigest()
         if found != self._record.trajectory_hash:
-            problems.append(f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}")
+            problems.append(
+                f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}"
+            )
         turns = self._call("reset", lambda: self._game.reset(self._record.seed))
         start = self._board.position(turns)
         try:
@@ -103,7 +109,15 @@ class _Replayer:
         except _Mismatch as mismatch:
             problems.append(str(mismatch))
         board = self._board
-        return Replay(self._game.seat_names, self._game.reward_terms, board.size, board.in_a_row, start, tuple(self._moves), tuple(problems))
+        return Replay(
+            self._game.seat_names,
+            self._game.reward_terms,
+            board.size,
+            board.in_a_row,
+            start,
+            tuple(self._moves),
+            tuple(problems),
+        )
 
     def _play_on(self, turns: Sequence[SeatTurn]) -> None:
         """Raises: _Mismatch when the actions do not fit the game."""
@@ -111,7 +125,9 @@ class _Replayer:
             heads = tuple(len(codec.head_sizes) for codec in self._codecs)
             actions = unpack_actions(self._record.actions or b"", heads)
         except (IndexError, ValueError):
-            raise _Mismatch(f"actions: {len(self._record.actions or b'')} bytes that are no list of seats and choices of this game") from None
+            raise _Mismatch(
+                f"actions: {len(self._record.actions or b'')} bytes that are no list of seats and choices of this game"
+            ) from None
         at = step = 0
         while due := {turn.seat: turn for turn in turns if not turn.over}:
             chosen = dict(actions[at : at + len(due)])
@@ -121,7 +137,9 @@ class _Replayer:
                 self._owing = set(due) - set(chosen)
                 return
             if set(chosen) != set(due):
-                raise _Mismatch(f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}")
+                raise _Mismatch(
+                    f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}"
+                )
             self._check_legal(step + 1, due, chosen)
             opening = step < self._record.opening_plies
             at, step, names = at + len(due), step + 1, self._named_by(chosen)
@@ -130,42 +148,80 @@ class _Replayer:
         if self._forfeited:
             raise _Mismatch(f"step {step}: the game is over, and stored as forfeited")
         if at < len(actions):
-            raise _Mismatch(f"step {step}: the game is over, {len(actions) - at} stored actions are left")
+            raise _Mismatch(
+                f"step {step}: the game is over, {len(actions) - at} stored actions are left"
+            )
 
-    def _check_legal(self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]) -> None:
+    def _check_legal(
+        self, step: int, due: Mapping[int, SeatTurn], chosen: Mapping[int, tuple[int, ...]]
+    ) -> None:
         for seat, action in chosen.items():
             sizes, mask = self._codecs[seat].head_sizes, due[seat].mask
             offsets = [sum(sizes[:head]) for head in range(len(sizes))]
             inside = all(index < size for index, size in zip(action, sizes, strict=True))
-            if not inside or (mask is not None and not all(mask[offset + index] for offset, index in zip(offsets, action, strict=True))):
-                raise _Mismatch(f"step {step}: action {list(action)} of seat {seat} is not legal there")
+            if not inside or (
+                mask is not None
+                and not all(
+                    mask[offset + index] for offset, index in zip(offsets, action, strict=True)
+                )
+            ):
+                raise _Mismatch(
+                    f"step {step}: action {list(action)} of seat {seat} is not legal there"
+                )
 
     def _named_by(self, chosen: Mapping[int, tuple[int, ...]]) -> dict[int, str | None]:
         return {seat: self._board.action_name(seat, action) for seat, action in chosen.items()}
 
     def _note(
-        self, step: int, chosen: Mapping[int, tuple[int, ...]], names: Mapping[int, str | None], turns: Sequence[SeatTurn], opening: bool
+        self,
+        step: int,
+        chosen: Mapping[int, tuple[int, ...]],
+        names: Mapping[int, str | None],
+        turns: Sequence[SeatTurn],
+        opening: bool,
     ) -> None:
         rewards = {turn.seat: tuple(float(reward) for reward in turn.rewards) for turn in turns}
         for seat, terms in rewards.items():
             self._returns[seat] += terms[0]
         last, board = list(chosen)[-1] if chosen else None, self._board.position(turns)
         for seat, action in chosen.items():
-            decoded, square, whole = self._codecs[seat].decode(action), self._board.square(action), seat == last
-            self._moves.append(Move(step, seat, decoded, names[seat], square, opening, rewards if whole else {}, board if whole else None))
+            decoded, square, whole = (
+                self._codecs[seat].decode(action),
+                self._board.square(action),
+                seat == last,
+            )
+            self._moves.append(
+                Move(
+                    step,
+                    seat,
+                    decoded,
+                    names[seat],
+                    square,
+                    opening,
+                    rewards if whole else {},
+                    board if whole else None,
+                )
+            )
 
     def _differences(self) -> list[str]:
         """Between the game as it ended now and as it is stored."""
         record = self._record
         ranking, reason = self._ending()
-        places, returns = tuple(seat.place for seat in record.seats), tuple(seat.returns for seat in record.seats)
+        places, returns = (
+            tuple(seat.place for seat in record.seats),
+            tuple(seat.returns for seat in record.seats),
+        )
         pairs = (
             ("places", places, ranking),
             ("returns", returns, tuple(self._returns)),
             ("decisions", record.steps, len(self._moves)),
             ("end", record.end_reason, reason),
         )
-        return [f"{name}: stored {stored}, replayed {found}" for name, stored, found in pairs if stored != found]
+        return [
+            f"{name}: stored {stored}, replayed {found}"
+            for name, stored, found in pairs
+            if stored != found
+        ]
 
     def _ending(self) -> tuple[tuple[int, ...], str]:
         """(places, reason). Raises: _Mismatch when it is not for a guest to move where a forfeited game ends."""
@@ -175,7 +231,9 @@ class _Replayer:
         seats = self._record.seats
         guests = [seat for seat in self._owing if seats[seat].player.kind == "guest"]
         if not guests:
-            raise _Mismatch(f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, are no guest's")
+            raise _Mismatch(
+                f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, are no guest's"
+            )
         guilty = max(guests, key=lambda seat: seats[seat].place)
         return forfeit_places(len(seats), guilty), self._record.end_reason
 
@@ -185,4 +243,6 @@ class _Replayer:
         except EnvError:
             raise
         except Exception as error:
-            raise env_error(self._named.env_name, self._record.seed, len(self._moves), what, error) from error
+            raise env_error(
+                self._named.env_name, self._record.seed, len(self._moves), what, error
+            ) from error

@@ -13,7 +13,12 @@ def replay_json(named: NamedGame, found: Replay) -> dict[str, Any]:
     """Boards are text, null where the game has none; rewards by seat, one per reward term."""
     record = named.record
     seats = [
-        {"seat": name, "player": named.labels[seat.player], "kind": seat.player.kind, "id": seat.player.name}
+        {
+            "seat": name,
+            "player": named.labels[seat.player],
+            "kind": seat.player.kind,
+            "id": seat.player.name,
+        }
         | {"place": seat.place, "returns": seat.returns, "points": seat.points}
         for name, seat in zip(found.seat_names, record.seats, strict=True)
     ]

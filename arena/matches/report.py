@@ -30,7 +30,9 @@ FEW_DISTINCT = 0.5
 _OPENINGS = "more opening plies (evaluation.opening_plies) would help"
 
 
-def match_report(result: MatchResult, asserted: Sequence[Assertion] = ()) -> DuelReport | TableReport:
+def match_report(
+    result: MatchResult, asserted: Sequence[Assertion] = ()
+) -> DuelReport | TableReport:
     """asserted: about a match of two."""
     return _table(result) if result.table is not None else _duel(result, asserted)
 
@@ -48,7 +50,9 @@ def verdict(result: MatchResult) -> str:
     stats, test = result.duel, result.test
     if test is not None and test.state != "continue":
         found = _at_least(test.sprt.elo0) if test.state == "accept H1" else _below(test.sprt.elo1)
-        return f"{side_names(result)[0]} is {found} (sequential test, {_unit(test)}{_doubt(result)})"
+        return (
+            f"{side_names(result)[0]} is {found} (sequential test, {_unit(test)}{_doubt(result)})"
+        )
     if result.same_player:
         return _verdict_on_one(result)
     if result.plan.seating.alone:
@@ -77,21 +81,39 @@ def _below(elo1: float) -> str:
 def _verdict_on_one(result: MatchResult) -> str:
     stats, interval = result.duel, _lead_interval(result)
     off = ["the score off 50 %"] if not stats.low <= 0.5 <= stats.high else []
-    off += ["the lead off 0"] if interval is not None and not interval[0] <= 0 <= interval[1] else []
-    return "the same player twice: " + (f"{' and '.join(off)}, which chance does in one match of twenty" if off else "even, as expected")
+    off += (
+        ["the lead off 0"] if interval is not None and not interval[0] <= 0 <= interval[1] else []
+    )
+    return "the same player twice: " + (
+        f"{' and '.join(off)}, which chance does in one match of twenty"
+        if off
+        else "even, as expected"
+    )
 
 
 def _verdict_alone(result: MatchResult) -> str:
     """In games of one seat who wins more seeds and who returns more in the mean are two questions, and both are answered."""
     stats, names, interval = result.duel, side_names(result), _lead_interval(result)
     winner = names[0] if stats.low > 0.5 else names[1] if stats.high < 0.5 else None
-    leader = None if interval is None else names[0] if interval[0] > 0 else names[1] if interval[1] < 0 else None
+    leader = (
+        None
+        if interval is None
+        else names[0]
+        if interval[0] > 0
+        else names[1]
+        if interval[1] < 0
+        else None
+    )
     if winner is None and leader is None:
         return _undecided(result)
     if winner == leader:
         return f"{winner} is stronger: it wins more seeds and returns more in the mean (95 %{_doubt(result)})"
     wins = f"{winner} wins more seeds" if winner else "who wins more seeds is not decided"
-    means = f"{leader} returns more in the mean" if leader else "who returns more in the mean is not decided"
+    means = (
+        f"{leader} returns more in the mean"
+        if leader
+        else "who returns more in the mean is not decided"
+    )
     return f"{wins}, {means} (95 %{_doubt(result)})"
 
 
@@ -151,7 +173,10 @@ def resume_command(match_id: int, players: Sequence[ResolvedPlayer]) -> str:
     programs = [player.program for player in players if player.program is not None]
     if not programs:
         return f"arena match --resume {match_id}"
-    names = [player.label if player.program is None else PREFIX + shlex.join(player.program.command) for player in players]
+    names = [
+        player.label if player.program is None else PREFIX + shlex.join(player.program.command)
+        for player in players
+    ]
     patience = programs[0].move_timeout_s
     waiting = "" if patience == DEFAULT_MOVE_TIMEOUT_S else f" --move-timeout {patience:g}"
     return f"arena match {' '.join(map(_shell_word, names))} --resume {match_id}{waiting}"
@@ -169,15 +194,31 @@ def warnings(result: MatchResult) -> list[str]:
     found = list(result.notes)
     if _repeats(result):
         distinct, games = _distinct(result), len(result.records)
-        cure = "play without --greedy" if result.plan.greedy else _OPENINGS if result.plan.opening_plies else "these players hardly ever vary"
-        found.append(f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}")
+        cure = (
+            "play without --greedy"
+            if result.plan.greedy
+            else _OPENINGS
+            if result.plan.opening_plies
+            else "these players hardly ever vary"
+        )
+        found.append(
+            f"only {distinct} of {games} games are distinct, so the interval is too narrow; {cure}"
+        )
     if result.left_out:
         units = "pairs" if result.table is None else "blocks"
         found.append(f"games of unfinished {units} are left out: {result.left_out}")
     if result.test is not None and result.test.state != "continue":
-        found.append("the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them")
-    if forfeits := [record.end_reason for record in result.records if record.end_reason.startswith(FORFEIT_PREFIX)]:
-        found.append(f"forfeited games count as lost; first: {forfeits[0].removeprefix(FORFEIT_PREFIX)}")
+        found.append(
+            "the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them"
+        )
+    if forfeits := [
+        record.end_reason
+        for record in result.records
+        if record.end_reason.startswith(FORFEIT_PREFIX)
+    ]:
+        found.append(
+            f"forfeited games count as lost; first: {forfeits[0].removeprefix(FORFEIT_PREFIX)}"
+        )
     if result.errors:
         found.append(f"the game raised; first: {result.errors[0]}")
     return found
@@ -185,7 +226,9 @@ def warnings(result: MatchResult) -> list[str]:
 
 def _repeats(result: MatchResult) -> bool:
     """Most of its games were played before. Of short games with chance many are alike, and yet each was drawn anew."""
-    return _distinct(result) < FEW_DISTINCT * len(result.records) and (result.plan.greedy or not result.plan.chance)
+    return _distinct(result) < FEW_DISTINCT * len(result.records) and (
+        result.plan.greedy or not result.plan.chance
+    )
 
 
 def _doubt(result: MatchResult) -> str:
@@ -216,7 +259,9 @@ def _common(result: MatchResult) -> Mapping[str, Any]:
         "forfeits": sum(record.end_reason.startswith(FORFEIT_PREFIX) for record in result.records),
         "games_per_s": result.games_per_s,
         "match": result.match_id,
-        "resume": resume_command(result.match_id, plan.players) if result.interim and result.match_id is not None else None,
+        "resume": resume_command(result.match_id, plan.players)
+        if result.interim and result.match_id is not None
+        else None,
         "verdict": verdict(result),
         "notes": tuple(warnings(result)),
     }
@@ -253,7 +298,9 @@ def _duel(result: MatchResult, asserted: Sequence[Assertion]) -> DuelReport:
         stronger="a" if stats.low > 0.5 else "b" if stats.high < 0.5 else None,
         halving_games=halving_games(result),
         sprt=None if test is None else _sprt(test),
-        assertions=tuple(AssertionReport(text=one.text, holds=holds(one, stats, test)) for one in asserted),
+        assertions=tuple(
+            AssertionReport(text=one.text, holds=holds(one, stats, test)) for one in asserted
+        ),
     )
 
 
@@ -265,13 +312,24 @@ def _returns(returns: Sequence[tuple[float, float]]) -> ReturnsReport:
     own, other = zip(*returns, strict=True)
     leads = [a - b for a, b in returns]
     interval = mean_interval(leads)
-    lead = None if interval is None else MeasureReport(value=fmean(leads), low=interval[0], high=interval[1])
+    lead = (
+        None
+        if interval is None
+        else MeasureReport(value=fmean(leads), low=interval[0], high=interval[1])
+    )
     return ReturnsReport(mean_a=fmean(own), mean_b=fmean(other), mean_lead=fmean(leads), lead=lead)
 
 
 def _sprt(test: SequentialTest) -> SprtReport:
     sprt = test.sprt
-    return SprtReport(**asdict(sprt), llr=test.llr, lower=sprt.lower, upper=sprt.upper, state=test.state, looked_at=test.looked_at)
+    return SprtReport(
+        **asdict(sprt),
+        llr=test.llr,
+        lower=sprt.lower,
+        upper=sprt.upper,
+        state=test.state,
+        looked_at=test.looked_at,
+    )
 
 
 def _table(result: MatchResult) -> TableReport:
@@ -282,7 +340,10 @@ def _table(result: MatchResult) -> TableReport:
     for row in table.standings:
         rating, worst = ratings[row.player], len(players)
         rated = rating.elo is not None and rating.low is not None and rating.high is not None
-        points = [(worst - place) / (worst - 1) for place in (row.mean_place.value, row.mean_place.high, row.mean_place.low)]
+        points = [
+            (worst - place) / (worst - 1)
+            for place in (row.mean_place.value, row.mean_place.high, row.mean_place.low)
+        ]
         standings.append(
             StandingReport(
                 player=player_report(players[row.player]),
@@ -290,7 +351,11 @@ def _table(result: MatchResult) -> TableReport:
                 place_points=MeasureReport(value=points[0], low=points[1], high=points[2]),
                 first=_measure(row.first),
                 places=row.places,
-                rating=MeasureReport.model_validate({"value": rating.elo, "low": rating.low, "high": rating.high}) if rated else None,
+                rating=MeasureReport.model_validate(
+                    {"value": rating.elo, "low": rating.low, "high": rating.high}
+                )
+                if rated
+                else None,
             )
         )
     ends = zip(table.score.tolist(), table.low.tolist(), table.high.tolist(), strict=True)
@@ -301,7 +366,13 @@ def _table(result: MatchResult) -> TableReport:
         )
         for row, three in enumerate(ends)
     )
-    return TableReport(**_common(result), blocks=table.blocks, anchor=anchor(result).label, standings=tuple(standings), score=score)
+    return TableReport(
+        **_common(result),
+        blocks=table.blocks,
+        anchor=anchor(result).label,
+        standings=tuple(standings),
+        score=score,
+    )
 
 
 def anchor(result: MatchResult) -> ResolvedPlayer:

@@ -181,7 +181,14 @@ class MatchReport(RootModel[Annotated[DuelReport | TableReport, Field(discrimina
 def schema_text() -> str:
     """The contents of docs/schemas/match.json."""
     schema = MatchReport.model_json_schema(mode="serialization")
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema},
+            indent=2,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,13 @@ class Results:
     test    the sequential test that ends the match, None without
     """
 
-    def __init__(self, plan: MatchPlan, keep: Callable[[GameRecord], None], stored: Iterable[GameRecord] = (), sprt: Sprt | None = None) -> None:
+    def __init__(
+        self,
+        plan: MatchPlan,
+        keep: Callable[[GameRecord], None],
+        stored: Iterable[GameRecord] = (),
+        sprt: Sprt | None = None,
+    ) -> None:
         self._plan, self._keep = plan, keep
         self.games: dict[int, GameRecord] = {}
         self._errors: list[tuple[int, str]] = []
@@ -29,7 +35,11 @@ class Results:
         self._hashes: dict[int, str] = {}
         for record in stored:
             self._add(record, voided=is_voided(record.end_reason))
-        self.test = SequentialTest(sprt, 5 if plan.seating.paired and not plan.seating.alone else 3) if sprt else None
+        self.test = (
+            SequentialTest(sprt, 5 if plan.seating.paired and not plan.seating.alone else 3)
+            if sprt
+            else None
+        )
         self.settle()
 
     def take(self, end: GameEnd) -> None:
@@ -95,12 +105,20 @@ class Results:
     @property
     def end(self) -> int:
         """So many games of the plan count: up to the test's decision, if it has made one."""
-        return self.test.looked_at * self._plan.seating.block if self.test is not None and self.decided else self._plan.games
+        return (
+            self.test.looked_at * self._plan.seating.block
+            if self.test is not None and self.decided
+            else self._plan.games
+        )
 
     @property
     def counted(self) -> dict[int, GameRecord]:
         """Games of whole blocks, in the order planned."""
-        return {index: record for index, record in sorted(self.games.items()) if index < self.end and self._finished(index)}
+        return {
+            index: record
+            for index, record in sorted(self.games.items())
+            if index < self.end and self._finished(index)
+        }
 
     @property
     def left_out(self) -> int:
@@ -125,11 +143,20 @@ def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGa
             other = games.get(index + 1)
             if index % 2 == 0 and other is not None:
                 points = _points(record.seats[0].returns, other.seats[0].returns)
-                found.append(MatchGame(points, True, None, record.trajectory_hash + other.trajectory_hash))
+                found.append(
+                    MatchGame(points, True, None, record.trajectory_hash + other.trajectory_hash)
+                )
             continue
         seat = sitting.index(0)
         # Places: smaller is better.
-        found.append(MatchGame(_points(-record.seats[seat].place, -record.seats[1 - seat].place), seat == 0, record.pair, record.trajectory_hash))
+        found.append(
+            MatchGame(
+                _points(-record.seats[seat].place, -record.seats[1 - seat].place),
+                seat == 0,
+                record.pair,
+                record.trajectory_hash,
+            )
+        )
     return found
 
 
@@ -146,5 +173,11 @@ def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[Ranke
 
 def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:
     """In games of one seat, (returns of the first, of the second player) on each seed that both have played."""
-    both = [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games] if plan.seating.alone else []
-    return [(games[first].seats[0].returns, games[second].seats[0].returns) for first, second in both]
+    both = (
+        [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games]
+        if plan.seating.alone
+        else []
+    )
+    return [
+        (games[first].seats[0].returns, games[second].seats[0].returns) for first, second in both
+    ]

@@ -61,7 +61,11 @@ class Evaluation:
 
     def lead_over(self, other: "Evaluation") -> tuple[float, float, float] | None:
         """(mean, low, high) of how much more it returned in episodes of equal seeds and seats; None where these differ, or all leads are equal."""
-        if self.interim or other.interim or (self.seed, self.seats, self.planned) != (other.seed, other.seats, other.planned):
+        if (
+            self.interim
+            or other.interim
+            or (self.seed, self.seats, self.planned) != (other.seed, other.seats, other.planned)
+        ):
             return None
         leads = [own - its for own, its in zip(self.returns, other.returns, strict=True)]
         interval = mean_interval(leads)
@@ -86,9 +90,15 @@ def evaluate_player(
     """
     game = make_game(env, player.env_options)
     seats = _own_seats(game, player)
-    stranger = ResolvedPlayer(PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options)
-    schedule = Schedule(episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy))
-    playing = FrozenTables(env, game, (player, stranger), min(tables, episodes), seed, schedule.next_game)
+    stranger = ResolvedPlayer(
+        PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options
+    )
+    schedule = Schedule(
+        episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy)
+    )
+    playing = FrozenTables(
+        env, game, (player, stranger), min(tables, episodes), seed, schedule.next_game
+    )
     lived, started = _Episodes(seats), time.monotonic()
     with closing(playing):
         complete = play_all(playing, schedule, lived.take, on_progress)
@@ -120,14 +130,19 @@ class _Episodes:
 
     def take(self, index: int, end: GameEnd) -> None:
         if end.reason.startswith(FORFEIT_PREFIX):
-            raise GuestError(f"{end.reason.removeprefix(FORFEIT_PREFIX)}; half an episode has no return")
+            raise GuestError(
+                f"{end.reason.removeprefix(FORFEIT_PREFIX)}; half an episode has no return"
+            )
         if is_voided(end.reason):
             self.errors.append(end.reason)
         else:
             self.ends[index] = end
 
     def _own(self) -> list[SeatRecord]:
-        return [end.seats[self._seats[index % len(self._seats)]] for index, end in sorted(self.ends.items())]
+        return [
+            end.seats[self._seats[index % len(self._seats)]]
+            for index, end in sorted(self.ends.items())
+        ]
 
     @property
     def returns(self) -> tuple[float, ...]:
@@ -145,16 +160,29 @@ class _Episodes:
 
 
 def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
-    seats = [seat for seat, role in enumerate(game.seat_roles) if player.plays(game.roles[role].name)]
+    seats = [
+        seat for seat, role in enumerate(game.seat_roles) if player.plays(game.roles[role].name)
+    ]
     if not seats:
         roles = ", ".join(role.name for role in game.roles)
-        raise PlayerError(f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its role is gone, choose another player")
+        raise PlayerError(
+            f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its role is gone, choose another player"
+        )
     return seats
 
 
-def _planned(index: int, seed: int, seats: Sequence[int], table_size: int, greedy: bool) -> PlannedGame:
+def _planned(
+    index: int, seed: int, seats: Sequence[int], table_size: int, greedy: bool
+) -> PlannedGame:
     """Episode `index`: one seed for every seat the player takes in turn."""
     own = seats[index % len(seats)]
     game_seed = integer(seed, "evaluate", index // len(seats), bits=31)
-    plan = GamePlan(game_count=index, kind="evaluation", seed=game_seed, seats=(), noise=("evaluate", seed, index), greedy=greedy)
+    plan = GamePlan(
+        game_count=index,
+        kind="evaluation",
+        seed=game_seed,
+        seats=(),
+        noise=("evaluate", seed, index),
+        greedy=greedy,
+    )
     return PlannedGame(tuple(0 if seat == own else 1 for seat in range(table_size)), plan)

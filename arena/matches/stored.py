@@ -26,10 +26,18 @@ def stored_duel(league: League, match: Match) -> StoredDuel | None:
     inside = [(place, record) for place, record in found if place < match.games]
     whole = {place: record for place, record in inside if not is_voided(record.end_reason)}
     alone = any(len(record.seats) == 1 for record in whole.values())
-    games = _lone_games(whole) if alone else [_game(match, place, record) for place, record in sorted(whole.items())]
+    games = (
+        _lone_games(whole)
+        if alone
+        else [_game(match, place, record) for place, record in sorted(whole.items())]
+    )
     if not games:
         return None
-    return StoredDuel(match_statistics(games), tuple(record for _, record in sorted(whole.items())), len(inside) - len(whole))
+    return StoredDuel(
+        match_statistics(games),
+        tuple(record for _, record in sorted(whole.items())),
+        len(inside) - len(whole),
+    )
 
 
 def _place(match: Match, record: GameRecord) -> int:
@@ -43,13 +51,23 @@ def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
     first, second = match.players
     seated = [seat.player for seat in record.seats]
     seat = place % 2 if first == second else seated.index(first)
-    return MatchGame(_points(record.seats[1 - seat].place, record.seats[seat].place), seat == 0, record.pair, record.trajectory_hash)
+    return MatchGame(
+        _points(record.seats[1 - seat].place, record.seats[seat].place),
+        seat == 0,
+        record.pair,
+        record.trajectory_hash,
+    )
 
 
 def _lone_games(games: dict[int, GameRecord]) -> Sequence[MatchGame]:
     """One seat: both players on each seed, one game after the other; the higher return wins."""
     return [
-        MatchGame(_points(games[place].seats[0].returns, other.seats[0].returns), True, None, games[place].trajectory_hash + other.trajectory_hash)
+        MatchGame(
+            _points(games[place].seats[0].returns, other.seats[0].returns),
+            True,
+            None,
+            games[place].trajectory_hash + other.trajectory_hash,
+        )
         for place in sorted(games)
         if place % 2 == 0 and (other := games.get(place + 1)) is not None
     ]

@@ -55,28 +55,47 @@ class FrozenTables:
         self._game, self._players, self.next_game = game, tuple(players), next_game
         options = dict(players[0].env_options)
         width = max(memory_size(player) for player in players)
-        self._layouts = tuple(role_layout(role, game.reward_terms, _ROWS, width) for role in game.roles)
-        slabs = tuple(Slab(layout, tables * game.seat_roles.count(role)) for role, layout in enumerate(self._layouts))
+        self._layouts = tuple(
+            role_layout(role, game.reward_terms, _ROWS, width) for role in game.roles
+        )
+        slabs = tuple(
+            Slab(layout, tables * game.seat_roles.count(role))
+            for role, layout in enumerate(self._layouts)
+        )
         self._server = PolicyServer(slabs, len(self._players) * len(slabs))
         self._guests = GuestTables(game, slabs, seed)
         for index, player in enumerate(players):
             for role, layout in enumerate(self._layouts):
                 if player.program is not None:
-                    guest = GuestPlayer(player.program, player.env_name, options, layout, len(game.seat_names))
+                    guest = GuestPlayer(
+                        player.program, player.env_name, options, layout, len(game.seat_names)
+                    )
                     self._guests.attach(self._policy(index, role), guest)
                 elif player.ref.kind == "guest" and person is not None:
                     self._guests.attach(self._policy(index, role), person)
                 elif player.plays(layout.role.name):
-                    self._server.attach(self._policy(index, role), load_policy(player, layout, spec))
-        share, games = Share.whole(tables, [slab.slots for slab in slabs]), GamesFrom(self._next_plan)
-        self._worker = RolloutWorker(lambda: spec.make(**options), share, slabs, games, seed, equal_errors=MAX_EQUAL_ERRORS)
+                    self._server.attach(
+                        self._policy(index, role), load_policy(player, layout, spec)
+                    )
+        share, games = (
+            Share.whole(tables, [slab.slots for slab in slabs]),
+            GamesFrom(self._next_plan),
+        )
+        self._worker = RolloutWorker(
+            lambda: spec.make(**options), share, slabs, games, seed, equal_errors=MAX_EQUAL_ERRORS
+        )
 
     def _next_plan(self, table: int) -> GamePlan | None:
         planned = self.next_game()
         if planned is None:
             return None
         seats = zip(planned.sitting, self._game.seat_roles, strict=True)
-        plan = planned.plan._replace(seats=tuple(SeatPlan(self._players[player].ref, self._policy(player, role), 0, False) for player, role in seats))
+        plan = planned.plan._replace(
+            seats=tuple(
+                SeatPlan(self._players[player].ref, self._policy(player, role), 0, False)
+                for player, role in seats
+            )
+        )
         self._guests.game_begins(plan)
         return plan
 
@@ -95,7 +114,9 @@ class FrozenTables:
         ended = []
         for message in self._worker.advance():
             if not isinstance(message, GameEnd):
-                raise EngineError(f"a frozen seat sent {type(message).__name__}; expected game ends only")
+                raise EngineError(
+                    f"a frozen seat sent {type(message).__name__}; expected game ends only"
+                )
             self._guests.game_over(message)
             ended.append(message)
         return ended

@@ -44,21 +44,29 @@ class Tournament:
         return sum(len(result.errors) for _, result in self.results)
 
 
-def plan_tournament(env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int) -> list[Fixture]:
+def plan_tournament(
+    env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int
+) -> list[Fixture]:
     """Every two once in each round, a whole round before the next, so that it may be stopped at any time. Two of the same one-sided role do not meet.
 
     Raises: PlayerError for fewer than two players, for one named twice, for games of more or less than two seats, and when nobody can meet.
     """
     refs = [player.ref for player in players]
     if len(players) < 2:
-        raise PlayerError(f"players named: {len(players)}; expected two or more, such as `arena tournament demo/m0 demo/m1 random`")
+        raise PlayerError(
+            f"players named: {len(players)}; expected two or more, such as `arena tournament demo/m0 demo/m1 random`"
+        )
     for player in players:
         if refs.count(player.ref) > 1:
             raise PlayerError(f"{player.label} was named twice; expected different players")
     able = [pair for pair in combinations(players, 2) if _can_meet(env, pair)]
     if not able:
-        raise PlayerError(f"no two of {', '.join(player.label for player in players)} can meet in {players[0].env_name}; name players of each role")
-    return [Fixture(a, b, number, seed + number - 1) for number in range(1, rounds + 1) for a, b in able]
+        raise PlayerError(
+            f"no two of {', '.join(player.label for player in players)} can meet in {players[0].env_name}; name players of each role"
+        )
+    return [
+        Fixture(a, b, number, seed + number - 1) for number in range(1, rounds + 1) for a, b in able
+    ]
 
 
 def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool:
@@ -66,7 +74,9 @@ def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool
     with closing(make_game(env, pair[0].env_options)) as game:
         roles = [game.roles[role].name for role in game.seat_roles]
         if len(roles) != 2:
-            raise PlayerError(f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of two: `arena match` seats a whole table")
+            raise PlayerError(
+                f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of two: `arena match` seats a whole table"
+            )
         if not any(a.plays(roles[0]) and b.plays(roles[1]) for a, b in (pair, pair[::-1])):
             return False
         seating_of(env, game, pair)
@@ -90,7 +100,14 @@ def play_tournament(
     results: list[tuple[Fixture, MatchResult]] = []
     for number, fixture in enumerate(fixtures):
         try:
-            result = _play(league, env, fixture, games, concurrency, _counted(on_progress, number, len(fixtures)))
+            result = _play(
+                league,
+                env,
+                fixture,
+                games,
+                concurrency,
+                _counted(on_progress, number, len(fixtures)),
+            )
         except KeyboardInterrupt:
             return Tournament(fixtures, results, interim=True)
         results.append((fixture, result))
@@ -100,11 +117,20 @@ def play_tournament(
     return Tournament(fixtures, results, interim=False)
 
 
-def _play(league: League, env: EnvSpec, fixture: Fixture, games: int, concurrency: int, on_progress: Progress | None) -> MatchResult:
+def _play(
+    league: League,
+    env: EnvSpec,
+    fixture: Fixture,
+    games: int,
+    concurrency: int,
+    on_progress: Progress | None,
+) -> MatchResult:
     """From the beginning, or from where an equal match stopped; of a finished one, its result."""
     for match, players in _begun(league, fixture, games):
         try:
-            return resume_match(league, match, players, env, concurrency=concurrency, on_progress=on_progress)
+            return resume_match(
+                league, match, players, env, concurrency=concurrency, on_progress=on_progress
+            )
         except MatchError:
             # Of an older version, or planned with other openings: another match.
             continue
@@ -113,12 +139,20 @@ def _play(league: League, env: EnvSpec, fixture: Fixture, games: int, concurrenc
     )  # fmt: skip
 
 
-def _begun(league: League, fixture: Fixture, games: int) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ResolvedPlayer]]]:
+def _begun(
+    league: League, fixture: Fixture, games: int
+) -> Iterator[tuple[Match, tuple[ResolvedPlayer, ResolvedPlayer]]]:
     """Matches of the league with this plan, in either order of the players, finished ones first."""
     for players in ((fixture.a, fixture.b), (fixture.b, fixture.a)):
         refs = tuple(player.ref for player in players)
-        for match in matches_between(league, fixture.a.env_name, fixture.a.env_options, refs, fixture.seed):
-            if not match.settings.get("greedy") and SPRT_KEY not in match.settings and match.games in (games, games + games % 2):
+        for match in matches_between(
+            league, fixture.a.env_name, fixture.a.env_options, refs, fixture.seed
+        ):
+            if (
+                not match.settings.get("greedy")
+                and SPRT_KEY not in match.settings
+                and match.games in (games, games + games % 2)
+            ):
                 yield match, players
 
 

@@ -23,7 +23,14 @@ from pbt.transport.slab import role_layout
 
 CARD_SUFFIX = ".json"
 CHUNK_BYTES = 1 << 20
-_DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.bfloat16: "BF16", torch.float16: "F16", torch.int64: "I64", torch.bool: "BOOL"}
+_DTYPES = {
+    torch.float32: "F32",
+    torch.float64: "F64",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.int64: "I64",
+    torch.bool: "BOOL",
+}
 
 
 class ExchangeError(PbtError):
@@ -37,7 +44,9 @@ def card_beside(weights: Path) -> Path:
     return weights.with_name(weights.name + CARD_SUFFIX)
 
 
-def export_snapshot(player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]) -> SnapshotCard:
+def export_snapshot(
+    player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]
+) -> SnapshotCard:
     """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those in force when it was taken, {} if unknown.
 
     Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged, ExchangeError when the files cannot be written.
@@ -64,7 +73,9 @@ def export_snapshot(player: ResolvedPlayer, out: Path, hyperparams: dict[str, fl
     )
     text = card.model_dump_json(indent=2) + "\n"
     if len(text.encode()) > MAX_CARD_BYTES:
-        raise SnapshotError(f"card of {player.label}: {len(text)} characters; expected at most {MAX_CARD_BYTES}: its env.options are too long")
+        raise SnapshotError(
+            f"card of {player.label}: {len(text)} characters; expected at most {MAX_CARD_BYTES}: its env.options are too long"
+        )
     _write_new(card_beside(out), text.encode())
     try:
         with source.open("rb") as weights, _create(out) as copy:
@@ -79,9 +90,13 @@ def _create(path: Path) -> BufferedWriter:
     try:
         return path.open("xb")
     except FileExistsError:
-        raise ExchangeError(f"{path}: exists already; expected a new file: name another with --out, or remove it") from None
+        raise ExchangeError(
+            f"{path}: exists already; expected a new file: name another with --out, or remove it"
+        ) from None
     except OSError as error:
-        raise ExchangeError(f"{path}: {error.strerror}; name a file in a folder you can write") from error
+        raise ExchangeError(
+            f"{path}: {error.strerror}; name a file in a folder you can write"
+        ) from error
 
 
 def _write_new(path: Path, content: bytes) -> None:
@@ -103,7 +118,9 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
             )
     card = read_card(card_beside(weights))
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
-        raise ExchangeError(f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}")
+        raise ExchangeError(
+            f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}"
+        )
     info = read_tensor_file(weights)
     if info.size_bytes != card.size_bytes:
         raise SnapshotError(
@@ -115,7 +132,12 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
     stored = FileSnapshotStore(weights_folder(data)).path(card.snapshot_id)
     if not stored.exists():
         _copy(weights, stored, card.snapshot_id)
-    write_whole(destination, (card.model_dump_json(indent=2) + "\n").encode(), durable=True, many_writers=True)
+    write_whole(
+        destination,
+        (card.model_dump_json(indent=2) + "\n").encode(),
+        durable=True,
+        many_writers=True,
+    )
     return card
 
 
@@ -126,41 +148,67 @@ def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]
         with closing(spec.make(**card.env_options)) as game:
             roles = {role.name: role for role in game.roles}
             if card.role not in roles:
-                raise SnapshotError(f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it was exported from another version")
+                raise SnapshotError(
+                    f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it was exported from another version"
+                )
             layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
         with torch.device("meta"):
             model = PolicyModel(layout, config.model)
     except (ConfigError, EnvError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise SnapshotError(f"card: its game and network cannot be made here: {error}; nothing was imported") from error
-    return {f"{MODEL_PREFIX}{name}": (_DTYPES[tensor.dtype], tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
+        raise SnapshotError(
+            f"card: its game and network cannot be made here: {error}; nothing was imported"
+        ) from error
+    return {
+        f"{MODEL_PREFIX}{name}": (_DTYPES[tensor.dtype], tuple(tensor.shape))
+        for name, tensor in model.state_dict().items()
+    }
 
 
-def _check_shapes(info: TensorFile, expected: dict[str, tuple[str, tuple[int, ...]]], weights: Path) -> None:
+def _check_shapes(
+    info: TensorFile, expected: dict[str, tuple[str, tuple[int, ...]]], weights: Path
+) -> None:
     """What else is in the file (an optimiser's moments) is for nobody here."""
-    found = {name: (tensor.dtype, tensor.shape) for name, tensor in info.tensors.items() if name.startswith(MODEL_PREFIX)}
+    found = {
+        name: (tensor.dtype, tensor.shape)
+        for name, tensor in info.tensors.items()
+        if name.startswith(MODEL_PREFIX)
+    }
     problems = [f"{name[:80]}: found {found.get(name, 'nothing')}, expected {expected.get(name, 'nothing')}" for name in sorted({*found, *expected})
                 if found.get(name) != expected.get(name)]  # fmt: skip
     if problems:
         more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-        raise SnapshotError(f"{weights}: tensors that do not fit its card: {'; '.join(problems[:5])}{more}; nothing was imported")
+        raise SnapshotError(
+            f"{weights}: tensors that do not fit its card: {'; '.join(problems[:5])}{more}; nothing was imported"
+        )
 
 
 def _check_content(weights: Path, card: SnapshotCard) -> None:
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != card.snapshot_id:
-        raise SnapshotError(f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: the file is damaged or another one")
+        raise SnapshotError(
+            f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: the file is damaged or another one"
+        )
 
 
 def _check_finite(weights: Path) -> None:
     """One tensor in memory at a time."""
     try:
         with safe_open(weights, framework="pt") as tensors:
-            bad = [name for name in tensors.keys() if name.startswith(MODEL_PREFIX) and not torch.isfinite(tensors.get_tensor(name)).all()]  # noqa: SIM118
+            bad = [
+                name
+                for name in tensors.keys()
+                if name.startswith(MODEL_PREFIX)
+                and not torch.isfinite(tensors.get_tensor(name)).all()
+            ]  # noqa: SIM118
     except SafetensorError as error:
-        raise SnapshotError(f"{weights}: cannot be read as safetensors: {error}; nothing was imported") from error
+        raise SnapshotError(
+            f"{weights}: cannot be read as safetensors: {error}; nothing was imported"
+        ) from error
     if bad:
-        raise SnapshotError(f"{weights}: {bad[0]}: found numbers that are not finite; expected weights that can play; nothing was imported")
+        raise SnapshotError(
+            f"{weights}: {bad[0]}: found numbers that are not finite; expected weights that can play; nothing was imported"
+        )
 
 
 def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:

@@ -38,21 +38,32 @@ class LoadedPlayer:
     first action, told of a new game at every `reset` (never of places and returns), and ended by `close` or at the end of a `with`.
     """
 
-    def __init__(self, player: ResolvedPlayer, spec: EnvSpec, *, seed: int = 0, role: str | None = None) -> None:
+    def __init__(
+        self, player: ResolvedPlayer, spec: EnvSpec, *, seed: int = 0, role: str | None = None
+    ) -> None:
         game = spec.make(**player.env_options)
         self.player = player
         self.role: Role = _role(player, game.roles, role)
         layout = role_layout(self.role, game.reward_terms, 1, memory_size(player))
-        seats = [seat for seat, index in enumerate(game.seat_roles) if game.roles[index] is self.role]
+        seats = [
+            seat for seat, index in enumerate(game.seat_roles) if game.roles[index] is self.role
+        ]
         self._seat, self._seat_name = seats[0], game.seat_names[seats[0]]
         game.close()
         self._guest = (
-            None if player.program is None else GuestPlayer(player.program, player.env_name, player.env_options, layout, len(game.seat_names))
+            None
+            if player.program is None
+            else GuestPlayer(
+                player.program, player.env_name, player.env_options, layout, len(game.seat_names)
+            )
         )
         self._hosted = load_policy(player, layout, spec) if self._guest is None else None
         if isinstance(self._hosted, NetworkPolicy):
             self._hosted.settle(CPU)
-        self._observations, self._actions = ObservationCodec(self.role.observation_space), ActionCodec(self.role.action_space)
+        self._observations, self._actions = (
+            ObservationCodec(self.role.observation_space),
+            ActionCodec(self.role.action_space),
+        )
         self._seed, self._game, self._step = seed, 0, 0
         self._state = torch.zeros(1, layout.state_size)
 
@@ -64,7 +75,9 @@ class LoadedPlayer:
     def reset(self) -> None:
         """A new game begins: the first action in it clears the memory."""
         if self._guest is not None and self._step:
-            self._guest.leave(self._key, {"place": None, "places": None, "return": None, "reason": "reset"})
+            self._guest.leave(
+                self._key, {"place": None, "places": None, "return": None, "reason": "reset"}
+            )
         self._game, self._step = self._game + 1, 0
 
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
@@ -82,11 +95,15 @@ class LoadedPlayer:
         try:
             leaves = {name: leaf[None] for name, leaf in self._observations.arrays(seen).items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise EnvError(f"{where}: an observation that does not fit ({error!r}); expected {self.role.observation_space}") from error
+            raise EnvError(
+                f"{where}: an observation that does not fit ({error!r}); expected {self.role.observation_space}"
+            ) from error
         if self._guest is not None:
             return self._actions.decode(self._ask(self._guest, leaves, legal))
         key = np.array([self._key], np.uint64)
-        uniforms = action_uniforms(key, np.array([self._step], np.uint64), len(self._actions.head_sizes))
+        uniforms = action_uniforms(
+            key, np.array([self._step], np.uint64), len(self._actions.head_sizes)
+        )
         indices = self._choose(leaves, legal[None], uniforms, greedy)
         self._step += 1
         return self._actions.decode(tuple(int(index) for index in indices[0]))
@@ -95,9 +112,13 @@ class LoadedPlayer:
     def _key(self) -> int:
         return seat_key(self._seed, "player", self._game)
 
-    def _ask(self, guest: GuestPlayer, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_]) -> tuple[int, ...]:
+    def _ask(
+        self, guest: GuestPlayer, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_]
+    ) -> tuple[int, ...]:
         if self._step == 0:
-            guest.take(SeatTaken(self._key, self._game, self._seat, self._seat_name, self._key % 2**31))
+            guest.take(
+                SeatTaken(self._key, self._game, self._seat, self._seat_name, self._key % 2**31)
+            )
         self._step += 1
         (answer,) = guest.act([self._key], leaves, legal[None])
         if isinstance(answer, GuestFault):
@@ -120,10 +141,21 @@ class LoadedPlayer:
         if not isinstance(observation, Mapping) or MASK not in observation:
             return observation, mask
         rest = {key: part for key, part in observation.items() if key != MASK}
-        seen = rest["observation"] if set(rest) == {"observation"} and not _has_key(self.role.observation_space, "observation") else rest
+        seen = (
+            rest["observation"]
+            if set(rest) == {"observation"}
+            and not _has_key(self.role.observation_space, "observation")
+            else rest
+        )
         return seen, observation[MASK] if mask is None else mask
 
-    def _choose(self, leaves: Mapping[str, NDArray[Any]], legal: NDArray[np.bool_], uniforms: NDArray[np.float64], greedy: bool) -> NDArray[np.int64]:
+    def _choose(
+        self,
+        leaves: Mapping[str, NDArray[Any]],
+        legal: NDArray[np.bool_],
+        uniforms: NDArray[np.float64],
+        greedy: bool,
+    ) -> NDArray[np.int64]:
         assert self._hosted is not None, "guests are asked elsewhere"
         if not isinstance(self._hosted, NetworkPolicy):
             return self._hosted.act(leaves, legal, uniforms)
@@ -148,9 +180,13 @@ def _has_key(space: gymnasium.Space[Any], key: str) -> bool:
 def _role(player: ResolvedPlayer, roles: tuple[Role, ...], wanted: str | None) -> Role:
     named = {role.name: role for role in roles}
     if player.role is not None and player.role not in named:
-        raise PlayerError(f"{player.label} plays {player.role}, which {player.env_name} no longer has; it has {', '.join(named)}")
+        raise PlayerError(
+            f"{player.label} plays {player.role}, which {player.env_name} no longer has; it has {', '.join(named)}"
+        )
     if wanted is not None and (wanted not in named or not player.plays(wanted)):
-        raise PlayerError(f"role {wanted!r}: {player.label} plays {player.role or ', '.join(named)}; leave the role away or name one of these")
+        raise PlayerError(
+            f"role {wanted!r}: {player.label} plays {player.role or ', '.join(named)}; leave the role away or name one of these"
+        )
     if player.role is not None:
         return named[player.role]
     if wanted is None and len(roles) > 1:

@@ -36,13 +36,19 @@ class SeatModel(PolicyModel):
         greedy: bool = False,
     ) -> ActOutput:
         """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are the memory."""
-        acted = super().act(observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy)
+        acted = super().act(
+            observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy
+        )
         return acted._replace(state=pad(acted.state, (0, self._column_width - self.state_size)))
 
 
 def memory_size(player: ResolvedPlayer) -> int:
     """Width of its recurrent state, 0 without memory."""
-    return player.config.model.gru_size if player.config is not None and player.config.model.core == "gru" else 0
+    return (
+        player.config.model.gru_size
+        if player.config is not None and player.config.model.core == "gru"
+        else 0
+    )
 
 
 def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
@@ -56,8 +62,16 @@ def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
 def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
     """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or do not fit the game."""
     if player.config is None or player.snapshots is None:
-        return ScriptedPolicy(random_act(layout.head_sizes) if player.ref.name == "random" else spec.scripted[player.ref.name])
+        return ScriptedPolicy(
+            random_act(layout.head_sizes)
+            if player.ref.name == "random"
+            else spec.scripted[player.ref.name]
+        )
     model = SeatModel(layout, player.config.model, playing_dtype(player.config, layout))
-    load_model_weights(model, FileSnapshotStore(player.snapshots).load(player.ref.name), f"snapshot {player.ref.name[:12]}")
+    load_model_weights(
+        model,
+        FileSnapshotStore(player.snapshots).load(player.ref.name),
+        f"snapshot {player.ref.name[:12]}",
+    )
     model.fix_dtype()
     return NetworkPolicy(model)

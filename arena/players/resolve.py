@@ -76,8 +76,16 @@ def resolve_players(
     EnvError for a game whose code fails.
     """
     env = absolute_name(env) if env is not None else None
-    guests = {name: _guest(name, move_timeout_s, allow_files=allow_files) for name in names if is_guest(name)}
-    trained = {name: _trained_player(name, data_dir(data)) for name in dict.fromkeys(names) if name not in guests and _names_snapshot(name)}
+    guests = {
+        name: _guest(name, move_timeout_s, allow_files=allow_files)
+        for name in names
+        if is_guest(name)
+    }
+    trained = {
+        name: _trained_player(name, data_dir(data))
+        for name in dict.fromkeys(names)
+        if name not in guests and _names_snapshot(name)
+    }
     first = next(iter(trained.values()), None)
     if options:
         _check_options(options, env, first)
@@ -87,7 +95,10 @@ def resolve_players(
     spec = registry.spec(game, allow_files=allow_files)
     _check_one_game(list(trained.values()), env)
     played = first.env_options if first is not None else options or {}
-    labels = [*scripted_names(spec), *(label for label, _ in {(program.label, program.name) for program in guests.values()})]
+    labels = [
+        *scripted_names(spec),
+        *(label for label, _ in {(program.label, program.name) for program in guests.values()}),
+    ]
     clashing = {label for label in labels if labels.count(label) > 1}
     return spec, [
         _seated_guest(guests[name], game, played, clashing)
@@ -105,7 +116,9 @@ def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
             found = f"{first.label} plays {_described(first, player)}, {player.label} plays {_described(player, first)}"
             raise PlayerError(f"{found}; expected players of one game")
     if trained and env is not None and env != trained[0].env_name:
-        raise PlayerError(f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, or name players of {env}")
+        raise PlayerError(
+            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, or name players of {env}"
+        )
 
 
 def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
@@ -132,7 +145,9 @@ def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgr
     return find_program(name, move_timeout_s)
 
 
-def _seated_guest(program: GuestProgram, game: str, options: Mapping[str, Any], clashing: Collection[str]) -> ResolvedPlayer:
+def _seated_guest(
+    program: GuestProgram, game: str, options: Mapping[str, Any], clashing: Collection[str]
+) -> ResolvedPlayer:
     """clashing: labels that others have, too; the hash tells such a guest apart."""
     label = program.name if program.label in clashing else program.label
     return ResolvedPlayer(PlayerRef("guest", program.name), label, game, options, program=program)
@@ -145,13 +160,20 @@ def _names_snapshot(name: str) -> bool:
 def _trained_player(name: str, data: Path) -> ResolvedPlayer:
     path = league_path(data)
     if not path.exists():
-        raise PlayerError(f"player {name!r}: there is no league in {data}; train a population first, or name the right directory with --data")
+        raise PlayerError(
+            f"player {name!r}: there is no league in {data}; train a population first, or name the right directory with --data"
+        )
     with open_league(path, read_only=True) as league:
         found = find_snapshot(league, name)
         if found.population == IMPORTED:
-            config, folder = read_card(card_path(data, found.record.member)).config(), weights_folder(data)
+            config, folder = (
+                read_card(card_path(data, found.record.member)).config(),
+                weights_folder(data),
+            )
         else:
-            config = config_from_table(stored_config(league, found.population), f"stored config of {found.population!r}")
+            config = config_from_table(
+                stored_config(league, found.population), f"stored config of {found.population!r}"
+            )
             folder = population_paths(data, found.population).snapshots
     record, label = found.record, found.label
     ref = PlayerRef("snapshot", record.snapshot_id)
@@ -160,16 +182,24 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
     )  # fmt: skip
 
 
-def _check_options(options: Mapping[str, Any], env: str | None, trained: ResolvedPlayer | None) -> None:
+def _check_options(
+    options: Mapping[str, Any], env: str | None, trained: ResolvedPlayer | None
+) -> None:
     given = f"--set {options_text(options)}"
     if env is None:
-        raise PlayerError(f"{given}: found no --env; expected the game that takes it: add --env NAME, or leave --set away")
+        raise PlayerError(
+            f"{given}: found no --env; expected the game that takes it: add --env NAME, or leave --set away"
+        )
     if trained is not None:
         found = f"{trained.label} plays {_described(trained)}"
-        raise PlayerError(f"{given}: {found}; expected scripted players, since a trained one brings its options: leave --set or that player away")
+        raise PlayerError(
+            f"{given}: {found}; expected scripted players, since a trained one brings its options: leave --set or that player away"
+        )
 
 
-def _scripted_player(name: str, spec: EnvSpec, game: str, options: Mapping[str, Any], data: Path | None) -> ResolvedPlayer:
+def _scripted_player(
+    name: str, spec: EnvSpec, game: str, options: Mapping[str, Any], data: Path | None
+) -> ResolvedPlayer:
     known = scripted_names(spec)
     if name in known:
         return ResolvedPlayer(PlayerRef("scripted", name), name, game, options)
@@ -182,9 +212,7 @@ def _no_game(names: Sequence[str], data: Path) -> str:
     for name in names:
         if name != RANDOM and difflib.get_close_matches(name, populations, n=1):
             return _nobody(name, [], populations)
-    return (
-        f"players {', '.join(names)}: none of them says which game is played; add --env NAME, such as --env connect_four; trained players are {FORMS}"
-    )
+    return f"players {', '.join(names)}: none of them says which game is played; add --env NAME, such as --env connect_four; trained players are {FORMS}"
 
 
 def _nobody(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
@@ -215,5 +243,11 @@ def _described(player: ResolvedPlayer, beside: ResolvedPlayer | None = None) -> 
     options = dict(player.env_options)
     if beside is None or beside.env_name != player.env_name:
         return f"{player.env_name} {options}" if options else player.env_name
-    names = sorted(name for name in options.keys() | beside.env_options.keys() if options.get(name) != beside.env_options.get(name))
-    return f"{player.env_name} with " + ", ".join(f"{name} = {options[name]!r}" if name in options else f"no {name} given" for name in names)
+    names = sorted(
+        name
+        for name in options.keys() | beside.env_options.keys()
+        if options.get(name) != beside.env_options.get(name)
+    )
+    return f"{player.env_name} with " + ", ".join(
+        f"{name} = {options[name]!r}" if name in options else f"no {name} given" for name in names
+    )

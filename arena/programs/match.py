@@ -54,7 +54,11 @@ def play(league: League, data: Path, number: int) -> int:
     asked = get_evaluation(league, number)
     teller = Teller(evaluation_report(data, number))
     try:
-        result = _begin(league, data, asked, teller) if asked.match_id is None else _go_on(league, data, asked.match_id, teller)
+        result = (
+            _begin(league, data, asked, teller)
+            if asked.match_id is None
+            else _go_on(league, data, asked.match_id, teller)
+        )
     except KeyboardInterrupt:
         return INTERRUPTED
     teller.tell(result)
@@ -86,8 +90,12 @@ def _begin(league: League, data: Path, asked: Evaluation, teller: Teller) -> Mat
 def _go_on(league: League, data: Path, match_id: int, teller: Teller) -> MatchResult:
     """With the players as they were found when it began: "first@best" may be another one by now."""
     begun = find_match(league, match_id)
-    options = None if any(player.kind == "snapshot" for player in begun.players) else begun.env_options
-    spec, players = resolve_players([player.name for player in begun.players], data, begun.env_name, options=options)
+    options = (
+        None if any(player.kind == "snapshot" for player in begun.players) else begun.env_options
+    )
+    spec, players = resolve_players(
+        [player.name for player in begun.players], data, begun.env_name, options=options
+    )
     return resume_match(league, begun, players, spec, on_look=teller.look)
 
 

@@ -61,7 +61,11 @@ class Lines:
 
 def main() -> int:
     """Raises nothing that somebody could mend: that is one line on standard error."""
-    data, idle_s, request = Path(sys.argv[1]), float(sys.argv[2]), Request(**json.loads(sys.argv[3]))
+    data, idle_s, request = (
+        Path(sys.argv[1]),
+        float(sys.argv[2]),
+        Request(**json.loads(sys.argv[3])),
+    )
     out = _own_output()
     lines = Lines(sys.stdin.fileno(), idle_s)
 

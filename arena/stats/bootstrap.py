@@ -19,7 +19,10 @@ _CHUNK_CELLS = 4_000_000
 
 
 def mean_intervals(
-    totals: NDArray[np.float64], games: NDArray[np.float64], rng: np.random.Generator, resamples: int = RESAMPLES
+    totals: NDArray[np.float64],
+    games: NDArray[np.float64],
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """(mean per game, low, high), [k] each, 95 %, inside [0, 1].
 
@@ -31,8 +34,15 @@ def mean_intervals(
     Raises: EngineError on other shapes and on scores outside [0, 1].
     """
     blocks, kinds = totals.shape
-    if games.shape != (blocks,) or blocks == 0 or not np.all(games > 0) or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9)):
-        raise EngineError(f"totals {totals.shape}, games {games.shape}: expected a row per block, at least one, and scores in [0, 1] per game")
+    if (
+        games.shape != (blocks,)
+        or blocks == 0
+        or not np.all(games > 0)
+        or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9))
+    ):
+        raise EngineError(
+            f"totals {totals.shape}, games {games.shape}: expected a row per block, at least one, and scores in [0, 1] per game"
+        )
     mean = np.clip(totals.sum(0) / games.sum(), 0.0, 1.0)
     low, high = mean.copy(), mean.copy()
     per_game = totals / games[:, None]
@@ -47,12 +57,19 @@ def mean_intervals(
     return mean, np.minimum(np.clip(low, 0.0, 1.0), mean), np.maximum(np.clip(high, 0.0, 1.0), mean)
 
 
-def _resampled(totals: NDArray[np.float64], games: NDArray[np.float64], rng: np.random.Generator, resamples: int) -> NDArray[np.float64]:
+def _resampled(
+    totals: NDArray[np.float64],
+    games: NDArray[np.float64],
+    rng: np.random.Generator,
+    resamples: int,
+) -> NDArray[np.float64]:
     """[resamples, k] means of as many blocks as there are, drawn with replacement."""
     blocks = len(games)
     chunk = max(1, _CHUNK_CELLS // blocks)
     found = []
     for start in range(0, resamples, chunk):
-        times = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=min(chunk, resamples - start))
+        times = rng.multinomial(
+            blocks, np.full(blocks, 1 / blocks), size=min(chunk, resamples - start)
+        )
         found.append((times @ totals) / (times @ games)[:, None])
     return np.concatenate(found)

@@ -67,7 +67,9 @@ class PairCounts:
     number: NDArray[np.float64]
 
 
-def fit(results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit(
+    results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
+) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last.
 
     anchor       None: the mean of those rated is 0, and rated is the largest group that games connect
@@ -80,30 +82,50 @@ def fit(results: Iterable[PairResult[P]], anchor: P | None, prior_draws: float =
     index = {player: i for i, player in enumerate(players)}
     first = np.array([index[a] for a, _ in counts], dtype=np.intp)
     second = np.array([index[b] for _, b in counts], dtype=np.intp)
-    score, number = (np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1))
+    score, number = (
+        np.array([value[k] for value in counts.values()], dtype=np.float64) for k in (0, 1)
+    )
     return fit_counts(players, PairCounts(first, second, score, number), anchor, prior_draws)
 
 
-def fit_counts(players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit_counts(
+    players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS
+) -> list[Rating[P]]:
     """As `fit`, of players that each met somebody. Raises: EngineError when the fit does not converge."""
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
     if players and (anchor is None or anchor in players):
-        graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(players), len(players)))
+        graph = coo_array(
+            (np.ones(len(first)), (first, second)), shape=(len(players), len(players))
+        )
         labels = connected_components(graph, directed=False)[1]
-        inside = labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)])
+        inside = labels == (
+            np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)]
+        )
         pairs = inside[first]
         virtual = prior_draws / 2 * (number / played[first] + number / played[second])
         near, place = np.flatnonzero(inside), np.cumsum(inside) - 1
-        smooth = PairCounts(place[first[pairs]], place[second[pairs]], (score + virtual / 2)[pairs], (number + virtual)[pairs])
-        elo[near], error[near] = _fit(smooth, None if anchor is None else int(place[players.index(anchor)]), len(near))
-    return by_rating([rating_of(player, elo[i], error[i], played[i]) for i, player in enumerate(players)])
+        smooth = PairCounts(
+            place[first[pairs]],
+            place[second[pairs]],
+            (score + virtual / 2)[pairs],
+            (number + virtual)[pairs],
+        )
+        elo[near], error[near] = _fit(
+            smooth, None if anchor is None else int(place[players.index(anchor)]), len(near)
+        )
+    return by_rating(
+        [rating_of(player, elo[i], error[i], played[i]) for i, player in enumerate(players)]
+    )
 
 
 def by_rating(ratings: Iterable[Rating[P]]) -> list[Rating[P]]:
     """Best first, players without a rating last."""
-    return sorted(ratings, key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)))
+    return sorted(
+        ratings,
+        key=lambda rating: (math.inf if rating.elo is None else -rating.elo, str(rating.player)),
+    )
 
 
 def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, float]]:
@@ -112,7 +134,9 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
     for result in results:
         parts = (result.wins, result.draws, result.losses)
         if result.a == result.b or not all(math.isfinite(part) and part >= 0 for part in parts):
-            raise EngineError(f"result {result}: expected two players and finite counts of at least 0")
+            raise EngineError(
+                f"result {result}: expected two players and finite counts of at least 0"
+            )
         number = math.fsum(parts)
         if number == 0:
             continue
@@ -125,7 +149,9 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
     return counts
 
 
-def _fit(counts: PairCounts, anchor: int | None, players: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _fit(
+    counts: PairCounts, anchor: int | None, players: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres the ratings."""
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
@@ -142,7 +168,9 @@ def _fit(counts: PairCounts, anchor: int | None, players: int) -> tuple[NDArray[
         win = expit(strength[first] - strength[second])
         surplus = score - number * win
         gradient = np.bincount(first, surplus, players) - np.bincount(second, surplus, players)
-        information = _information(first, second, number * win * (1 - win), players)[np.ix_(free, free)]
+        information = _information(first, second, number * win * (1 - win), players)[
+            np.ix_(free, free)
+        ]
         try:
             factor = cho_factor(information)
         except np.linalg.LinAlgError:
@@ -151,27 +179,41 @@ def _fit(counts: PairCounts, anchor: int | None, players: int) -> tuple[NDArray[
         step[free] = cho_solve(factor, gradient[free])
         # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
-            return elo_and_error(strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None)
+            return elo_and_error(
+                strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
+            )
         # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
-        while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(value) and scale > 1e-6:
+        while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(
+            value
+        ) and scale > 1e-6:
             scale /= 2
         strength, value = strength + scale * step, tried
-    raise EngineError(f"ratings of {players} players did not converge; without a prior every player needs a win and a loss")
+    raise EngineError(
+        f"ratings of {players} players did not converge; without a prior every player needs a win and a loss"
+    )
 
 
-def _information(first: NDArray[np.intp], second: NDArray[np.intp], weight: NDArray[np.float64], players: int) -> NDArray[np.float64]:
+def _information(
+    first: NDArray[np.intp], second: NDArray[np.intp], weight: NDArray[np.float64], players: int
+) -> NDArray[np.float64]:
     """The negative Hessian: the graph Laplacian of the pair weights n p (1 - p)."""
     information = np.zeros((players, players))
     np.add.at(information, (first, second), -weight)
     np.add.at(information, (second, first), -weight)
-    np.fill_diagonal(information, np.bincount(first, weight, players) + np.bincount(second, weight, players))
+    np.fill_diagonal(
+        information, np.bincount(first, weight, players) + np.bincount(second, weight, players)
+    )
     return information
 
 
 def elo_and_error(
-    strength: NDArray[np.float64], covariance: NDArray[np.float64], free: NDArray[np.intp], *, centred: bool
+    strength: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    free: NDArray[np.intp],
+    *,
+    centred: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(elo, standard error), [players] each.
 
@@ -189,4 +231,10 @@ def rating_of(player: P, elo: float, error: float, games: float) -> Rating[P]:
     """elo: nan for a player that nothing connects to those rated;  error: standard error of elo."""
     if math.isnan(elo):
         return Rating(player, None, None, None, float(games))
-    return Rating(player, float(elo), float(elo - NORMAL_975 * error), float(elo + NORMAL_975 * error), float(games))
+    return Rating(
+        player,
+        float(elo),
+        float(elo - NORMAL_975 * error),
+        float(elo + NORMAL_975 * error),
+        float(games),
+    )

@@ -45,7 +45,9 @@ def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
     p = np.where(matrix.wins > 0, betainc(np.maximum(matrix.wins, 1e-300), lost + 1, 0.5), 1.0)[met]
     order = np.argsort(p)
     corrected = np.ones_like(p)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))))
+    corrected[order] = np.minimum(
+        1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
+    )
     found = np.ones(met.shape)
     found[met] = corrected
     return found
@@ -57,7 +59,9 @@ def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list
     beats, found = p < level, []
     for a in range(len(p)):
         # A cycle is told from its first player.
-        beaten, beating = (np.flatnonzero(others[a + 1 :]) + a + 1 for others in (beats[a], beats[:, a]))
+        beaten, beating = (
+            np.flatnonzero(others[a + 1 :]) + a + 1 for others in (beats[a], beats[:, a])
+        )
         for i, j in np.argwhere(beats[np.ix_(beaten, beating)]):
             b, c = beaten[i], beating[j]
             worst = float(max(p[a, b], p[b, c], p[c, a]))
@@ -81,7 +85,9 @@ def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
     np.add.at(laplacian, (first, second), -weight)
     laplacian += laplacian.T
     np.fill_diagonal(laplacian, -laplacian.sum(1))
-    divergence = np.bincount(first, weight * flow, players) - np.bincount(second, weight * flow, players)
+    divergence = np.bincount(first, weight * flow, players) - np.bincount(
+        second, weight * flow, players
+    )
     strength = np.linalg.lstsq(laplacian, divergence, rcond=None)[0]
     residual = float(weight @ (flow - strength[first] + strength[second]) ** 2)
     explained = float(weight @ (strength[first] - strength[second]) ** 2)
@@ -89,10 +95,14 @@ def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
     if freedom == 0:
         return CyclicShare(0.0, 1.0)
     cyclic, transitive = max(0.0, residual - freedom), max(0.0, explained - (players - parts))
-    return CyclicShare(cyclic / (cyclic + transitive) if cyclic > 0 else 0.0, float(chdtrc(freedom, residual)))
+    return CyclicShare(
+        cyclic / (cyclic + transitive) if cyclic > 0 else 0.0, float(chdtrc(freedom, residual))
+    )
 
 
-def _log_odds(matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _log_odds(
+    matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(log-odds of first against second, inverse of their variance), [pairs], with one game more in each that went as the ratings expect.
 
     That game keeps 100-0 finite without pulling it to the middle, which would make a circle of a strong, an average and a weak player.
@@ -100,7 +110,11 @@ def _log_odds(matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.
     elo = _elo(matrix)
     # Beyond e ** 30 to 1, one minus the expectation would be lost in rounding.
     expected = expit(np.clip((elo[first] - elo[second]) / ELO_PER_NAT, -30.0, 30.0))
-    wins, draws, games = matrix.wins[first, second] + expected, matrix.draws[first, second], matrix.games[first, second] + 1
+    wins, draws, games = (
+        matrix.wins[first, second] + expected,
+        matrix.draws[first, second],
+        matrix.games[first, second] + 1,
+    )
     losses = matrix.wins[second, first] + 1 - expected
     win, loss = (wins + draws / 2) / games, (losses + draws / 2) / games
     variance = (wins * loss**2 + losses * win**2 + draws * ((win - loss) / 2) ** 2) / games**2
@@ -113,7 +127,11 @@ def _elo(matrix: WinMatrix[P]) -> NDArray[np.float64]:
     elo = np.zeros(len(matrix.players))
     for part in np.unique(labels):
         inside = np.flatnonzero(labels == part)
-        alone = WinMatrix(tuple(inside.tolist()), matrix.wins[np.ix_(inside, inside)], matrix.draws[np.ix_(inside, inside)])
+        alone = WinMatrix(
+            tuple(inside.tolist()),
+            matrix.wins[np.ix_(inside, inside)],
+            matrix.draws[np.ix_(inside, inside)],
+        )
         for rating in fit_matrix(alone, int(inside[0])):
             elo[rating.player] = rating.elo or 0.0
     return elo

@@ -73,12 +73,18 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     if len(players) < 2:
         raise EngineError(f"{games[0]}: expected at least two players")
     for game in games:
-        if len(set(game.players)) != len(game.players) or set(game.players) != set(players) or len(game.places) != len(players):
+        if (
+            len(set(game.players)) != len(game.players)
+            or set(game.players) != set(players)
+            or len(game.places) != len(players)
+        ):
             raise EngineError(f"{game}: expected a place for each of {sorted(map(str, players))}")
     blocks = _whole_blocks(games, len(players)) or [[game] for game in games]
     counted = np.array([len(block) for block in blocks], dtype=np.float64)
     n = len(players)
-    place, first, before = (np.array(rows) for rows in zip(*(_scores(block, players) for block in blocks), strict=True))
+    place, first, before = (
+        np.array(rows) for rows in zip(*(_scores(block, players) for block in blocks), strict=True)
+    )
     totals = np.concatenate([place, first, before.reshape(len(blocks), n * n)], axis=1)
     mean, low, high = mean_intervals(totals, counted, np.random.default_rng(seed))
     histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
@@ -92,11 +98,21 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
         )
         for i in order
     )
-    score, score_low, score_high = (end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high))
+    score, score_low, score_high = (
+        end[2 * n :].reshape(n, n)[np.ix_(order, order)] for end in (mean, low, high)
+    )
     for matrix in (score, score_low, score_high):
         np.fill_diagonal(matrix, 0.5)
     total = int(counted.sum())
-    return FreeForAll(standings, score, score_low, score_high, games=total, blocks=len(blocks), left_out=len(games) - total)
+    return FreeForAll(
+        standings,
+        score,
+        score_low,
+        score_high,
+        games=total,
+        blocks=len(blocks),
+        left_out=len(games) - total,
+    )
 
 
 def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[RankedGame[P]]]:
@@ -106,11 +122,15 @@ def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[Ranked
             by_block[game.block].append(game)
     crowded = [block for block, found in by_block.items() if len(found) > size]
     if crowded:
-        raise EngineError(f"block {crowded[0]} has {len(by_block[crowded[0]])} games; expected {size}")
+        raise EngineError(
+            f"block {crowded[0]} has {len(by_block[crowded[0]])} games; expected {size}"
+        )
     return [found for _, found in sorted(by_block.items()) if len(found) == size]
 
 
-def _scores(block: Sequence[RankedGame[P]], players: Sequence[P]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _scores(
+    block: Sequence[RankedGame[P]], players: Sequence[P]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Sums over a block: (places as 0 for the best ... 1 for the last, [n]; first places, [n]; row before column, [n, n])."""
     n = len(players)
     place, first, before = np.zeros(n), np.zeros(n), np.zeros((n, n))

@@ -38,7 +38,9 @@ class Ranking(Generic[P]):
     games: int = 1
 
 
-def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit_rankings(
+    rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
+) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last; as `arena.stats.bradley_terry.fit` for two.
 
     prior_draws  virtual draws per player, spread over those it met as its games are
@@ -52,16 +54,27 @@ def fit_rankings(rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: 
         counts = np.array(list(sets.values()))
         members = _membership(sets, len(players))
         labels = connected_components(members.T @ members, directed=False)[1]
-        near = np.flatnonzero(labels == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)]))
+        near = np.flatnonzero(
+            labels
+            == (np.argmax(np.bincount(labels)) if anchor is None else labels[players.index(anchor)])
+        )
         # The sets of one component hold nobody from another.
-        own = np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]]) if len(counts) else np.arange(0)
+        own = (
+            np.flatnonzero(np.isin(labels, labels[near[0]])[members.indices[members.indptr[:-1]]])
+            if len(counts)
+            else np.arange(0)
+        )
         gains = np.array([chosen[int(i)] for i in near])
         pinned = None if anchor is None else int(np.searchsorted(near, players.index(anchor)))
         elo[near], error[near] = _fit(members[own][:, near], counts[own], gains, pinned)
-    return by_rating([rating_of(player, elo[i], error[i], played[player]) for i, player in enumerate(players)])
+    return by_rating(
+        [rating_of(player, elo[i], error[i], played[player]) for i, player in enumerate(players)]
+    )
 
 
-def _terms(rankings: Iterable[Ranking[P]]) -> tuple[dict[P, int], Counter[tuple[int, int]], _Chosen, _Sets]:
+def _terms(
+    rankings: Iterable[Ranking[P]],
+) -> tuple[dict[P, int], Counter[tuple[int, int]], _Chosen, _Sets]:
     """(games by player, games together by two players, how often each was chosen, the sets they were chosen from)."""
     index: dict[P, int] = {}
     played: dict[P, int] = {}
@@ -86,7 +99,9 @@ def _terms(rankings: Iterable[Ranking[P]]) -> tuple[dict[P, int], Counter[tuple[
     return played, met, chosen, sets
 
 
-def _add_tied(tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Chosen, sets: _Sets) -> None:
+def _add_tied(
+    tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Chosen, sets: _Sets
+) -> None:
     """The likelihood's terms of choosing all of `tied`, in any order, before `rest`."""
     for seat in tied:
         chosen[seat] += games
@@ -97,7 +112,9 @@ def _add_tied(tied: Sequence[int], rest: Sequence[int], games: int, chosen: _Cho
             sets[tuple(sorted([*part, *rest]))] += games / len(left)
 
 
-def _add_prior(met: Counter[tuple[int, int]], players: int, prior_draws: float, chosen: _Chosen, sets: _Sets) -> None:
+def _add_prior(
+    met: Counter[tuple[int, int]], players: int, prior_draws: float, chosen: _Chosen, sets: _Sets
+) -> None:
     total = np.zeros(players)
     for (i, j), games in met.items():
         total[[i, j]] += games
@@ -133,9 +150,13 @@ def _fit(
     value = likelihood(strength)
     for _ in range(_STEPS):
         weight = np.exp(strength)
-        share = members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
+        share = (
+            members.multiply(weight[None, :]).multiply((1 / (members @ weight))[:, None]).tocsr()
+        )
         expected = share.T @ counts
-        information = (np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray())[np.ix_(free, free)]
+        information = (np.diag(expected) - (share.T @ share.multiply(counts[:, None])).toarray())[
+            np.ix_(free, free)
+        ]
         try:
             factor = cho_factor(information)
         except np.linalg.LinAlgError:
@@ -144,13 +165,20 @@ def _fit(
         step[free] = cho_solve(factor, (chosen - expected)[free])
         # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
-            return elo_and_error(strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None)
+            return elo_and_error(
+                strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
+            )
         # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
-        while not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value) and scale > 1e-6:
+        while (
+            not (tried := likelihood(strength + scale * step)) >= value - 1e-9 * abs(value)
+            and scale > 1e-6
+        ):
             scale /= 2
         strength, value = strength + scale * step, tried
         if not math.isfinite(value):
             break
-    raise EngineError(f"ratings of {players} players did not converge; without a prior every player needs somebody above and below it")
+    raise EngineError(
+        f"ratings of {players} players did not converge; without a prior every player needs somebody above and below it"
+    )

@@ -27,7 +27,9 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     # Equal returns say nothing of how much they vary.
     if len(set(values)) < 2:
         return None
-    half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    half = (
+        float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    )
     return float(np.mean(values)) - half, float(np.mean(values)) + half
 
 
@@ -95,7 +97,9 @@ class MatchStatistics:
     def first_against_second(self) -> Tally:
         """Of whoever held the first seat: what the seat is worth."""
         first, second = self.as_first, self.as_second
-        return Tally(first.wins + second.losses, first.draws + second.draws, first.losses + second.wins)
+        return Tally(
+            first.wins + second.losses, first.draws + second.draws, first.losses + second.wins
+        )
 
     @property
     def verdict(self) -> str:
@@ -124,12 +128,18 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
     counted = [game for pair in pairs for game in pair] or list(games)
     total = tally(game.points for game in counted)
     sums = [round(2 * sum(game.points for game in pair)) for pair in pairs]
-    pair_counts = (sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4)) if pairs else None
+    pair_counts = (
+        (sums.count(0), sums.count(1), sums.count(2), sums.count(3), sums.count(4))
+        if pairs
+        else None
+    )
     drawn = sum(all(game.points == 0.5 for game in pair) for pair in pairs)
     # The games of a pair are not independent: no more is known of them than their number.
     effective = total.games if pairs else effective_games(total)
     low, high, interval = _interval(total.score, effective, pair_counts)
-    nelo, nelo_low, nelo_high = normalised_elo(pair_counts or (total.losses, total.draws, total.wins)) or (None, None, None)
+    nelo, nelo_low, nelo_high = normalised_elo(
+        pair_counts or (total.losses, total.draws, total.wins)
+    ) or (None, None, None)
     return MatchStatistics(
         total=total,
         score=total.score,
@@ -142,7 +152,9 @@ def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
         nelo=nelo,
         nelo_low=nelo_low,
         nelo_high=nelo_high,
-        los=superiority(pair_counts) if pair_counts and interval == "pairs" else float(ndtr((total.score - 0.5) * 2 * math.sqrt(effective))),
+        los=superiority(pair_counts)
+        if pair_counts and interval == "pairs"
+        else float(ndtr((total.score - 0.5) * 2 * math.sqrt(effective))),
         pair_counts=pair_counts,
         even_pairs=(sums.count(2) - drawn, drawn) if pairs else None,
         as_first=tally(game.points for game in counted if game.a_first),
@@ -169,7 +181,9 @@ def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
     94 to 96 % from 100 pairs on at scores of 0.5 to 0.75, and 93 to 98 % up to 0.99, where a mean with its standard error has as little as 86 %.
     """
     number, score, _ = _moments(pair_counts)
-    _, mean, variance = _moments((pair_counts[0] + _UNSEEN_PAIRS, *pair_counts[1:-1], pair_counts[-1] + _UNSEEN_PAIRS))
+    _, mean, variance = _moments(
+        (pair_counts[0] + _UNSEEN_PAIRS, *pair_counts[1:-1], pair_counts[-1] + _UNSEEN_PAIRS)
+    )
     return wilson_interval(score, number * mean * (1 - mean) / variance)
 
 
@@ -189,7 +203,9 @@ def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
     weights = np.asarray(counts, dtype=np.float64) / number
     skewness, kurtosis = float(weights @ standard**3), float(weights @ standard**4)
     t = (mean - 0.5) / deviation
-    half = float(stdtrit(number - 1, 0.975)) * math.sqrt(max(0.0, 1 - t * skewness + t**2 * (kurtosis - 1) / 4) / (number - 1))
+    half = float(stdtrit(number - 1, 0.975)) * math.sqrt(
+        max(0.0, 1 - t * skewness + t**2 * (kurtosis - 1) / 4) / (number - 1)
+    )
     unit = NORMALISED_ELO / math.sqrt((len(counts) - 1) / 2)
     return unit * t, unit * (t - half), unit * (t + half)
 
@@ -218,15 +234,23 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
     """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. For games with draws see `effective_games`."""
     z2 = NORMAL_975**2
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
-    half = NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
-    return (0.0 if score == 0.0 else max(0.0, middle - half)), (1.0 if score == 1.0 else min(1.0, middle + half))
+    half = (
+        NORMAL_975 * math.sqrt(score * (1 - score) / games + z2 / (4 * games**2)) / (1 + z2 / games)
+    )
+    return (0.0 if score == 0.0 else max(0.0, middle - half)), (
+        1.0 if score == 1.0 else min(1.0, middle + half)
+    )
 
 
 def with_interval(value: float, low: float, high: float) -> str:
     """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the precision printed, "+133.1 [+96.0, +175.9]"."""
     below, above = f"{value - low:.1f}", f"{high - value:.1f}"
     # "+ 0.0" makes 0 of a negative zero.
-    return f"{value + 0.0:+.1f} ± {above}" if below == above else f"{value + 0.0:+.1f} [{low:+.1f}, {high:+.1f}]"
+    return (
+        f"{value + 0.0:+.1f} ± {above}"
+        if below == above
+        else f"{value + 0.0:+.1f} [{low:+.1f}, {high:+.1f}]"
+    )
 
 
 def elo_of_score(score: float) -> float | None:
@@ -250,12 +274,17 @@ def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
     number = sum(counts)
     if number <= 0 or min(counts) < 0:
         raise EngineError(f"counts {tuple(counts)}: expected none below 0, and at least one above")
-    scores, weights = np.linspace(0.0, 1.0, len(counts)), np.asarray(counts, dtype=np.float64) / number
+    scores, weights = (
+        np.linspace(0.0, 1.0, len(counts)),
+        np.asarray(counts, dtype=np.float64) / number,
+    )
     mean = float(weights @ scores)
     return number, mean, float(weights @ (scores - mean) ** 2)
 
 
-def _interval(score: float, games: float, pair_counts: Sequence[int] | None) -> tuple[float, float, Literal["pairs", "games"]]:
+def _interval(
+    score: float, games: float, pair_counts: Sequence[int] | None
+) -> tuple[float, float, Literal["pairs", "games"]]:
     if pair_counts and sum(pair_counts) >= MIN_PAIRS and max(pair_counts) < sum(pair_counts):
         return *pair_interval(pair_counts), "pairs"
     return *wilson_interval(score, games), "games"

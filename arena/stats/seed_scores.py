@@ -42,8 +42,15 @@ class SeedScore:
 
 def seed_score(scores: NDArray[np.float64], games: int) -> SeedScore:
     """scores: [m, n] of run i of A against run j of B;  games: how many each of them rests on. Raises: EngineError unless all are in [0, 1]."""
-    if scores.ndim != 2 or not scores.size or games < 1 or not np.all((scores >= 0) & (scores <= 1)):
-        raise EngineError(f"scores {scores.shape} of {games} games: expected a row per run of A, a column per run of B, and values in [0, 1]")
+    if (
+        scores.ndim != 2
+        or not scores.size
+        or games < 1
+        or not np.all((scores >= 0) & (scores <= 1))
+    ):
+        raise EngineError(
+            f"scores {scores.shape} of {games} games: expected a row per run of A, a column per run of B, and values in [0, 1]"
+        )
     mean = float(scores.mean())
     if min(scores.shape) < 2:
         return SeedScore(mean, None, None, None, None, None)
@@ -52,7 +59,13 @@ def seed_score(scores: NDArray[np.float64], games: int) -> SeedScore:
     total = games * scores.size
     shrunk = (mean * total + 1) / (total + 2)
     least = shrunk * (1 - shrunk) / total / 2
-    parts = [max(spread**2 / runs, least) for spread, runs in zip(spreads, scores.shape, strict=True)]
-    freedom = sum(parts) ** 2 / sum(part**2 / (runs - 1) for part, runs in zip(parts, scores.shape, strict=True))
+    parts = [
+        max(spread**2 / runs, least) for spread, runs in zip(spreads, scores.shape, strict=True)
+    ]
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (runs - 1) for part, runs in zip(parts, scores.shape, strict=True)
+    )
     half = float(stdtrit(freedom, 0.975)) * math.sqrt(sum(parts))
-    return SeedScore(mean, max(0.0, mean - half), min(1.0, mean + half), spreads[0], spreads[1], float(freedom))
+    return SeedScore(
+        mean, max(0.0, mean - half), min(1.0, mean + half), spreads[0], spreads[1], float(freedom)
+    )

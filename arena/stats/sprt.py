@@ -42,9 +42,13 @@ class Sprt:
     def __post_init__(self) -> None:
         wrong = []
         if not -MAX_ELO <= self.elo0 < self.elo1 <= MAX_ELO:
-            wrong.append(f"elo0 = {self.elo0}, elo1 = {self.elo1}: expected elo0 below elo1, both between {-MAX_ELO:g} and {MAX_ELO:g}")
+            wrong.append(
+                f"elo0 = {self.elo0}, elo1 = {self.elo1}: expected elo0 below elo1, both between {-MAX_ELO:g} and {MAX_ELO:g}"
+            )
         if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):
-            wrong.append(f"alpha = {self.alpha}, beta = {self.beta}: expected both above 0, together below 1")
+            wrong.append(
+                f"alpha = {self.alpha}, beta = {self.beta}: expected both above 0, together below 1"
+            )
         if wrong:
             raise EngineError("SPRT " + "; ".join(wrong))
 
@@ -96,7 +100,9 @@ class SequentialTest:
         self.state = self.sprt.state(self.llr)
 
 
-def log_likelihood_ratio(counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised") -> NDArray[np.float64]:
+def log_likelihood_ratio(
+    counts: ArrayLike, elo0: float, elo1: float, model: EloModel = "normalised"
+) -> NDArray[np.float64]:
     """LLR of elo1 against elo0, [...], in nats; 0 where nothing was played.
 
     counts  [..., 5] pairs by points, or [..., 3] games lost, drawn, won
@@ -104,23 +110,32 @@ def log_likelihood_ratio(counts: ArrayLike, elo0: float, elo1: float, model: Elo
     """
     counts = np.asarray(counts, dtype=np.float64)
     if counts.shape[-1:] not in ((5,), (3,)) or not np.all(counts >= 0):
-        raise EngineError(f"counts of shape {counts.shape}: expected five of pairs or three of games per match, none below 0")
+        raise EngineError(
+            f"counts of shape {counts.shape}: expected five of pairs or three of games per match, none below 0"
+        )
     played = counts.sum(-1) > 0
     counts = np.where(counts == 0, EMPTY_CELL, counts)
     total = counts.sum(-1, keepdims=True)
     found = counts / total
     if model == "logistic":
-        zero, one = (_of_score(found, 1 / (1 + math.exp(-elo / ELO_PER_NAT))) for elo in (elo0, elo1))
+        zero, one = (
+            _of_score(found, 1 / (1 + math.exp(-elo / ELO_PER_NAT))) for elo in (elo0, elo1)
+        )
     else:
         # Normalised Elo goes by the deviation of a game, which is that of a pair times sqrt 2.
-        zero, one = (_of_t(found, math.sqrt((counts.shape[-1] - 1) / 2) * elo / NORMALISED_ELO) for elo in (elo0, elo1))
+        zero, one = (
+            _of_t(found, math.sqrt((counts.shape[-1] - 1) / 2) * elo / NORMALISED_ELO)
+            for elo in (elo0, elo1)
+        )
     ratio: NDArray[np.float64] = np.sum(counts * (np.log(one) - np.log(zero)), axis=-1)
     return np.where(played, ratio, 0.0)
 
 
 def _of_score(found: NDArray[np.float64], score: float) -> NDArray[np.float64]:
     """Likeliest distribution with this mean, [..., k] (proposition 1.1)."""
-    return _tilted(found, np.broadcast_to(np.linspace(0.0, 1.0, found.shape[-1]) - score, found.shape))
+    return _tilted(
+        found, np.broadcast_to(np.linspace(0.0, 1.0, found.shape[-1]) - score, found.shape)
+    )
 
 
 def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
@@ -153,11 +168,16 @@ def _tilted(found: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArr
     low, high, x = left, right, np.zeros_like(left)
     for _ in range(_ROUNDS):
         terms = direction / (1 + x * direction)
-        value, slope = np.sum(found * terms, axis=-1, keepdims=True), -np.sum(found * terms**2, axis=-1, keepdims=True)
+        value, slope = (
+            np.sum(found * terms, axis=-1, keepdims=True),
+            -np.sum(found * terms**2, axis=-1, keepdims=True),
+        )
         low, high = np.where(value > 0, x, low), np.where(value > 0, high, x)
         room = (x - left) * (right - x)
         tried = x - value * room / (slope * room + value * (left + right - 2 * x))
-        inside = (np.maximum(low, np.nextafter(left, right)) <= tried) & (tried <= np.minimum(high, np.nextafter(right, left)))
+        inside = (np.maximum(low, np.nextafter(left, right)) <= tried) & (
+            tried <= np.minimum(high, np.nextafter(right, left))
+        )
         step = np.where(inside, tried, (low + high) / 2) - x
         x = x + step
         if np.all(np.abs(step) <= 1e-14 * (right - left)):

@@ -29,7 +29,9 @@ class WinMatrix(Generic[P]):
     def score(self) -> NDArray[np.float64]:
         """[n, n] of the row against the column, (W + D/2) / N; 0.5 where they never met."""
         games = self.games
-        return np.where(games > 0, (self.wins + self.draws / 2) / np.where(games > 0, games, 1.0), 0.5)
+        return np.where(
+            games > 0, (self.wins + self.draws / 2) / np.where(games > 0, games, 1.0), 0.5
+        )
 
     def rows(self) -> list["WinRow[P]"]:
         """Each player's results, in order."""
@@ -42,7 +44,11 @@ class WinRow(Mapping[P, Tally]):
 
     def __init__(self, matrix: WinMatrix[P], index: Mapping[P, int], row: int) -> None:
         self._players, self._index = matrix.players, index
-        self._wins, self._draws, self._losses = matrix.wins[row], matrix.draws[row], matrix.wins[:, row]
+        self._wins, self._draws, self._losses = (
+            matrix.wins[row],
+            matrix.draws[row],
+            matrix.wins[:, row],
+        )
         self._met = np.flatnonzero(self._wins + self._draws + self._losses)
 
     @property
@@ -64,17 +70,25 @@ class WinRow(Mapping[P, Tally]):
         return len(self._met)
 
 
-def win_matrix(results: Iterable[PairResult[P]], players: Sequence[P] | None = None) -> WinMatrix[P]:
+def win_matrix(
+    results: Iterable[PairResult[P]], players: Sequence[P] | None = None
+) -> WinMatrix[P]:
     """players: whom to show, in this order; None: everybody, as they come. Games with others are left out.
 
     Raises: EngineError on negative or non-finite counts and on a player against itself.
     """
     rows = list(results)
-    shown = tuple(dict.fromkeys(player for row in rows for player in (row.a, row.b)) if players is None else players)
+    shown = tuple(
+        dict.fromkeys(player for row in rows for player in (row.a, row.b))
+        if players is None
+        else players
+    )
     index = {player: i for i, player in enumerate(shown)}
     wins, draws = np.zeros((len(shown), len(shown))), np.zeros((len(shown), len(shown)))
     for row in rows:
-        if row.a == row.b or not all(math.isfinite(part) and part >= 0 for part in (row.wins, row.draws, row.losses)):
+        if row.a == row.b or not all(
+            math.isfinite(part) and part >= 0 for part in (row.wins, row.draws, row.losses)
+        ):
             raise EngineError(f"result {row}: expected two players and finite counts of at least 0")
         if row.a in index and row.b in index:
             i, j = index[row.a], index[row.b]
@@ -85,9 +99,13 @@ def win_matrix(results: Iterable[PairResult[P]], players: Sequence[P] | None = N
     return WinMatrix(shown, wins, draws)
 
 
-def fit_matrix(matrix: WinMatrix[P], anchor: P | None, prior_draws: float = PRIOR_DRAWS) -> list[Rating[P]]:
+def fit_matrix(
+    matrix: WinMatrix[P], anchor: P | None, prior_draws: float = PRIOR_DRAWS
+) -> list[Rating[P]]:
     """`arena.stats.bradley_terry.fit` of a matrix."""
     games = matrix.games
     first, second = np.nonzero(np.triu(games, 1))
-    counts = PairCounts(first, second, (matrix.wins + matrix.draws / 2)[first, second], games[first, second])
+    counts = PairCounts(
+        first, second, (matrix.wins + matrix.draws / 2)[first, second], games[first, second]
+    )
     return fit_counts(matrix.players, counts, anchor, prior_draws)

@@ -98,7 +98,9 @@ class Housekeeper:
         leader = best_standing(standings(self._league, self._name))
         if leader is not None:
             keep.add(leader.player.name)
-        removable = plan_retention(self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep)
+        removable = plan_retention(
+            self._sink.snapshots, snapshots.keep_newest, snapshots.thinned_every, keep
+        )
         stored = set(self._store.sizes())
         gone = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
         if gone:

@@ -35,7 +35,14 @@ class LiveEdits:
         taken: int | None = None,
     ) -> None:
         """config: as it is stored;  taken: number of the edits that this engine was built with, None at the start of a process."""
-        self._paths, self._config, self._engine, self._keeper, self._sink, self._control = paths, config, engine, keeper, sink, control
+        self._paths, self._config, self._engine, self._keeper, self._sink, self._control = (
+            paths,
+            config,
+            engine,
+            keeper,
+            sink,
+            control,
+        )
         self.taken, self.refused = taken or 0, 0
         left = self._left()
         # Those were for an earlier start of the process; this one began with what is wanted.

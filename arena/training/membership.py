@@ -43,7 +43,9 @@ class Membership:
         for record in self.departures:
             if record.snapshot_id not in known:
                 controller.add_opponent(record)
-            text = f"left; its last snapshot is {record.snapshot_id[:12]}, its games and ratings stay"
+            text = (
+                f"left; its last snapshot is {record.snapshot_id[:12]}, its games and ratings stay"
+            )
             sink.event(Event("leave", record.member, record.frames, text))
         for record in self.donors:
             sink.snapshot(record)
@@ -63,12 +65,18 @@ def settled(before: RunConfig, after: RunConfig, cut: Checkpoint) -> RunConfig:
     for name, one in newcomers(before, after).items():
         if one.weights.startswith("m"):
             values = members_of(cut)[_donor(one, name, cut)].typed_hyperparams
-            plain = {"learning_rate": values.learning_rate, "entropy_coef": values.entropy_coef, "adam_beta1": values.adam_beta1}
+            plain = {
+                "learning_rate": values.learning_rate,
+                "entropy_coef": values.entropy_coef,
+                "adam_beta1": values.adam_beta1,
+            }
             members[name] = MemberOverride(**plain, shaping=dict(values.shaping))
     return after.model_copy(update={"members": members})
 
 
-def change_members(before: RunConfig, after: RunConfig, spec: EnvSpec, cut: Checkpoint, store: SnapshotStore) -> tuple[Checkpoint, Membership]:
+def change_members(
+    before: RunConfig, after: RunConfig, spec: EnvSpec, cut: Checkpoint, store: SnapshotStore
+) -> tuple[Checkpoint, Membership]:
     """The cut of the changed population. after: settled and resolved.
 
     Raises: ConfigError for weights that nobody has, SnapshotError for such as do not fit or whose file is gone.
@@ -77,20 +85,34 @@ def change_members(before: RunConfig, after: RunConfig, spec: EnvSpec, cut: Chec
     leaving = [name for name in members_of(cut) if name in after.population.left]
     departures = tuple(freeze(cut, name, store, whole=False) for name in leaving)
     coming = newcomers(before, after)
-    taken = sorted({_donor(one, name, cut) for name, one in coming.items() if one.weights.startswith("m")})
+    taken = sorted(
+        {_donor(one, name, cut) for name, one in coming.items() if one.weights.startswith("m")}
+    )
     donors = {name: freeze(cut, name, store, whole=True) for name in taken}
     changed = cut
     for name, one in coming.items():
         changed = joined(changed, _newcomer(blueprint, name, one, cut, donors, store), one.role)
     for name in leaving:
         changed = without(changed, name)
-    arrivals = tuple(Arrival(name, one.weights if one.weights in donors else None, _how(one, donors)) for name, one in coming.items())
+    arrivals = tuple(
+        Arrival(name, one.weights if one.weights in donors else None, _how(one, donors))
+        for name, one in coming.items()
+    )
     return changed, Membership(arrivals, tuple(donors.values()), departures)
 
 
-def _newcomer(blueprint: Blueprint, name: str, one: Joined, cut: Checkpoint, donors: Mapping[str, SnapshotRecord], store: SnapshotStore) -> Newcomer:
+def _newcomer(
+    blueprint: Blueprint,
+    name: str,
+    one: Joined,
+    cut: Checkpoint,
+    donors: Mapping[str, SnapshotRecord],
+    store: SnapshotStore,
+) -> Newcomer:
     if one.weights in donors:
-        return beginner(blueprint, name, cut.tensors[learner_part(one.weights)], donors[one.weights].snapshot_id)
+        return beginner(
+            blueprint, name, cut.tensors[learner_part(one.weights)], donors[one.weights].snapshot_id
+        )
     if one.weights:
         return beginner(blueprint, name, store.load(one.weights), one.weights)
     return beginner(blueprint, name, None, None)
@@ -101,7 +123,12 @@ def _donor(one: Joined, name: str, cut: Checkpoint) -> str:
     found = members_of(cut)
     if one.weights not in found or found[one.weights].role != one.role:
         there = ", ".join(other.name for other in found.values() if other.role == one.role)
-        raise ConfigError("members", [f"population.joined.{name}.weights = {one.weights}: no member that plays {one.role}; there are {there}"])
+        raise ConfigError(
+            "members",
+            [
+                f"population.joined.{name}.weights = {one.weights}: no member that plays {one.role}; there are {there}"
+            ],
+        )
     return one.weights
 
 
@@ -109,4 +136,6 @@ def _how(one: Joined, donors: Mapping[str, SnapshotRecord]) -> str:
     if one.weights in donors:
         record = donors[one.weights]
         return f"joined as {one.role} with the weights and values of {one.weights} at {record.frames} frames"
-    return f"joined as {one.role} with " + (f"the weights of snapshot {one.weights[:12]}" if one.weights else "weights of its own")
+    return f"joined as {one.role} with " + (
+        f"the weights of snapshot {one.weights[:12]}" if one.weights else "weights of its own"
+    )

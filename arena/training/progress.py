@@ -96,7 +96,9 @@ class ProgressMeter:
             training_games=engine.games["training"],
             evaluation_games=engine.games["evaluation"],
             members=tuple(self._member(name, frames[name], rates[name]) for name in frames),
-            closing=closing if engine.controller.finished and engine.config.evaluation.final_games else None,
+            closing=closing
+            if engine.controller.finished and engine.config.evaluation.final_games
+            else None,
             trouble=self._sink.trouble,
             restarts=restarts_text(engine.processes()),
             ranked_by=engine.controller.window.objective,
@@ -117,7 +119,12 @@ class ProgressMeter:
         ratings, newest = self._sink.ratings(), {}
         for snapshot in self._sink.snapshots:
             rating = ratings.get(snapshot.snapshot_id)
-            if rating is not None and rating.elo is not None and rating.low is not None and rating.high is not None:
+            if (
+                rating is not None
+                and rating.elo is not None
+                and rating.low is not None
+                and rating.high is not None
+            ):
                 newest[snapshot.member] = (rating.elo, rating.low, rating.high)
         return newest
 
@@ -125,7 +132,9 @@ class ProgressMeter:
 def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:
     """ "down: worker-0; restarted: worker-0 twice"; None when every process lives its first life."""
     down = ", ".join(process.name for process in processes if process.state == DOWN)
-    again = ", ".join(f"{process.name} {times(process.restarts)}" for process in processes if process.restarts)
+    again = ", ".join(
+        f"{process.name} {times(process.restarts)}" for process in processes if process.restarts
+    )
     return "; ".join([f"down: {down}"] * bool(down) + [f"restarted: {again}"] * bool(again)) or None
 
 

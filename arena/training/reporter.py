@@ -32,7 +32,14 @@ class RunWatch:
         edits: LiveEdits,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._path, self._engine, self._sink, self._telemetry, self._clock = name, paths.status, engine, sink, telemetry, clock
+        self._name, self._path, self._engine, self._sink, self._telemetry, self._clock = (
+            name,
+            paths.status,
+            engine,
+            sink,
+            telemetry,
+            clock,
+        )
         self._edits = edits
         self._started_at = clock()
         self._told_at = self._started_at
@@ -72,13 +79,32 @@ class RunWatch:
             for process in engine.processes()
         )  # fmt: skip
         members = tuple(
-            MemberRow(name, frames, self._sink.lags.get(name), member_state(controller.members[name])) for name, frames in engine.clocks().items()
+            MemberRow(
+                name, frames, self._sink.lags.get(name), member_state(controller.members[name])
+            )
+            for name, frames in engine.clocks().items()
         )
-        rows = RowCounts(engine.rows_produced(), engine.rows_trained, engine.rows_standing(), dict(engine.dropped()))
+        rows = RowCounts(
+            engine.rows_produced(),
+            engine.rows_trained,
+            engine.rows_standing(),
+            dict(engine.dropped()),
+        )
         placement = engine.config.runtime.placement
         edits = self._edits.taken, self._edits.refused
         times, trouble = (self._started_at, self._clock()), self._sink.trouble
-        return RunStatus(self._name, os.getpid(), placement, *times, ended, processes, members, rows, *edits, trouble)
+        return RunStatus(
+            self._name,
+            os.getpid(),
+            placement,
+            *times,
+            ended,
+            processes,
+            members,
+            rows,
+            *edits,
+            trouble,
+        )
 
 
 def member_state(member: Member) -> str:

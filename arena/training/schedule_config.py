@@ -9,7 +9,9 @@ from pbt.config.schema import MemberOverride, RunConfig, ScheduleStep
 from pbt.hyperparams import Hyperparams
 
 
-def schedule_config(config: RunConfig, lineage: Lineage, label: str, roles: Mapping[str, str]) -> RunConfig:
+def schedule_config(
+    config: RunConfig, lineage: Lineage, label: str, roles: Mapping[str, str]
+) -> RunConfig:
     """The population's configuration with one member per role, PBT off, and the lineage as the schedule of the member of its role.
 
     label: of the policy, for the description;  roles: member -> role, in the population's order
@@ -19,10 +21,14 @@ def schedule_config(config: RunConfig, lineage: Lineage, label: str, roles: Mapp
     present = list(dict.fromkeys(roles.values()))
     name = f"m{present.index(roles[lineage.steps[-1].member])}"
     by_frames = {step.frames: step.hyperparams for step in lineage.steps}
-    schedule = tuple(_step(frames, Hyperparams.from_flat(values)) for frames, values in sorted(by_frames.items()))
+    schedule = tuple(
+        _step(frames, Hyperparams.from_flat(values)) for frames, values in sorted(by_frames.items())
+    )
     stop = config.stop_at_frames if config.learning.anneal_to < 1 else max(1, lineage.frames)
     twin = (
-        "its last snapshot" if stop == lineage.frames else f"its snapshot at {frames_text(lineage.frames)} (it trains on, annealed towards its stop)"
+        "its last snapshot"
+        if stop == lineage.frames
+        else f"its snapshot at {frames_text(lineage.frames)} (it trains on, annealed towards its stop)"
     )
     changed = {
         "description": f"The hyperparameters of {label} over its {lineage.frames} frames, as one member without PBT; {twin} is the counterpart",

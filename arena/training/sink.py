@@ -59,8 +59,15 @@ class TrainingSink:
 
     def ratings(self) -> dict[str, Rating[PlayerRef]]:
         """Snapshot id -> rating, from the evaluation games seen so far; for the display, the league's standings count them all."""
-        results = [PairResult(a, b, wins, draws, losses) for (a, b), (wins, draws, losses) in self._results.items()]
-        return {rating.player.name: rating for rating in fit(results, RANDOM) if rating.player.kind == "snapshot"}
+        results = [
+            PairResult(a, b, wins, draws, losses)
+            for (a, b), (wins, draws, losses) in self._results.items()
+        ]
+        return {
+            rating.player.name: rating
+            for rating in fit(results, RANDOM)
+            if rating.player.kind == "snapshot"
+        }
 
     def round(self, record: RoundRecord) -> None:
         self._writer.round(record)
@@ -72,7 +79,12 @@ class TrainingSink:
     def event(self, event: Event) -> None:
         self.recent_events.append(event)
         level = logging.WARNING if event.kind == "warning" else logging.INFO
-        log.log(level, "%s", event.text, extra={"fields": {"kind": event.kind, "member": event.member, "frames": event.frames}})
+        log.log(
+            level,
+            "%s",
+            event.text,
+            extra={"fields": {"kind": event.kind, "member": event.member, "frames": event.frames}},
+        )
         self._writer.event(event)
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
@@ -86,7 +98,11 @@ class TrainingSink:
     def known(self) -> dict[str, Any]:
         """For a checkpoint, so that a resume takes back exactly what came later; JSON-able, `arena.training.train` reads it."""
         incarnation, events = self._writer.position
-        return {"incarnation": incarnation, "events": events, "snapshots": [record.snapshot_id for record in self.snapshots]}
+        return {
+            "incarnation": incarnation,
+            "events": events,
+            "snapshots": [record.snapshot_id for record in self.snapshots],
+        }
 
     @property
     def backlog(self) -> int:

@@ -52,11 +52,19 @@ def first_start(config: RunConfig, name: str) -> Start:
     """Raises: ConfigError when the configuration does not fit its game."""
     config, source = with_tables(config), f"config of {name!r}"
     if takers := [member for member, one in config.population.joined.items() if one.weights]:
-        raise ConfigError(source, [f"population.joined.{member}.weights: nobody has any yet; leave it out" for member in takers])
+        raise ConfigError(
+            source,
+            [
+                f"population.joined.{member}.weights: nobody has any yet; leave it out"
+                for member in takers
+            ],
+        )
     return Start(config, checked_game(config, source))
 
 
-def next_start(name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]) -> Start:
+def next_start(
+    name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]
+) -> Start:
     """From the newest intact checkpoint, with edits. Raises: ConfigError for edits it cannot take, PbtError when league and checkpoints disagree."""
     checkpoint, notes = newest_checkpoint(paths)
     # One that the service made has not decided its tables yet.
@@ -70,12 +78,26 @@ def next_start(name: str, paths: PopulationPaths, league: League, overrides: Seq
     membership, last_rounds = Membership(), known_rounds(checkpoint)
     if checkpoint is not None and changes_members(before, config):
         config = settled(before, config, checkpoint)
-        checkpoint, membership = change_members(before, resolved(config), spec, checkpoint, FileSnapshotStore(paths.snapshots))
-    if checkpoint is None and (takers := [member for member, one in config.population.joined.items() if one.weights]):
-        notes.append(f"{', '.join(takers)}: with weights of their own, since nobody had any to give yet")
+        checkpoint, membership = change_members(
+            before, resolved(config), spec, checkpoint, FileSnapshotStore(paths.snapshots)
+        )
+    if checkpoint is None and (
+        takers := [member for member, one in config.population.joined.items() if one.weights]
+    ):
+        notes.append(
+            f"{', '.join(takers)}: with weights of their own, since nobody had any to give yet"
+        )
     edited = changes(before, config)
     notes += [f"edited {key}: {old} -> {new}" for key, (old, new) in edited.items()]
-    return Start(config, spec, checkpoint, notes, {key: new for key, (_, new) in edited.items()}, membership, last_rounds)
+    return Start(
+        config,
+        spec,
+        checkpoint,
+        notes,
+        {key: new for key, (_, new) in edited.items()},
+        membership,
+        last_rounds,
+    )
 
 
 def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
@@ -83,14 +105,20 @@ def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
     if checkpoint is None:
         return {}
     left = config_from_table(checkpoint.state["config"], "stored config").population.left
-    return dict.fromkeys(left, EVERY_ROUND) | {name: member.round for name, member in members_of(checkpoint).items()}
+    return dict.fromkeys(left, EVERY_ROUND) | {
+        name: member.round for name, member in members_of(checkpoint).items()
+    }
 
 
-def refuse_lost_history(league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None) -> None:
+def refuse_lost_history(
+    league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None
+) -> None:
     """Raise when league and checkpoints do not belong together: going on would take games back that nobody meant to lose."""
     summary = next((summary for summary in list_populations(league) if summary.name == name), None)
     if checkpoint is not None and summary is None:
-        raise PbtError(f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it")
+        raise PbtError(
+            f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it"
+        )
     if checkpoint is None and summary is not None and summary.games:
         lost = f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league holds {summary.games} of its games"
         raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
@@ -115,9 +143,14 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
     try:
         game = spec.make(**config.env.options)
     except EnvOptionsError as error:
-        raise ConfigError(source, [f"env.options.{problem}" for problem in error.problems]) from error
+        raise ConfigError(
+            source, [f"env.options.{problem}" for problem in error.problems]
+        ) from error
     except TypeError as error:
-        raise ConfigError(source, [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"]) from error
+        raise ConfigError(
+            source,
+            [f"env.options = {config.env.options}: {spec.name} does not take these: {error}"],
+        ) from error
     try:
         check_against_game(config, game, source)
         check_devices(config, source)
@@ -142,5 +175,7 @@ def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | 
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:
-        raise PbtError(f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`") from error
+        raise PbtError(
+            f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`"
+        ) from error
     return config_from_table(table, f"stored config of {name!r}")

@@ -17,7 +17,15 @@ from arena.data.status import RunStatus
 from arena.data.telemetry import TelemetryWriter
 from arena.host import versions
 from arena.league.database import League, open_league
-from arena.league.populations import NOTHING_KNOWN, Incarnation, Known, add_members, create_population, open_incarnation, set_state
+from arena.league.populations import (
+    NOTHING_KNOWN,
+    Incarnation,
+    Known,
+    add_members,
+    create_population,
+    open_incarnation,
+    set_state,
+)
 from arena.league.queries import list_populations, list_snapshots
 from arena.league.writer import LeagueWriter
 from arena.signals import SignalControl
@@ -64,7 +72,9 @@ class Result:
     weights_sha256: str
 
 
-def start_training(config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None) -> Result:
+def start_training(
+    config: RunConfig, name: str, data: Path, observe: Observer, say: Say = lambda text: None
+) -> Result:
     """Train a new population. say: told what is built.
 
     Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
@@ -78,13 +88,17 @@ def start_training(config: RunConfig, name: str, data: Path, observe: Observer, 
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
         if any(summary.name == name for summary in list_populations(league)):
-            raise PlayerError(f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name")
+            raise PlayerError(
+                f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name"
+            )
         # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
         write_config(paths, start.config)
         return _train(start, name, paths, league, observe, say)
 
 
-def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None) -> Result:
+def resume_training(
+    name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None
+) -> Result:
     """Go on with a population from its newest intact checkpoint. say: told from which one, and what was unusual.
 
     Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
@@ -102,12 +116,18 @@ def resume_training(name: str, data: Path, overrides: Sequence[str], observe: Ob
 
 
 def _say_start(name: str, start: Start, say: Say) -> None:
-    say(f"resuming {name} from checkpoint {start.checkpoint.number:08d}" if start.checkpoint else f"{name} has no checkpoint")
+    say(
+        f"resuming {name} from checkpoint {start.checkpoint.number:08d}"
+        if start.checkpoint
+        else f"{name} has no checkpoint"
+    )
     for note in start.notes:
         say(note)
 
 
-def _train(start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say) -> Result:
+def _train(
+    start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say
+) -> Result:
     """Incarnation after incarnation: another one whenever members come or go, whose engine is built anew around them."""
     with SignalControl() as control:
         try:
@@ -133,7 +153,14 @@ def _edited_start(name: str, paths: PopulationPaths, league: League, words: Sequ
 
 
 def _run(
-    start: Start, name: str, paths: PopulationPaths, league: League, control: SignalControl, observe: Observer, say: Say, taken: int | None = None
+    start: Start,
+    name: str,
+    paths: PopulationPaths,
+    league: League,
+    control: SignalControl,
+    observe: Observer,
+    say: Say,
+    taken: int | None = None,
 ) -> Result:
     """One incarnation, from opening it to its last checkpoint. taken: number of the edits that it begins with, None where none were left for it."""
     config, spec = start.config, start.spec
@@ -152,9 +179,21 @@ def _run(
         say(start_line(engine.config, spec))
         # Ends every process, whatever happens.
         stack.callback(engine.close)
-        keeper = Housekeeper(name, config, engine, league, sink, store, paths.checkpoints, start.checkpoint.number if start.checkpoint else 0)
+        keeper = Housekeeper(
+            name,
+            config,
+            engine,
+            league,
+            sink,
+            store,
+            paths.checkpoints,
+            start.checkpoint.number if start.checkpoint else 0,
+        )
         edits = LiveEdits(paths, config, engine, keeper, sink, control, taken)
-        meter, watch = ProgressMeter(engine, sink), RunWatch(name, paths, engine, sink, telemetry, edits)
+        meter, watch = (
+            ProgressMeter(engine, sink),
+            RunWatch(name, paths, engine, sink, telemetry, edits),
+        )
         try:
             _begin(engine, start, metrics, sink)
             if start.checkpoint is None or start.edited:
@@ -173,7 +212,9 @@ def _run(
         return Result(name, finished, progress, watch.look(ended), engine.weights_digest())
 
 
-def _give_up(league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException) -> None:
+def _give_up(
+    league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException
+) -> None:
     """Leave word of why a training ended before its last checkpoint: in the league and its status."""
     state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     set_state(league, incarnation.population_id, state)
@@ -188,7 +229,13 @@ def _known_before(sink: TrainingSink, store: FileSnapshotStore, league: League, 
 
 
 def _loop(
-    engine: Engine, sink: TrainingSink, keeper: Housekeeper, edits: LiveEdits, meter: ProgressMeter, watch: RunWatch, observe: Observer
+    engine: Engine,
+    sink: TrainingSink,
+    keeper: Housekeeper,
+    edits: LiveEdits,
+    meter: ProgressMeter,
+    watch: RunWatch,
+    observe: Observer,
 ) -> bool:
     """Run the engine; between its turns look, flush, take edits and save when due."""
     watch.look()
@@ -219,12 +266,21 @@ def _loop(
 def _ensure_population(league: League, name: str, config: RunConfig, spec: EnvSpec) -> None:
     """The population's row, made at its first start; and one for each member that joined since."""
     if any(summary.name == name for summary in list_populations(league)):
-        add_members(league, name, [(member, one.role) for member, one in config.population.joined.items()])
+        add_members(
+            league, name, [(member, one.role) for member, one in config.population.joined.items()]
+        )
         return
     game = spec.make(**config.env.options)
     roles = member_roles(config, [role.name for role in game.roles])
     game.close()
-    create_population(league, name, config.env.name, config.model_dump(mode="json"), versions(), list(roles.items()))
+    create_population(
+        league,
+        name,
+        config.env.name,
+        config.model_dump(mode="json"),
+        versions(),
+        list(roles.items()),
+    )
 
 
 def _open_incarnation(league: League, name: str, start: Start) -> Incarnation:
@@ -233,10 +289,18 @@ def _open_incarnation(league: League, name: str, start: Start) -> Incarnation:
     if checkpoint is None:
         return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
     stored = checkpoint.state.get("league")  # older checkpoints lack it
-    known = stored and Known(stored["incarnation"], stored["events"], frozenset(stored["snapshots"]))
+    known = stored and Known(
+        stored["incarnation"], stored["events"], frozenset(stored["snapshots"])
+    )
     number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1
     return open_incarnation(
-        league, population_id, os.getpid(), from_checkpoint=number, last_game=last_game, last_rounds=start.last_rounds, known=known
+        league,
+        population_id,
+        os.getpid(),
+        from_checkpoint=number,
+        last_game=last_game,
+        last_rounds=start.last_rounds,
+        known=known,
     )
 
 
@@ -250,13 +314,21 @@ def _begin(engine: Engine, start: Start, metrics: MetricsWriter, sink: TrainingS
     metrics.resume(clocks)
     start.membership.tell(engine.controller, sink)
     # A shaping weight that was taken out of the config goes back to its default.
-    edited = {key.removeprefix("learning."): new for key, new in start.edited.items() if key.startswith(HYPERPARAMETERS)}
+    edited = {
+        key.removeprefix("learning."): new
+        for key, new in start.edited.items()
+        if key.startswith(HYPERPARAMETERS)
+    }
     if values := {name: 1.0 if new is None else float(new) for name, new in edited.items()}:
         engine.controller.edit_hyperparams(values)
         engine.take_over_hyperparams()
     frames = max(clocks.values())
     lost = f"; {voided} open games could not be replayed and were voided" if voided else ""
-    sink.event(Event("resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"))
+    sink.event(
+        Event(
+            "resume", None, frames, f"resumed from checkpoint {start.checkpoint.number:08d}{lost}"
+        )
+    )
     for note in start.notes:
         sink.event(Event("edit" if note.startswith("edited") else "warning", None, frames, note))
 

@@ -22,7 +22,12 @@ from pbt.transport.slab import Slab
 
 
 def cut_state(
-    config: RunConfig, engine: JsonState, controller: Controller, planner: JsonState, worker: JsonState, batchers: Mapping[str, JsonState]
+    config: RunConfig,
+    engine: JsonState,
+    controller: Controller,
+    planner: JsonState,
+    worker: JsonState,
+    batchers: Mapping[str, JsonState],
 ) -> JsonState:
     """The part that is JSON. planner, worker: of the whole run, merged;  batchers: by member."""
     return {
@@ -35,7 +40,9 @@ def cut_state(
     }
 
 
-def cut_tensors(learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: JsonState) -> dict[str, dict[str, Tensor]]:
+def cut_tensors(
+    learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: JsonState
+) -> dict[str, dict[str, Tensor]]:
     """The other part. learners: each member's whole state;  worker: merged; what it calls free is left out."""
     tensors = {learner_part(name): dict(state) for name, state in learners.items()}
     for role, (slab, filler) in enumerate(zip(slabs, worker["fillers"], strict=True)):

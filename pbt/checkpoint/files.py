@@ -60,7 +60,9 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 
 def checkpoint_folders(folder: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    return sorted(path for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
+    return (
+        sorted(path for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
+    )
 
 
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
@@ -72,7 +74,9 @@ def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
         except CheckpointError as error:
             damaged.append(str(error))
     found = "\n".join(["no usable checkpoint", *damaged]) if damaged else "no checkpoint yet"
-    raise CheckpointError(f"{folder}: {found}; start the training again under another name, or delete this one")
+    raise CheckpointError(
+        f"{folder}: {found}; start the training again under another name, or delete this one"
+    )
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -85,11 +89,19 @@ def read_checkpoint(path: Path) -> Checkpoint:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"checkpoint {path.name}: unreadable ({error})") from error
     if manifest.get("format") != FORMAT:
-        raise CheckpointError(f"checkpoint {path.name}: format {manifest.get('format')}, this version reads {FORMAT}")
+        raise CheckpointError(
+            f"checkpoint {path.name}: format {manifest.get('format')}, this version reads {FORMAT}"
+        )
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != expected[name]:
-            raise CheckpointError(f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the manifest's)")
-    tensors = {name.removesuffix(".safetensors"): load_tensors(content) for name, content in contents.items() if name != STATE}
+            raise CheckpointError(
+                f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the manifest's)"
+            )
+    tensors = {
+        name.removesuffix(".safetensors"): load_tensors(content)
+        for name, content in contents.items()
+        if name != STATE
+    }
     return Checkpoint(number, json.loads(contents[STATE]), tensors)
 
 

@@ -28,13 +28,20 @@ class Split(NamedTuple):
 
 def merge_workers(states: Sequence[JsonState]) -> JsonState:
     """The states of all workers of a run as that of one with all tables and all slots."""
-    tables = {number: table for state in states for number, table in zip(state["numbers"], state["tables"], strict=True)}
+    tables = {
+        number: table
+        for state in states
+        for number, table in zip(state["numbers"], state["tables"], strict=True)
+    }
     return {
         "tables": [tables[number] for number in sorted(tables)],
         "idle": [number for state in states for number in state["idle"]],
         # One entry per worker even for equal policies: frozen players' places differ from worker to worker.
         "waiting": [entry for state in states for entry in state["waiting"]],
-        "fillers": [_merge_fillers(fillers) for fillers in zip(*(state["fillers"] for state in states), strict=True)],
+        "fillers": [
+            _merge_fillers(fillers)
+            for fillers in zip(*(state["fillers"] for state in states), strict=True)
+        ],
     }
 
 
@@ -45,7 +52,11 @@ def _merge_fillers(fillers: Sequence[JsonState]) -> JsonState:
             parked.setdefault(policy, []).extend(list(entry) for entry in entries)
     free = [slot for filler in fillers for slot in filler["pool"]["free"]]
     dropped = sum((Counter[str](filler["dropped"]) for filler in fillers), Counter[str]())
-    return {"pool": {"free": free, "parked": parked}, "produced": sum(filler["produced"] for filler in fillers), "dropped": dict(dropped)}
+    return {
+        "pool": {"free": free, "parked": parked},
+        "produced": sum(filler["produced"] for filler in fillers),
+        "dropped": dict(dropped),
+    }
 
 
 def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Share]) -> Split:
@@ -56,25 +67,44 @@ def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Share]) -> 
     """
     numbers = sorted(number for share in shares for number in share.tables)
     if numbers != list(range(len(state["tables"]))):
-        raise EngineError(f"the checkpoint has {len(state['tables'])} tables; there are {len(numbers)}, sampling.environments must stay what it was")
-    spread = [Spread(role, filler, state["tables"], queues, shares) for role, filler in enumerate(state["fillers"])]
+        raise EngineError(
+            f"the checkpoint has {len(state['tables'])} tables; there are {len(numbers)}, sampling.environments must stay what it was"
+        )
+    spread = [
+        Spread(role, filler, state["tables"], queues, shares)
+        for role, filler in enumerate(state["fillers"])
+    ]
     if len(shares) == 1 and all(part.same for part in spread):
         places = [{slot: slot for slot in part.slots} for part in spread]
-        return Split([{**state, "numbers": numbers}], {member: [list(full) for full in queue] for member, queue in queues.items()}, places, {})
+        return Split(
+            [{**state, "numbers": numbers}],
+            {member: [list(full) for full in queue] for member, queue in queues.items()},
+            places,
+            {},
+        )
     for part in spread:
         part.place_all()
     places = [part.places for part in spread]
     moved, lost = dict[str, list[list[int]]](), dict[str, list[int]]()
     for member, queue in queues.items():
-        moved[member] = [[*full[:-1], places[full[0]][full[-1]]] for full in queue if full[-1] in places[full[0]]]
+        moved[member] = [
+            [*full[:-1], places[full[0]][full[-1]]] for full in queue if full[-1] in places[full[0]]
+        ]
         lost[member] = [full[-1] for full in queue if full[-1] not in places[full[0]]]
-    return Split([_part(state, share, index, spread) for index, share in enumerate(shares)], moved, places, lost)
+    return Split(
+        [_part(state, share, index, spread) for index, share in enumerate(shares)],
+        moved,
+        places,
+        lost,
+    )
 
 
 def _part(state: JsonState, share: Share, index: int, spread: "Sequence[Spread]") -> JsonState:
     """A share's part of a merged state."""
     own = set(share.tables)
-    waiting = [[*key, [entry for entry in asking if entry[0] in own]] for *key, asking in state["waiting"]]
+    waiting = [
+        [*key, [entry for entry in asking if entry[0] in own]] for *key, asking in state["waiting"]
+    ]
     return {
         "numbers": list(share.tables),
         "tables": [_moved(state["tables"][number], spread) for number in share.tables],
@@ -88,21 +118,46 @@ def _moved(table: JsonState | None, spread: "Sequence[Spread]") -> JsonState | N
     """A saved table, its seats' slots under their new numbers."""
     if table is None:
         return None
-    seats = [seat if seat["slot"] == NO_SLOT else seat | {"slot": spread[seat["role"]].places[seat["slot"]]} for seat in table["seats"]]
+    seats = [
+        seat
+        if seat["slot"] == NO_SLOT
+        else seat | {"slot": spread[seat["role"]].places[seat["slot"]]}
+        for seat in table["seats"]
+    ]
     return {**table, "seats": seats}
 
 
 class Spread:
     """One role's slots on their way to their new places."""
 
-    def __init__(self, role: int, filler: JsonState, tables: Sequence[JsonState | None], queues: _Queues, shares: Sequence[Share]) -> None:
+    def __init__(
+        self,
+        role: int,
+        filler: JsonState,
+        tables: Sequence[JsonState | None],
+        queues: _Queues,
+        shares: Sequence[Share],
+    ) -> None:
         self._role, self._filler, self._shares = role, filler, shares
-        self._open = [(number, seat["slot"]) for number, table in enumerate(tables) if table for seat in table["seats"] if seat["role"] == role]
+        self._open = [
+            (number, seat["slot"])
+            for number, table in enumerate(tables)
+            if table
+            for seat in table["seats"]
+            if seat["role"] == role
+        ]
         self._open = [(number, slot) for number, slot in self._open if slot != NO_SLOT]
         # The oldest of every queue first.
-        self._waiting = [full[-1] for fulls in zip_longest(*queues.values()) for full in fulls if full and full[0] == role]
+        self._waiting = [
+            full[-1]
+            for fulls in zip_longest(*queues.values())
+            for full in fulls
+            if full and full[0] == role
+        ]
         parked = [slot for entries in filler["pool"]["parked"].values() for slot, _ in entries]
-        self.slots = sorted([*filler["pool"]["free"], *(slot for _, slot in self._open), *parked, *self._waiting])
+        self.slots = sorted(
+            [*filler["pool"]["free"], *(slot for _, slot in self._open), *parked, *self._waiting]
+        )
         self.places: Places = {}
         self._free = [list(reversed(share.slots[role])) for share in shares]
         self._parked: list[dict[str, list[list[int]]]] = [{} for _ in shares]
@@ -113,7 +168,9 @@ class Spread:
         return self.slots == list(self._shares[0].slots[self._role])
 
     def place_all(self) -> None:
-        owner = {number: index for index, share in enumerate(self._shares) for number in share.tables}
+        owner = {
+            number: index for index, share in enumerate(self._shares) for number in share.tables
+        }
         for number, slot in self._open:
             self._place(slot, owner[number])
         for policy, entries in self._filler["pool"]["parked"].items():
@@ -129,13 +186,22 @@ class Spread:
     def _least_parked(self, policy: str) -> int:
         """The share with room whose tables have the fewest PARKED slots of the policy each: no worker ever parks more of it than it has seats."""
         roomy = [index for index, free in enumerate(self._free) if free] or [0]
-        return min(roomy, key=lambda index: len(self._parked[index].get(policy, ())) / max(1, len(self._shares[index].tables)))
+        return min(
+            roomy,
+            key=lambda index: (
+                len(self._parked[index].get(policy, ())) / max(1, len(self._shares[index].tables))
+            ),
+        )
 
     def _place(self, slot: int, index: int) -> None:
         if not self._free[index]:
             room = [len(share.slots[self._role]) for share in self._shares]
-            used = len(self._open) + sum(len(entries) for entries in self._filler["pool"]["parked"].values())
-            raise EngineError(f"the checkpoint holds {used} part-filled slots of role {self._role}, too many for the {room} there are")
+            used = len(self._open) + sum(
+                len(entries) for entries in self._filler["pool"]["parked"].values()
+            )
+            raise EngineError(
+                f"the checkpoint holds {used} part-filled slots of role {self._role}, too many for the {room} there are"
+            )
         self.places[slot] = self._free[index].pop()
 
     def filler(self, index: int) -> JsonState:

@@ -29,8 +29,14 @@ def save_worker(worker: RolloutWorker) -> JsonState:
         "numbers": list(worker.share.tables),
         "tables": [_save_table(table) for table in worker.tables],
         "idle": [table.index for table in worker.idle],
-        "waiting": [[*key, [[table.index, seat.index] for table, seat in asking]] for key, asking in worker.waiting.items()],
-        "fillers": [{"pool": f.pool.state(), "produced": f.produced, "dropped": dict(f.dropped)} for f in worker.fillers],
+        "waiting": [
+            [*key, [[table.index, seat.index] for table, seat in asking]]
+            for key, asking in worker.waiting.items()
+        ],
+        "fillers": [
+            {"pool": f.pool.state(), "produced": f.produced, "dropped": dict(f.dropped)}
+            for f in worker.fillers
+        ],
     }
 
 
@@ -44,7 +50,9 @@ class Reseater(Protocol):
         """A live player of the game that has left the population meanwhile, empty where none has."""
 
 
-def load_worker(worker: RolloutWorker, state: JsonState, planner: Reseater, *, replayable: bool) -> int:
+def load_worker(
+    worker: RolloutWorker, state: JsonState, planner: Reseater, *, replayable: bool
+) -> int:
     """Put a fresh worker into a saved state; the slabs are filled already.
 
     Returns how many open games were voided: those of players that have left, and unless `replayable` all.
@@ -86,7 +94,8 @@ def _save_table(table: Table) -> JsonState | None:
     if not table.seats:
         return None
     return {
-        "plan": table.plan._asdict() | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
+        "plan": table.plan._asdict()
+        | {"seats": [[*_player(seat.player), *seat[1:]] for seat in table.plan.seats]},
         "seats": [asdict(seat) | {"player": _player(seat.player)} for seat in table.seats],
         "actions": [[seat, list(action)] for seat, action in table.actions.items()],
         "due": table.due,
@@ -102,19 +111,31 @@ def _player(player: PlayerRef) -> list[str]:
 
 def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
     fields: dict[str, Any] = dict(saved["plan"])
-    seats = tuple(SeatPlan(PlayerRef(kind, name), *rest) for kind, name, *rest in fields.pop("seats"))
+    seats = tuple(
+        SeatPlan(PlayerRef(kind, name), *rest) for kind, name, *rest in fields.pop("seats")
+    )
     noise = tuple(fields.pop("noise"))
     plan = planner.reseat(GamePlan(**fields, seats=seats, noise=noise))
     table.clear(plan)
     for seat, seat_plan in zip(saved["seats"], plan.seats, strict=True):
-        table.seats.append(replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy))
+        table.seats.append(
+            replace(Seat(**{**seat, "player": seat_plan.player}), policy=seat_plan.policy)
+        )
     table.actions = {seat: tuple(action) for seat, action in saved["actions"]}
-    table.due, table.history, table.steps, table.moves = saved["due"], list(saved["history"]), saved["steps"], saved["moves"]
+    table.due, table.history, table.steps, table.moves = (
+        saved["due"],
+        list(saved["history"]),
+        saved["steps"],
+        saved["moves"],
+    )
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:
     """Bring a fresh game to where the saved one stood; False when it does not get there, or shows a waiting seat something else than it saw."""
-    heads = tuple(len(ActionCodec(table.game.roles[role].action_space).head_sizes) for role in table.game.seat_roles)
+    heads = tuple(
+        len(ActionCodec(table.game.roles[role].action_space).head_sizes)
+        for role in table.game.seat_roles
+    )
     try:
         turns = worker.run_game(lambda: table.game.reset(table.plan.seed), table, "reset")
         taken: dict[int, tuple[int, ...]] = {}
@@ -127,11 +148,16 @@ def _replays(worker: RolloutWorker, table: Table) -> bool:
         return False
     waiting = [turn for turn in turns if not turn.over and turn.seat not in taken]
     seats = [table.seats[turn.seat] for turn in waiting]
-    same = all(worker.fillers[seat.role].rows.holds(seat.slot, seat.row, turn) for seat, turn in zip(seats, waiting, strict=True))
+    same = all(
+        worker.fillers[seat.role].rows.holds(seat.slot, seat.row, turn)
+        for seat, turn in zip(seats, waiting, strict=True)
+    )
     return same and taken == table.actions and _acting(turns) == table.due
 
 
-def _stepped(worker: RolloutWorker, table: Table, actions: dict[int, tuple[int, ...]]) -> list[SeatTurn]:
+def _stepped(
+    worker: RolloutWorker, table: Table, actions: dict[int, tuple[int, ...]]
+) -> list[SeatTurn]:
     return worker.run_game(lambda: table.game.step(actions), table, "step")
 
 
@@ -142,7 +168,10 @@ def _acting(turns: list[SeatTurn]) -> int:
 def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
     """The slots that are not free, and their numbers."""
     used = np.array([slot for slot in range(slab.slots) if slot not in free], dtype=np.int64)
-    return {"slots": torch.from_numpy(used), **{name: torch.from_numpy(array[used]) for name, array in slab.column.items()}}
+    return {
+        "slots": torch.from_numpy(used),
+        **{name: torch.from_numpy(array[used]) for name, array in slab.column.items()},
+    }
 
 
 def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
@@ -154,7 +183,9 @@ def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
         found, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
         if found != expected:
             shapes = f'column "{name}" of role "{slab.layout.role.name}" was saved as {list(found)}, the game now needs {list(expected)}'
-            raise CheckpointError(f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, or train a new population")
+            raise CheckpointError(
+                f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, or train a new population"
+            )
         array[at] = saved[name].numpy()[kept]
 
 

@@ -20,7 +20,11 @@ def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
             for member, override in section.items():
                 # What a member does not say is that of [learning], or of its schedule: nothing is decided later.
                 said = {key: value for key, value in override.items() if value is not None}
-                lines += ["", f"[members.{toml_key(member)}]", *_key_lines(said, ("members", member), origins)]
+                lines += [
+                    "",
+                    f"[members.{toml_key(member)}]",
+                    *_key_lines(said, ("members", member), origins),
+                ]
         elif isinstance(section, Mapping):
             lines += ["", f"[{name}]", *_key_lines(section, (name,), origins)]
     return "\n".join(lines) + "\n"
@@ -28,20 +32,35 @@ def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of a config file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **RunConfig.model_json_schema(),
+    }
 
 
-def _key_lines(section: Mapping[str, Any], path: tuple[str, ...], origins: Mapping[str, str] | None) -> list[str]:
+def _key_lines(
+    section: Mapping[str, Any], path: tuple[str, ...], origins: Mapping[str, str] | None
+) -> list[str]:
     lines = []
     for name, value in section.items():
         # TOML has no null: a value that is decided at run time is shown as a comment.
-        line = f"# {toml_key(name)}: decided when training starts" if value is None else f"{toml_key(name)} = {_value(value)}"
-        lines.append(line if origins is None else f"{line}  # {_origin('.'.join((*path, name)), origins)}")
+        line = (
+            f"# {toml_key(name)}: decided when training starts"
+            if value is None
+            else f"{toml_key(name)} = {_value(value)}"
+        )
+        lines.append(
+            line if origins is None else f"{line}  # {_origin('.'.join((*path, name)), origins)}"
+        )
     return lines
 
 
 def _origin(key: str, origins: Mapping[str, str]) -> str:
-    found = {origin for known, origin in origins.items() if known == key or known.startswith(f"{key}.") or key.startswith(f"{known}.")}
+    found = {
+        origin
+        for known, origin in origins.items()
+        if known == key or known.startswith(f"{key}.") or key.startswith(f"{known}.")
+    }
     return " and ".join(sorted(found)) or "default"
 
 
@@ -51,7 +70,11 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{toml_key(name)} = {_value(entry)}" for name, entry in value.items() if entry is not None)
+        inner = ", ".join(
+            f"{toml_key(name)} = {_value(entry)}"
+            for name, entry in value.items()
+            if entry is not None
+        )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         entries = [_value(entry) for entry in value]

@@ -49,14 +49,18 @@ def read_config(source: str | Path, overrides: Sequence[str] = ()) -> LoadedConf
     return _resolve(_parse_file(path), overrides, str(source))
 
 
-def config_from_table(table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()) -> RunConfig:
+def config_from_table(
+    table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()
+) -> RunConfig:
     """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top. Raises: ConfigError."""
     return _resolve(_as_it_ran(_without_none(table)), overrides, source).config
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
     """A game's options, of nothing but overrides: "steps=3", or "env.options.steps=3" as for a config. Raises: ConfigError with every problem."""
-    table, _, problems = _apply_overrides({}, [override.strip().removeprefix("env.options.") for override in overrides])
+    table, _, problems = _apply_overrides(
+        {}, [override.strip().removeprefix("env.options.") for override in overrides]
+    )
     if problems:
         raise ConfigError("env.options", problems)
     return table
@@ -66,7 +70,14 @@ def shipped_configs() -> dict[str, Path]:
     """Bare name -> file of the configs that come with the package."""
     # In an installed package they lie beside this module, in a checkout at its root.
     here = Path(__file__).resolve()
-    folder = next((place for place in (here.parent / "shipped", here.parents[2] / "configs") if place.is_dir()), None)
+    folder = next(
+        (
+            place
+            for place in (here.parent / "shipped", here.parents[2] / "configs")
+            if place.is_dir()
+        ),
+        None,
+    )
     return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))} if folder else {}
 
 
@@ -81,19 +92,28 @@ def find_config(source: str | Path) -> Path:
         return path
     names = ", ".join(shipped) or "none"
     if path.is_dir():
-        raise ConfigError(text, [f"{text}: a folder; expected a {SUFFIX} file or a shipped config's name ({names})"])
+        raise ConfigError(
+            text,
+            [f"{text}: a folder; expected a {SUFFIX} file or a shipped config's name ({names})"],
+        )
     guess = did_you_mean(path.name.removesuffix(SUFFIX), shipped)
     advice = f"did you mean {guess}?" if guess else "check the path, or take a shipped one"
-    raise ConfigError(text, [f"{text}: no such file and no shipped config; {advice} (shipped: {names})"])
+    raise ConfigError(
+        text, [f"{text}: no such file and no shipped config; {advice} (shipped: {names})"]
+    )
 
 
 def _parse_file(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(str(path), [f"byte {error.start}: not UTF-8 text; save the file as UTF-8"]) from None
+        raise ConfigError(
+            str(path), [f"byte {error.start}: not UTF-8 text; save the file as UTF-8"]
+        ) from None
     except OSError as error:
-        raise ConfigError(str(path), [f"{path}: cannot be read ({error.strerror}); check its permissions"]) from None
+        raise ConfigError(
+            str(path), [f"{path}: cannot be read ({error.strerror}); check its permissions"]
+        ) from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -118,7 +138,9 @@ def _syntax_problem(text: str, message: str) -> str:
 def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfig:
     origins = dict.fromkeys(_leaves(given), "file")
     table, set_keys, problems = _apply_overrides(given, overrides)
-    origins = {key: origin for key, origin in origins.items() if key in set(_leaves(table))} | dict.fromkeys(set_keys, "--set")
+    origins = {
+        key: origin for key, origin in origins.items() if key in set(_leaves(table))
+    } | dict.fromkeys(set_keys, "--set")
     config: RunConfig | None = None
     try:
         config = RunConfig.model_validate_json(_as_json(table), strict=True)
@@ -170,7 +192,9 @@ def _parse_value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         if text and not text.startswith(_OPENS_A_TOML_VALUE) and "\n" not in text:
             return text
-        raise ValueError("not a TOML value; texts in quotes, lists as [1, 2], tables as { a = 1 }") from None
+        raise ValueError(
+            "not a TOML value; texts in quotes, lists as [1, 2], tables as { a = 1 }"
+        ) from None
     if set(parsed) != {"value"}:
         raise ValueError("more than one value; use one --set for each")
     return parsed["value"]
@@ -189,7 +213,11 @@ def _put(table: Table, path: Sequence[str], value: Any) -> None:
 def _named_by_origin(problem: str, set_keys: Sequence[str]) -> str:
     """Problems of values that came from the command line say so."""
     place = re.split(r"[ :]", problem, maxsplit=1)[0]
-    return f"--set {problem}" if any(place == key or place.startswith(f"{key}.") for key in set_keys) else problem
+    return (
+        f"--set {problem}"
+        if any(place == key or place.startswith(f"{key}.") for key in set_keys)
+        else problem
+    )
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -206,7 +234,11 @@ def _as_it_ran(table: Table) -> Table:
     later = {key for _, key, _ in HELD_BEFORE}
     for section, key, value in HELD_BEFORE:
         stored = table.get(section)
-        whole = {name for name, field in RunConfig.model_fields[section].annotation.model_fields.items() if field.default is not None} - later  # type: ignore[union-attr]
+        whole = {
+            name
+            for name, field in RunConfig.model_fields[section].annotation.model_fields.items()
+            if field.default is not None
+        } - later  # type: ignore[union-attr]
         if isinstance(stored, dict) and key not in stored and whole <= stored.keys():
             table = {**table, section: {**stored, key: value}}
     return table
@@ -214,4 +246,8 @@ def _as_it_ran(table: Table) -> Table:
 
 def _without_none(table: Mapping[str, Any]) -> Table:
     """TOML knows no null: what is None stands at its default."""
-    return {name: _without_none(value) if isinstance(value, Mapping) else value for name, value in table.items() if value is not None}
+    return {
+        name: _without_none(value) if isinstance(value, Mapping) else value
+        for name, value in table.items()
+        if value is not None
+    }

@@ -40,7 +40,11 @@ def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str
         loc = _place(detail, given)
         lines.setdefault(loc, _describe(detail, loc, given))
     # A union is refused branch by branch: where something inside it is wrong, that line says all.
-    lines = {loc: line for loc, line in lines.items() if not any(len(other) > len(loc) and other[: len(loc)] == loc for other in lines)}
+    lines = {
+        loc: line
+        for loc, line in lines.items()
+        if not any(len(other) > len(loc) and other[: len(loc)] == loc for other in lines)
+    }
     if lines and not contradictions:
         contradictions = _contradictions_without(lines, given)
     return [*lines.values(), *contradictions]
@@ -62,7 +66,12 @@ def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> lis
     try:
         RunConfig.model_validate_json(json.dumps(rest), strict=True)
     except ValidationError as error:
-        lines = [line for detail in error.errors(include_url=False) if detail["type"] == "value_error" for line in _validator_lines(detail)]
+        lines = [
+            line
+            for detail in error.errors(include_url=False)
+            if detail["type"] == "value_error"
+            for line in _validator_lines(detail)
+        ]
         return [line for line in lines if not any(place in line for place in places)]
     return []
 
@@ -85,7 +94,12 @@ def _place(detail: ErrorDetails, given: Any) -> Loc:
         last_of_missing = detail["type"] == "missing" and position == len(detail["loc"]) - 1
         if isinstance(given, Mapping) and name in given:
             given = given[str(name)]
-        elif isinstance(given, Sequence) and not isinstance(given, str) and isinstance(name, int) and name < len(given):
+        elif (
+            isinstance(given, Sequence)
+            and not isinstance(given, str)
+            and isinstance(name, int)
+            and name < len(given)
+        ):
             given = given[name]
         elif not last_of_missing:
             continue
@@ -120,12 +134,20 @@ def _advice(found: Any, schema: Schema, loc: Loc) -> str:
         return f'did you mean "{guess}"?'
     if "integer" in kinds and isinstance(found, float) and found.is_integer() and abs(found) < 1e18:
         return f"write {int(found)}"
-    if kinds & {"integer", "number", "boolean"} and isinstance(found, str) and _reads_as(found, kinds):
+    if (
+        kinds & {"integer", "number", "boolean"}
+        and isinstance(found, str)
+        and _reads_as(found, kinds)
+    ):
         return f"write {found.lower()} without quotes"
     if kinds == {"object"} and not isinstance(found, dict):
         inner = ' with name = "..."' if loc == ("env",) else ""
         return f"write a section [{_dotted(loc)}]{inner}"
-    if "default" in schema and schema["default"] is not None and not isinstance(schema["default"], dict):
+    if (
+        "default" in schema
+        and schema["default"] is not None
+        and not isinstance(schema["default"], dict)
+    ):
         return f"the default is {_shown(schema['default'])}"
     return "change it, or leave it out for the default"
 
@@ -143,7 +165,14 @@ def _unknown_key(loc: Loc) -> str:
     place = _dotted(loc)
     if guess := did_you_mean(str(name), known):
         return f"{place}: unknown key; did you mean {guess}?"
-    home = next((f"{key}.{name}" for key in _definition(_root()).get("properties", {}) if name in _schema_at((key,)).get("properties", {})), None)
+    home = next(
+        (
+            f"{key}.{name}"
+            for key in _definition(_root()).get("properties", {})
+            if name in _schema_at((key,)).get("properties", {})
+        ),
+        None,
+    )
     if home:
         return f"{place}: unknown key; did you mean {home}?"
     return f"{place}: unknown key; remove it, or use one of: {', '.join(known)}"
@@ -151,7 +180,9 @@ def _unknown_key(loc: Loc) -> str:
 
 def _dotted(loc: Loc) -> str:
     """("model", "conv", 0, "kernel") -> model.conv[0].kernel; keys that need quotes in TOML have them here."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{toml_key(part)}" for part in loc).removeprefix(".")
+    return "".join(
+        f"[{part}]" if isinstance(part, int) else f".{toml_key(part)}" for part in loc
+    ).removeprefix(".")
 
 
 def toml_key(name: str) -> str:
@@ -180,7 +211,10 @@ def _definition(schema: Schema) -> Schema:
     reference = schema.get("$ref")
     if reference is None:
         return schema
-    return {**_root()["$defs"][reference.rsplit("/", 1)[1]], **{key: value for key, value in schema.items() if key != "$ref"}}
+    return {
+        **_root()["$defs"][reference.rsplit("/", 1)[1]],
+        **{key: value for key, value in schema.items() if key != "$ref"},
+    }
 
 
 def _branches(schema: Schema) -> list[Schema]:
@@ -190,7 +224,10 @@ def _branches(schema: Schema) -> list[Schema]:
 def _schema_at(loc: Loc) -> Schema:
     schema = _definition(_root())
     for name in loc:
-        inner = next((found for branch in _branches(schema) if (found := _inside(branch, name)) is not None), None)
+        inner = next(
+            (found for branch in _branches(schema) if (found := _inside(branch, name)) is not None),
+            None,
+        )
         if inner is None:
             return {}
         schema = _definition(inner)
@@ -208,7 +245,16 @@ def _inside(schema: Schema, name: str | int) -> Schema | None:
 
 def _expected(schema: Schema) -> str:
     """A schema in words: "a whole number of at least 1", 'one of "none", "gru"', ..."""
-    return " or ".join(dict.fromkeys(_expected_one(branch) for branch in _branches(schema) if branch.get("type") != "null")) or "something else"
+    return (
+        " or ".join(
+            dict.fromkeys(
+                _expected_one(branch)
+                for branch in _branches(schema)
+                if branch.get("type") != "null"
+            )
+        )
+        or "something else"
+    )
 
 
 def _choices(schema: Schema) -> Sequence[Any]:
@@ -219,7 +265,11 @@ def _choices(schema: Schema) -> Sequence[Any]:
 def _patterns(schema: Schema) -> list[str]:
     r"""The alternatives of a pattern such as ^(auto|cuda:\d+)$, with N for a number."""
     pattern = str(schema.get("pattern", ""))
-    return pattern.removeprefix("^(").removesuffix(")$").replace(r"\d+", "N").split("|") if pattern else []
+    return (
+        pattern.removeprefix("^(").removesuffix(")$").replace(r"\d+", "N").split("|")
+        if pattern
+        else []
+    )
 
 
 def _expected_one(schema: Schema) -> str:
@@ -238,9 +288,10 @@ def _expected_one(schema: Schema) -> str:
         if isinstance(schema.get("additionalProperties"), Mapping):
             return f"a table of name = {_expected(schema['additionalProperties'])}"
         return "a table"
-    return {"boolean": "true or false", "string": "a text" + (" that is not empty" if schema.get("minLength") else "")}.get(
-        str(kind), "something else"
-    )
+    return {
+        "boolean": "true or false",
+        "string": "a text" + (" that is not empty" if schema.get("minLength") else ""),
+    }.get(str(kind), "something else")
 
 
 def _expected_list(schema: Schema) -> str:
@@ -251,9 +302,23 @@ def _expected_list(schema: Schema) -> str:
 
 
 def _range(schema: Schema) -> str:
-    low, over, high, under = (schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"))
+    low, over, high, under = (
+        schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    )
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
-    lower = f"of at least {low:g}" if low is not None else f"greater than {over:g}" if over is not None else ""
-    upper = f"at most {high:g}" if high is not None else f"less than {under}" if under is not None else ""
+    lower = (
+        f"of at least {low:g}"
+        if low is not None
+        else f"greater than {over:g}"
+        if over is not None
+        else ""
+    )
+    upper = (
+        f"at most {high:g}"
+        if high is not None
+        else f"less than {under}"
+        if under is not None
+        else ""
+    )
     return "".join(f" {part}" for part in (" and ".join(filter(None, (lower, upper))),) if part)

@@ -5,7 +5,12 @@ from typing import Any
 
 from pbt.config.schema import RunConfig
 
-HYPERPARAMETERS = ("learning.learning_rate", "learning.entropy_coef", "learning.adam_beta1", "learning.shaping")
+HYPERPARAMETERS = (
+    "learning.learning_rate",
+    "learning.entropy_coef",
+    "learning.adam_beta1",
+    "learning.shaping",
+)
 """Editable, but they belong to the members once training started: an edit sets them for every member, and PBT goes on from there."""
 
 _EDITABLE_LEARNING = (
@@ -20,7 +25,10 @@ EDITABLE = (
     "env.max_decisions",
     "env.timeout_s",
     "pbt",
-    *(f"matchmaking.{name}" for name in ("past_share", "past_mode", "pfsp_power", "elo_sigma", "resident")),
+    *(
+        f"matchmaking.{name}"
+        for name in ("past_share", "past_mode", "pfsp_power", "elo_sigma", "resident")
+    ),
     "evaluation",
     "snapshots",
     "checkpoints",
@@ -40,7 +48,11 @@ LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share", 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
     """Dotted key -> (old, new) of every value that differs; None where one side has no such key, or an empty list."""
     before, after = _flat(old.model_dump()), _flat(new.model_dump())
-    return {key: (before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)}
+    return {
+        key: (before.get(key), after.get(key))
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    }
 
 
 def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
@@ -58,12 +70,18 @@ def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:
     joined = [name for name, one in before.joined.items() if after.joined.get(name) != one]
     found = [f"population.joined.{name}: has joined already; it can only leave" for name in joined]
     back = [name for name in before.left if name not in after.left]
-    return found + [f"population.left: {name} has left for good; a new member can begin with the weights of its last snapshot" for name in back]
+    return found + [
+        f"population.left: {name} has left for good; a new member can begin with the weights of its last snapshot"
+        for name in back
+    ]
 
 
 def changes_members(old: RunConfig, new: RunConfig) -> bool:
     """Somebody joins or leaves."""
-    return (old.population.joined, old.population.left) != (new.population.joined, new.population.left)
+    return (old.population.joined, old.population.left) != (
+        new.population.joined,
+        new.population.left,
+    )
 
 
 def is_live(key: str) -> bool:
@@ -74,14 +92,21 @@ def is_live(key: str) -> bool:
 def takes_live(old: RunConfig, new: RunConfig) -> bool:
     """Whether a running population can take this edit. Where values are annealed, learners know of the end, and must start anew with another."""
     keys = changes(old, new).keys()
-    return all(is_live(key) for key in keys) and not ("stop_at_frames" in keys and old.learning.anneal_to < 1.0)
+    return all(is_live(key) for key in keys) and not (
+        "stop_at_frames" in keys and old.learning.anneal_to < 1.0
+    )
 
 
 def with_live(config: RunConfig, edited: RunConfig) -> RunConfig:
     """`config` (as resolved for this machine) with the live values of `edited`."""
     pbt = config.pbt.model_copy(update={"period_frames": edited.pbt.period_frames})
     evaluation = config.evaluation.model_copy(update={"share": edited.evaluation.share})
-    live = {"stop_at_frames": edited.stop_at_frames, "pbt": pbt, "snapshots": edited.snapshots, "evaluation": evaluation}
+    live = {
+        "stop_at_frames": edited.stop_at_frames,
+        "pbt": pbt,
+        "snapshots": edited.snapshots,
+        "evaluation": evaluation,
+    }
     return config.model_copy(update=live)
 
 
@@ -98,4 +123,10 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
-    return f'"{value}"' if isinstance(value, str) else str(list(value)) if isinstance(value, tuple) else str(value)
+    return (
+        f'"{value}"'
+        if isinstance(value, str)
+        else str(list(value))
+        if isinstance(value, tuple)
+        else str(value)
+    )

@@ -306,29 +306,53 @@ class RunConfig(Section):
     def _contradictions(self) -> list[str]:
         """Cross-field problems, each ``place = found: expected; what to do``."""
         found = []
-        steps, batch, parts = self.sampling.rollout_steps, self.learning.batch_steps, self.learning.minibatches
+        steps, batch, parts = (
+            self.sampling.rollout_steps,
+            self.learning.batch_steps,
+            self.learning.minibatches,
+        )
         if batch % steps:
             fits = max(1, round(batch / steps)) * steps
-            found.append(f"learning.batch_steps = {batch}: must be a multiple of sampling.rollout_steps = {steps}; try {fits}")
+            found.append(
+                f"learning.batch_steps = {batch}: must be a multiple of sampling.rollout_steps = {steps}; try {fits}"
+            )
         elif (batch // steps) % parts:
-            found.append(f"learning.minibatches = {parts}: must divide the {batch // steps} slots of a batch; try 1")
+            found.append(
+                f"learning.minibatches = {parts}: must divide the {batch // steps} slots of a batch; try 1"
+            )
         if self.model.encoder == "mlp" and self.model.conv:
-            found.append('model.conv: has layers, but encoder = "mlp" uses none; remove them, or set encoder = "auto"')
+            found.append(
+                'model.conv: has layers, but encoder = "mlp" uses none; remove them, or set encoder = "auto"'
+            )
         if self.model.encoder == "conv" and not self.model.conv:
-            found.append('model.conv = []: encoder "conv" needs at least one layer; add { channels = 32, kernel = 3 }')
+            found.append(
+                'model.conv = []: encoder "conv" needs at least one layer; add { channels = 32, kernel = 3 }'
+            )
         for name in ("learning_rate", "entropy_coef", "one_minus_adam_beta1", "shaping"):
             low, high = getattr(self.pbt, f"{name}_bounds")
             if low >= high:
-                found.append(f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be smaller than the second; swap them")
-        found += [problem for name, override in self.members.items() for problem in self._schedule_problems(name, override.schedule)]
+                found.append(
+                    f"pbt.{name}_bounds = [{low:g}, {high:g}]: the first must be smaller than the second; swap them"
+                )
+        found += [
+            problem
+            for name, override in self.members.items()
+            for problem in self._schedule_problems(name, override.schedule)
+        ]
         if self.pbt.enabled and self.pbt.min_games > self.pbt.score_games:
-            found.append(f"pbt.min_games = {self.pbt.min_games}: more than pbt.score_games = {self.pbt.score_games}, so no member is ever ranked")
+            found.append(
+                f"pbt.min_games = {self.pbt.min_games}: more than pbt.score_games = {self.pbt.score_games}, so no member is ever ranked"
+            )
         return found
 
     def _schedule_problems(self, member: str, schedule: tuple[ScheduleStep, ...]) -> list[str]:
         found, frames = [], [step.at_frames for step in schedule]
         if frames != sorted(set(frames)):
-            found.append(f"members.{member}.schedule: at_frames {frames}; each must be greater than the one before; sort the steps")
+            found.append(
+                f"members.{member}.schedule: at_frames {frames}; each must be greater than the one before; sort the steps"
+            )
         if schedule and self.pbt.enabled:
-            found.append(f"members.{member}.schedule: PBT would change the same values; set pbt.enabled = false, or remove the schedule")
+            found.append(
+                f"members.{member}.schedule: PBT would change the same values; set pbt.enabled = false, or remove the schedule"
+            )
         return found

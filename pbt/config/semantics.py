@@ -31,7 +31,9 @@ class GameFacts(Protocol):
 def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
     """Member name -> role name of all that ever were, in order: those it began with, then who joined."""
     later = sorted(config.population.joined, key=member_number)
-    return _first_members(config, roles) | {name: config.population.joined[name].role for name in later}
+    return _first_members(config, roles) | {
+        name: config.population.joined[name].role for name in later
+    }
 
 
 def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
@@ -44,7 +46,11 @@ def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
 
 def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
     """As `everyone`, without those that left: who plays."""
-    return {name: role for name, role in everyone(config, roles).items() if name not in config.population.left}
+    return {
+        name: role
+        for name, role in everyone(config, roles).items()
+        if name not in config.population.left
+    }
 
 
 def member_number(name: str) -> int:
@@ -60,7 +66,11 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
         problems += _membership_problems(config, roles)
         members = list(everyone(config, roles))
         last = members[-1]
-        problems += [_unknown(f"members.{name}", name, "member", members, f"m0 to {last}") for name in config.members if name not in members]
+        problems += [
+            _unknown(f"members.{name}", name, "member", members, f"m0 to {last}")
+            for name in config.members
+            if name not in members
+        ]
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
     if resident != "auto" and resident < seats:
         found = f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players at once"
@@ -69,13 +79,17 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
         found = f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does not answer for up to {longest_s:g} s"
-        problems.append(f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs costs all games of its worker")
+        problems.append(
+            f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs costs all games of its worker"
+        )
     terms = list(game.reward_terms)
     problems += _term_problems("learning.shaping", config.learning.shaping, terms)
     for name, override in config.members.items():
         problems += _term_problems(f"members.{name}.shaping", override.shaping, terms)
         for number, step in enumerate(override.schedule):
-            problems += _term_problems(f"members.{name}.schedule.{number}.shaping", step.shaping, terms)
+            problems += _term_problems(
+                f"members.{name}.schedule.{number}.shaping", step.shaping, terms
+            )
     if problems:
         raise ConfigError(source, problems)
 
@@ -84,9 +98,15 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
     if isinstance(counts, int):
         return []
     named = ", ".join(roles)
-    unknown = [_unknown(f"population.members.{role}", role, "role", roles, named) for role in counts if role not in roles]
+    unknown = [
+        _unknown(f"population.members.{role}", role, "role", roles, named)
+        for role in counts
+        if role not in roles
+    ]
     missing = [
-        f"population.members.{role}: missing; every role needs members; add {role} = 4 (roles: {named})" for role in roles if role not in counts
+        f"population.members.{role}: missing; every role needs members; add {role} = 4 (roles: {named})"
+        for role in roles
+        if role not in counts
     ]
     return unknown + missing
 
@@ -94,19 +114,45 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
 def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
     """Of who joined and who left."""
     joined, left = config.population.joined, config.population.left
-    first, known, playing = _first_members(config, roles), everyone(config, roles), set(member_roles(config, roles).values())
-    found = [f"population.joined.{name}: the population began with a member of that name; go on at m{len(first)}" for name in joined if name in first]
+    first, known, playing = (
+        _first_members(config, roles),
+        everyone(config, roles),
+        set(member_roles(config, roles).values()),
+    )
+    found = [
+        f"population.joined.{name}: the population began with a member of that name; go on at m{len(first)}"
+        for name in joined
+        if name in first
+    ]
     for name, one in joined.items():
         if one.role not in roles:
-            found.append(_unknown(f"population.joined.{name}.role", one.role, "role", roles, ", ".join(roles)))
-    found += [_unknown(f"population.left.{name}", name, "member", known, ", ".join(known)) for name in left if name not in known]
-    return found + [f"population.left: nobody plays {role} any more; each role keeps a member" for role in roles if role not in playing]
+            found.append(
+                _unknown(
+                    f"population.joined.{name}.role", one.role, "role", roles, ", ".join(roles)
+                )
+            )
+    found += [
+        _unknown(f"population.left.{name}", name, "member", known, ", ".join(known))
+        for name in left
+        if name not in known
+    ]
+    return found + [
+        f"population.left: nobody plays {role} any more; each role keeps a member"
+        for role in roles
+        if role not in playing
+    ]
 
 
 def _term_problems(place: str, weights: Mapping[str, float], terms: Sequence[str]) -> list[str]:
-    return [_unknown(f"{place}.{term}", term, "reward term", terms, ", ".join(terms)) for term in weights if term not in terms]
+    return [
+        _unknown(f"{place}.{term}", term, "reward term", terms, ", ".join(terms))
+        for term in weights
+        if term not in terms
+    ]
 
 
 def _unknown(place: str, word: str, kind: str, known: Iterable[str], shown: str) -> str:
     guess = did_you_mean(word, known)
-    return f"{place}: no such {kind} in this game; " + (f"did you mean {guess}?" if guess else f"it has {shown}")
+    return f"{place}: no such {kind} in this game; " + (
+        f"did you mean {guess}?" if guess else f"it has {shown}"
+    )

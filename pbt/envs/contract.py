@@ -97,7 +97,9 @@ class Game(Protocol):
         """Release engines and windows; the game is not used again."""
 
 
-ScriptedAct = Callable[[Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]]
+ScriptedAct = Callable[
+    [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]
+]
 """A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N, heads]) -> actions [N, heads]. Pure."""
 
 

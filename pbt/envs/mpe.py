@@ -32,10 +32,20 @@ def make(**options: Any) -> Game:
     known = scenarios()
     scenario, one_role = options.pop("scenario", DEFAULT_SCENARIO), options.pop("one_role", False)
     if not isinstance(scenario, str) or scenario not in known:
-        raise EnvOptionsError([f"scenario = {scenario!r}: no such scenario; {_hint(str(scenario), list(known))}"])
+        raise EnvOptionsError(
+            [f"scenario = {scenario!r}: no such scenario; {_hint(str(scenario), list(known))}"]
+        )
     raw_env = import_module(f"mpe2.{known[scenario]}").raw_env
-    takes = {name: given.default for name, given in inspect.signature(raw_env).parameters.items() if name not in _OURS}
-    problems = [problem for name, value in options.items() if (problem := _problem(name, value, takes, scenario))]
+    takes = {
+        name: given.default
+        for name, given in inspect.signature(raw_env).parameters.items()
+        if name not in _OURS
+    }
+    problems = [
+        problem
+        for name, value in options.items()
+        if (problem := _problem(name, value, takes, scenario))
+    ]
     if not isinstance(one_role, bool):
         problems.append(f"one_role = {one_role!r}: must be true or false; the default is False")
     if problems:
@@ -50,7 +60,9 @@ def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: boo
         raw = raw_env(**options)
     except Exception as error:
         said = ", ".join(f"{name} = {value!r}" for name, value in options.items()) or "no options"
-        raise EnvOptionsError([f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]) from error
+        raise EnvOptionsError(
+            [f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]
+        ) from error
     # The picture that it would be drawn on takes 2 MB.
     raw.screen = None
     parallel = AtOnce(raw)
@@ -63,18 +75,31 @@ def scenarios() -> Mapping[str, str]:
     try:
         package = import_module("mpe2")
     except ImportError as error:
-        raise EnvError(f"MPE games need the package mpe2, which cannot be loaded ({error}); install it: pip install mpe2") from error
-    versions = [found for module in iter_modules(package.__path__) if (found := _VERSIONED.fullmatch(module.name))]
-    return {found[1]: found[0] for found in sorted(versions, key=lambda found: (found[1], int(found[2])))}
+        raise EnvError(
+            f"MPE games need the package mpe2, which cannot be loaded ({error}); install it: pip install mpe2"
+        ) from error
+    versions = [
+        found
+        for module in iter_modules(package.__path__)
+        if (found := _VERSIONED.fullmatch(module.name))
+    ]
+    return {
+        found[1]: found[0]
+        for found in sorted(versions, key=lambda found: (found[1], int(found[2])))
+    }
 
 
 def _problem(name: str, value: Any, takes: Mapping[str, Any], scenario: str) -> str | None:
     """What is wrong with an option of the scenario itself, judged by its default."""
     if name not in takes:
-        return f"{name}: no such option of {scenario}; {_hint(name, ['scenario', 'one_role', *takes])}"
+        return (
+            f"{name}: no such option of {scenario}; {_hint(name, ['scenario', 'one_role', *takes])}"
+        )
     default = takes[name]
     kind = type(default)
-    fits = isinstance(value, int | float if kind is float else kind) and (kind is bool) == isinstance(value, bool)
+    fits = isinstance(value, int | float if kind is float else kind) and (
+        kind is bool
+    ) == isinstance(value, bool)
     if kind in _EXPECTED and not fits:
         return f"{name} = {value!r}: must be {_EXPECTED[kind]}; the default is {default!r}"
     if name == "max_cycles" and value < 1:
@@ -98,7 +123,11 @@ class AtOnce:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self.possible_agents = list(raw.possible_agents)
-        self.observation_space, self.action_space, self.close = raw.observation_space, raw.action_space, raw.close
+        self.observation_space, self.action_space, self.close = (
+            raw.observation_space,
+            raw.action_space,
+            raw.close,
+        )
         self.agents: list[Any] = []
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[Any, Any]:
@@ -127,12 +156,18 @@ class OneRole:
     def __init__(self, env: Any) -> None:
         self._env = env
         self.possible_agents = list(env.possible_agents)
-        self._length = max(int(env.observation_space(agent).shape[0]) for agent in self.possible_agents)
+        self._length = max(
+            int(env.observation_space(agent).shape[0]) for agent in self.possible_agents
+        )
         self._space = spaces.Box(-np.inf, np.inf, (self._length,), np.float32)
         counts = {agent: int(env.action_space(agent).n) for agent in self.possible_agents}
         if len(set(counts.values())) > 1:
             told = ", ".join(f"{agent} {count}" for agent, count in counts.items())
-            raise EnvOptionsError([f"one_role = True: agents have different numbers of actions ({told}); leave it out, so that each kind has a role"])
+            raise EnvOptionsError(
+                [
+                    f"one_role = True: agents have different numbers of actions ({told}); leave it out, so that each kind has a role"
+                ]
+            )
 
     @property
     def agents(self) -> Any:

@@ -37,7 +37,9 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({*BUILTIN, *(point.name for point in _installed())}))
 
 
-def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None) -> EnvSpec:
+def spec(
+    name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None
+) -> EnvSpec:
     """The game called `name`, or, with allow_files, of the form "./file.py:function". Without, its options must not name files either.
 
     measured: (replayable, chance) of such a file, where somebody looked already: that takes some games.
@@ -67,7 +69,9 @@ def spec(name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | 
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else "."
     own = " Your own file: './my_game.py:function'" if allow_files else ""
-    raise EnvNameError(f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME.{own}")
+    raise EnvNameError(
+        f"env {name!r} is not known{hint} Registered: {', '.join(names())}; {OPENSPIEL}NAME.{own}"
+    )
 
 
 def _without_files(found: EnvSpec) -> EnvSpec:
@@ -76,7 +80,9 @@ def _without_files(found: EnvSpec) -> EnvSpec:
     def make(**options: Any) -> Game:
         if named := found.paths(options):
             said = ", ".join(f"{name} = {options[name]!r}" for name in named)
-            raise EnvError(f"env.options: {said}: a file of the user's; expected none here, because only the local command line opens files by path")
+            raise EnvError(
+                f"env.options: {said}: a file of the user's; expected none here, because only the local command line opens files by path"
+            )
         return found.make(**options)
 
     return replace(found, make=make)
@@ -99,7 +105,11 @@ def _load(point: EntryPoint) -> EnvSpec:
         loaded = point.load()
         found = loaded if isinstance(loaded, EnvSpec) else loaded()
     except Exception as error:
-        raise EnvError(f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove the package that provides it") from error
+        raise EnvError(
+            f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove the package that provides it"
+        ) from error
     if not isinstance(found, EnvSpec):
-        raise EnvError(f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without arguments that returns one")
+        raise EnvError(
+            f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without arguments that returns one"
+        )
     return found

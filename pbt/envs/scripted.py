@@ -21,8 +21,15 @@ def random_act(head_sizes: tuple[int, ...]) -> ScriptedAct:
     """The player "random", known to every game: uniform over the legal choices of each head, heads independent."""
     stops = np.cumsum(head_sizes)
 
-    def act(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-        heads = [pick(mask[:, stop - size : stop], uniforms[:, h]) for h, (stop, size) in enumerate(zip(stops, head_sizes, strict=True))]
+    def act(
+        observation: Mapping[str, NDArray[Any]],
+        mask: NDArray[np.bool_],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        heads = [
+            pick(mask[:, stop - size : stop], uniforms[:, h])
+            for h, (stop, size) in enumerate(zip(stops, head_sizes, strict=True))
+        ]
         return np.stack(heads, axis=1)
 
     return act

@@ -40,15 +40,22 @@ def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Lea
             yield from _leaves(sub, (*path, index))
     elif isinstance(space, spaces.Discrete):
         if int(space.start) != 0:
-            raise EnvError(f"observation leaf {name}: Discrete with start={int(space.start)}; expected start=0; shift it in the game")
+            raise EnvError(
+                f"observation leaf {name}: Discrete with start={int(space.start)}; expected start=0; shift it in the game"
+            )
         yield path, Leaf(name, (1,), np.dtype(np.int64), "onehot", (int(space.n),))
     elif isinstance(space, spaces.MultiDiscrete):
         if np.any(space.start):
-            raise EnvError(f"observation leaf {name}: MultiDiscrete with start={space.start.tolist()}; expected start=0; shift it in the game")
+            raise EnvError(
+                f"observation leaf {name}: MultiDiscrete with start={space.start.tolist()}; expected start=0; shift it in the game"
+            )
         sizes = tuple(int(n) for n in space.nvec.reshape(-1))
         yield path, Leaf(name, (len(sizes),), np.dtype(np.int64), "onehot", sizes)
     elif isinstance(space, spaces.MultiBinary):
-        yield path, Leaf(name, tuple(int(n) for n in space.shape), np.dtype(np.int8), low=0.0, high=1.0)
+        yield (
+            path,
+            Leaf(name, tuple(int(n) for n in space.shape), np.dtype(np.int8), low=0.0, high=1.0),
+        )
     elif isinstance(space, spaces.Box):
         dtype = np.dtype(np.float32) if space.dtype == np.float64 else np.dtype(space.dtype)
         low, high = float(np.min(space.low)), float(np.max(space.high))
@@ -66,7 +73,9 @@ class ObservationCodec:
     def __init__(self, space: gymnasium.Space[Any]) -> None:
         pairs = list(_leaves(space, ()))
         if not pairs:
-            raise EnvError("the observation space has no leaf: an agent must see something; return at least a constant Box of shape (1,)")
+            raise EnvError(
+                "the observation space has no leaf: an agent must see something; return at least a constant Box of shape (1,)"
+            )
         self.leaves: tuple[Leaf, ...] = tuple(leaf for _, leaf in pairs)
         self._paths: tuple[Path, ...] = tuple(path for path, _ in pairs)
         self._single = len(pairs) == 1 and self._paths[0] == ()
@@ -80,7 +89,10 @@ class ObservationCodec:
     def arrays(self, observation: Any) -> dict[str, NDArray[Any]]:
         """The observation's leaves by name, as arrays of the leaf's shape and dtype."""
         parts = zip(self.leaves, self.split(observation), strict=True)
-        return {leaf.name: np.asarray(part, dtype=leaf.dtype).reshape(leaf.shape) for leaf, part in parts}
+        return {
+            leaf.name: np.asarray(part, dtype=leaf.dtype).reshape(leaf.shape)
+            for leaf, part in parts
+        }
 
 
 def _at(observation: Any, path: Path) -> Any:
@@ -113,12 +125,21 @@ def _heads(space: gymnasium.Space[Any]) -> tuple[tuple[int, ...], Builder]:
     if isinstance(space, spaces.MultiDiscrete):
         sizes = tuple(int(n) for n in space.nvec.reshape(-1))
         shape, dtype, first = space.nvec.shape, space.dtype, space.start
-        return sizes, lambda indices: np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape) + first
+        return (
+            sizes,
+            lambda indices: (
+                np.array([next(indices) for _ in sizes], dtype=dtype).reshape(shape) + first
+            ),
+        )
     if isinstance(space, spaces.MultiBinary):
         count, shape = int(np.prod(space.shape)), space.shape
-        return (2,) * count, lambda indices: np.array([next(indices) for _ in range(count)], dtype=np.int8).reshape(shape)
+        return (2,) * count, lambda indices: np.array(
+            [next(indices) for _ in range(count)], dtype=np.int8
+        ).reshape(shape)
     if isinstance(space, spaces.Dict):
-        parts: Mapping[str, tuple[tuple[int, ...], Builder]] = {key: _heads(sub) for key, sub in space.spaces.items()}
+        parts: Mapping[str, tuple[tuple[int, ...], Builder]] = {
+            key: _heads(sub) for key, sub in space.spaces.items()
+        }
         sizes = tuple(n for part, _ in parts.values() for n in part)
         return sizes, lambda indices: {key: build(indices) for key, (_, build) in parts.items()}
     if isinstance(space, spaces.Tuple):

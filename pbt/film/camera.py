@@ -53,16 +53,33 @@ class Eyes:
         self._codecs = [ObservationCodec(role.observation_space) for role in game.roles]
         self._roles = game.seat_roles
         images = [
-            next((at for at, leaf in enumerate(codec.leaves) if leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] in CHANNELS), None)
+            next(
+                (
+                    at
+                    for at, leaf in enumerate(codec.leaves)
+                    if leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] in CHANNELS
+                ),
+                None,
+            )
             for codec in self._codecs
         ]
         self._images = images
-        self.seats = tuple(seat for seat, role in enumerate(game.seat_roles) if images[role] is not None)
+        self.seats = tuple(
+            seat for seat, role in enumerate(game.seat_roles) if images[role] is not None
+        )
         if not self.seats:
-            found = ", ".join(f"{leaf.name} {leaf.dtype} {list(leaf.shape)}" for codec in self._codecs for leaf in codec.leaves)
+            found = ", ".join(
+                f"{leaf.name} {leaf.dtype} {list(leaf.shape)}"
+                for codec in self._codecs
+                for leaf in codec.leaves
+            )
             boards = "boards and moves of a stored game are shown by `arena replay match:1:0`"
-            raise FilmError(f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, width, 1, 3 or 4]; {boards}")
-        shapes = [self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None]
+            raise FilmError(
+                f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, width, 1, 3 or 4]; {boards}"
+            )
+        shapes = [
+            self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None
+        ]
         self.height, self.width = (max(shape[side] for shape in shapes) for side in (0, 1))
 
     def see(self, turn: SeatTurn) -> Picture | None:
@@ -84,14 +101,35 @@ class Camera:
     Tiles stand in the order of the players, wherever they sit. A game that was voided is in the film, too, and says so.
     """
 
-    def __init__(self, seat_names: Sequence[str], eyes: Eyes, painter: Painter, video: VideoWriter, pace: Pace) -> None:
-        self._seat_names, self._eyes, self._painter, self._video, self._pace = seat_names, eyes, painter, video, pace
+    def __init__(
+        self,
+        seat_names: Sequence[str],
+        eyes: Eyes,
+        painter: Painter,
+        video: VideoWriter,
+        pace: Pace,
+    ) -> None:
+        self._seat_names, self._eyes, self._painter, self._video, self._pace = (
+            seat_names,
+            eyes,
+            painter,
+            video,
+            pace,
+        )
         self._tick = -1
 
     def begins(self, names: Sequence[str], sitting: Sequence[int], title: str) -> None:
         """The next game. names: of the players, by seat;  sitting: index of the player in each seat;  title: such as "game 1 of 2"."""
-        shown = [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)] if len(names) > 1 else list(names)
-        self._names, self._order, self._title = shown, sorted(self._eyes.seats, key=lambda seat: sitting[seat]), title
+        shown = (
+            [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)]
+            if len(names) > 1
+            else list(names)
+        )
+        self._names, self._order, self._title = (
+            shown,
+            sorted(self._eyes.seats, key=lambda seat: sitting[seat]),
+            title,
+        )
         self._images: list[Picture | None] = [None] * len(names)
         self._returns = [0.0] * len(names)
         self._points: Sequence[float] | None = None
@@ -112,8 +150,15 @@ class Camera:
 
     def ends(self, end: GameEnd, voided: bool) -> None:
         """The result stays for a moment."""
-        places = ["" if voided or len(end.seats) == 1 else f"   place {seat.place + 1}" for seat in end.seats]
-        self._points = self._points if any(seat.points is None for seat in end.seats) else [seat.points or 0.0 for seat in end.seats]
+        places = [
+            "" if voided or len(end.seats) == 1 else f"   place {seat.place + 1}"
+            for seat in end.seats
+        ]
+        self._points = (
+            self._points
+            if any(seat.points is None for seat in end.seats)
+            else [seat.points or 0.0 for seat in end.seats]
+        )
         scores = [self._score(seat) + place for seat, place in enumerate(places)]
         self.last_tick = self._tick
         for ticks in (1, max(1, round(_HOLD_S * self._pace.ticks_per_s))):
@@ -127,7 +172,10 @@ class Camera:
     def _show(self, scores: Sequence[str], said: str, clock_tick: int | None = None) -> None:
         tiles = [Tile(self._images[seat], self._names[seat], scores[seat]) for seat in self._order]
         ticks = (self._tick if clock_tick is None else clock_tick) - self.first_tick
-        self._video.add(self._painter.paint(tiles, f"{self._title}   {self._pace.clock(ticks)}{said}"), self._tick)
+        self._video.add(
+            self._painter.paint(tiles, f"{self._title}   {self._pace.clock(ticks)}{said}"),
+            self._tick,
+        )
 
 
 def counted(game: Game) -> Sequence[float] | None:

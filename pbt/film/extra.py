@@ -18,4 +18,6 @@ def require_video() -> None:
     """Raises: FilmError when a package of the extra `video` is missing."""
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
-        raise FilmError(f"videos are written with {' and '.join(missing)}, not found here; install the extra: pip install 'pbt-arena[video]'")
+        raise FilmError(
+            f"videos are written with {' and '.join(missing)}, not found here; install the extra: pip install 'pbt-arena[video]'"
+        )

@@ -14,7 +14,9 @@ SUFFIX = ".mp4"
 # What follows the pid in the name of a video that is being written.
 PARTIAL = ".partial"
 _WRITER = re.compile(rf"\..*\.(?P<pid>\d+){re.escape(PARTIAL)}")
-_NAME = re.compile(rf"(?P<table>\d{{1,10}})-(?P<count>\d{{1,18}})-(?P<trajectory>[0-9a-f]{{16}}){re.escape(SUFFIX)}")
+_NAME = re.compile(
+    rf"(?P<table>\d{{1,10}})-(?P<count>\d{{1,18}})-(?P<trajectory>[0-9a-f]{{16}}){re.escape(SUFFIX)}"
+)
 _PROBLEM = "problem.txt"
 
 
@@ -34,7 +36,11 @@ class FilmName:
     def of(cls, file: str) -> Self | None:
         """None for the name of anything else."""
         found = _NAME.fullmatch(file)
-        return None if found is None else cls(int(found["table"]), int(found["count"]), found["trajectory"])
+        return (
+            None
+            if found is None
+            else cls(int(found["table"]), int(found["count"]), found["trajectory"])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,9 @@ class FilmFolder:
     def note_problem(self, text: str) -> None:
         """Why the newest film that went wrong did. Not even that need succeed: the disk may be full."""
         with suppress(OSError):
-            (self.path / _PROBLEM).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
+            (self.path / _PROBLEM).write_text(
+                f"{text}\n", encoding="utf-8", errors="backslashreplace"
+            )
 
     def problem(self) -> str | None:
         """The newest one; None where all went well."""

@@ -52,7 +52,10 @@ class Painter:
         self._band = min(max(self._cell[1] // _BANDS_IN_TILE, _LEAST_BAND), _MOST_BAND)
         self._font = ImageFont.load_default(self._band * 2 / 3)
         rows = ceil(tiles / self._columns)
-        across, down = (count * side + (count - 1) * _GAP for count, side in zip((self._columns, rows), self._cell, strict=True))
+        across, down = (
+            count * side + (count - 1) * _GAP
+            for count, side in zip((self._columns, rows), self._cell, strict=True)
+        )
         self._clock_y = down
         self.size = (across + across % 2, down + self._band + (down + self._band) % 2)
 
@@ -69,15 +72,27 @@ class Painter:
         width, height = self._cell
         if tile.image is not None:
             image = Image.fromarray(np.ascontiguousarray(tile.image))
-            image = image.resize((image.width * self._scale, image.height * self._scale), Image.Resampling.NEAREST)
+            image = image.resize(
+                (image.width * self._scale, image.height * self._scale), Image.Resampling.NEAREST
+            )
             canvas.paste(image, (x + (width - image.width) // 2, y + (height - image.height) // 2))
-        ImageDraw.Draw(canvas, "RGBA").rectangle((x, y, x + width - 1, y + self._band - 1), fill=_SHADE)
+        ImageDraw.Draw(canvas, "RGBA").rectangle(
+            (x, y, x + width - 1, y + self._band - 1), fill=_SHADE
+        )
         self._write(canvas, tile.name, tile.score, x, y, width)
 
-    def _write(self, canvas: Image.Image, left: str, right: str, x: int, y: int, width: int) -> None:
+    def _write(
+        self, canvas: Image.Image, left: str, right: str, x: int, y: int, width: int
+    ) -> None:
         draw, middle, margin = ImageDraw.Draw(canvas), y + self._band / 2, self._band // 3
         room = width - 2 * margin - (self._font.getlength(right) + margin if right else 0)
-        draw.text((x + margin, middle), self._cut(left, room), _WHITE if right else _GREY, self._font, anchor="lm")
+        draw.text(
+            (x + margin, middle),
+            self._cut(left, room),
+            _WHITE if right else _GREY,
+            self._font,
+            anchor="lm",
+        )
         draw.text((x + width - margin, middle), right, _WHITE, self._font, anchor="rm")
 
     def _cut(self, text: str, room: float) -> str:

@@ -42,7 +42,9 @@ class VideoWriter:
     Raises: FilmError when the file cannot be written.
     """
 
-    def __init__(self, path: Path, size: tuple[int, int], ticks_per_s: Fraction, encoding: Encoding = FINE) -> None:
+    def __init__(
+        self, path: Path, size: tuple[int, int], ticks_per_s: Fraction, encoding: Encoding = FINE
+    ) -> None:
         self.path, self._ticks_per_s = path, ticks_per_s
         self._beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         self.pictures, self.last_tick = 0, -1
@@ -58,7 +60,9 @@ class VideoWriter:
 
     def _open(self, size: tuple[int, int], encoding: Encoding) -> None:
         # The index comes first in the file, so that a browser need not load all of it to begin.
-        self._container = av.open(str(self._beside), "w", format="mp4", options={"movflags": "+faststart"})
+        self._container = av.open(
+            str(self._beside), "w", format="mp4", options={"movflags": "+faststart"}
+        )
         self._stream = stream = self._container.add_stream("libx264", rate=self._ticks_per_s)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
         # Without pictures that refer to later ones: with uneven times these would make the file say that it is shorter than it is.
@@ -68,8 +72,14 @@ class VideoWriter:
         stream.codec_context.time_base = 1 / self._ticks_per_s
         stream.codec_context.gop_size = max(1, round(_KEY_FRAME_S * self._ticks_per_s))
         # Said in the file, since players guess the colours of a file that does not say by its size.
-        stream.codec_context.colorspace, stream.codec_context.color_range = Colorspace.ITU709, ColorRange.MPEG
-        stream.codec_context.color_primaries, stream.codec_context.color_trc = ColorPrimaries.BT709, ColorTrc.BT709
+        stream.codec_context.colorspace, stream.codec_context.color_range = (
+            Colorspace.ITU709,
+            ColorRange.MPEG,
+        )
+        stream.codec_context.color_primaries, stream.codec_context.color_trc = (
+            ColorPrimaries.BT709,
+            ColorTrc.BT709,
+        )
         self._container.start_encoding()
 
     @property
@@ -89,7 +99,10 @@ class VideoWriter:
         with self._writing():
             frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
             frame = frame.reformat(
-                format="yuv420p", src_color_range=ColorRange.JPEG, dst_colorspace=Colorspace.ITU709, dst_color_range=ColorRange.MPEG
+                format="yuv420p",
+                src_color_range=ColorRange.JPEG,
+                dst_colorspace=Colorspace.ITU709,
+                dst_color_range=ColorRange.MPEG,
             )
             frame.pts, frame.time_base = tick, 1 / self._ticks_per_s
             self._encode(frame)
@@ -98,7 +111,12 @@ class VideoWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             self.close(keep=True)
             return
@@ -139,6 +157,12 @@ class VideoWriter:
             yield
         except Exception as error:
             full = isinstance(error, OSError)
-            advice = "free space there, or choose another place" if full else "install the extra again: pip install 'pbt-arena[video]'"
+            advice = (
+                "free space there, or choose another place"
+                if full
+                else "install the extra again: pip install 'pbt-arena[video]'"
+            )
             found = str(error) if full else f"{type(error).__name__}: {error}"
-            raise FilmError(f"{self.path}: the video could not be written: {found}; {advice}") from error
+            raise FilmError(
+                f"{self.path}: the video could not be written: {found}; {advice}"
+            ) from error

@@ -61,7 +61,11 @@ class RequestQueues:
     def target(self, key: Key) -> int:
         """Rows that arrive for this queue during one forward pass, by what was seen so far; 0 before anything was."""
         queue = self._queues.get(key)
-        return round(queue.arrived * self._forward_s / queue.interval_s) if queue is not None and queue.interval_s else 0
+        return (
+            round(queue.arrived * self._forward_s / queue.interval_s)
+            if queue is not None and queue.interval_s
+            else 0
+        )
 
     def add(self, incoming: Incoming, now_s: float) -> None:
         """A request arrived."""
@@ -78,7 +82,11 @@ class RequestQueues:
 
     def due(self, now_s: float) -> list[Key]:
         """Queues to be served now, the longest waiting first."""
-        return [key for key, queue in self._waiting.items() if now_s >= queue.oldest_s + self.patience_s or queue.rows >= self.target(key)]
+        return [
+            key
+            for key, queue in self._waiting.items()
+            if now_s >= queue.oldest_s + self.patience_s or queue.rows >= self.target(key)
+        ]
 
     def wait_s(self, now_s: float) -> float:
         """Seconds until something is due if nothing arrives; infinite while nothing waits."""

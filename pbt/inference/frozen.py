@@ -49,7 +49,9 @@ class FrozenPool:
     def acquire(self, players: list[Seated]) -> list[int] | None:
         """Policy slots for these players, kept resident until released; None while too many others are seated."""
         missing = {seated for seated in players if seated not in self._policies}
-        evictable = [seated for seated, users in self._users.items() if users == 0 and seated not in players]
+        evictable = [
+            seated for seated, users in self._users.items() if users == 0 and seated not in players
+        ]
         if len(missing) > len(self._unassigned) + len(evictable):
             return None
         for seated in players:
@@ -69,7 +71,9 @@ class FrozenPool:
 
     def _attach(self, seated: Seated, keep: list[Seated]) -> None:
         if not self._unassigned:
-            oldest = next(other for other in self._policies if self._users[other] == 0 and other not in keep)
+            oldest = next(
+                other for other in self._policies if self._users[other] == 0 and other not in keep
+            )
             policy = self._policies.pop(oldest)
             del self._users[oldest]
             self._host.detach(policy)

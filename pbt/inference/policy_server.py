@@ -37,7 +37,9 @@ class NetworkPolicy:
     def refresh(self) -> None:
         """Take newer weights, if there are any."""
         if self._published is not None and self._published.publications != self._publications:
-            weights = {MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()}
+            weights = {
+                MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()
+            }
             self._publications, self.version = self._published.copy_into(weights)
             self.model.pack()
 
@@ -58,10 +60,14 @@ class PolicyServer:
     rows_served, forwards  rows acted for, by any policy, and calls of a network
     """
 
-    def __init__(self, slabs: Sequence[Slab], policy_slots: int, device: torch.device = CPU) -> None:
+    def __init__(
+        self, slabs: Sequence[Slab], policy_slots: int, device: torch.device = CPU
+    ) -> None:
         self._slabs = tuple(slabs)
         self._policies: list[HostedPolicy | None] = [None] * policy_slots
-        self._leaves = tuple(tuple(leaf.name for leaf in slab.layout.leaves) for slab in self._slabs)
+        self._leaves = tuple(
+            tuple(leaf.name for leaf in slab.layout.leaves) for slab in self._slabs
+        )
         self._device, self._staging = device, staging_for(device)
         self.rows_served = self.forwards = 0
 
@@ -78,17 +84,23 @@ class PolicyServer:
         """Act for all rows of one request with the newest published weights."""
         hosted = self._policies[request.policy]
         if hosted is None:
-            raise EngineError(f"policy {request.policy} was asked for {len(request.slots)} actions but is not attached")
+            raise EngineError(
+                f"policy {request.policy} was asked for {len(request.slots)} actions but is not attached"
+            )
         self.rows_served += len(request.slots)
         if isinstance(hosted, ScriptedPolicy):
             return self._serve_scripted(hosted, request)
         hosted.refresh()
         return self._serve_network(hosted, request)
 
-    def _gather(self, request: ActionRequest) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]]:
+    def _gather(
+        self, request: ActionRequest
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]]:
         slab = self._slabs[request.role]
         column, at = slab.column, (request.slots, request.rows)
-        observations = {name: column[OBSERVATION_PREFIX + name][at] for name in self._leaves[request.role]}
+        observations = {
+            name: column[OBSERVATION_PREFIX + name][at] for name in self._leaves[request.role]
+        }
         uniforms = action_uniforms(request.keys, request.steps, len(slab.layout.head_sizes))
         return observations, column["mask"][at], uniforms
 
@@ -101,7 +113,11 @@ class PolicyServer:
     def _serve_network(self, hosted: NetworkPolicy, request: ActionRequest) -> ActionsReady:
         self.forwards += 1
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
-        acted = self._act(hosted.model, request) if self._staging is None else self._act_on_device(hosted.model, request, self._staging)
+        acted = (
+            self._act(hosted.model, request)
+            if self._staging is None
+            else self._act_on_device(hosted.model, request, self._staging)
+        )
         column["actions"][at] = acted["actions"]
         column["log_prob"][at] = acted["log_prob"]
         column["value"][at] = acted["value"]
@@ -109,7 +125,9 @@ class PolicyServer:
         column["policy"][at] = request.policy
         if hosted.model.state_size:
             column["live_state"][request.slots] = acted["state"]
-        return ActionsReady(request.policy, request.role, request.slots, request.rows, hosted.version)
+        return ActionsReady(
+            request.policy, request.role, request.slots, request.rows, hosted.version
+        )
 
     def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
         """The fields of ActOutput."""
@@ -126,26 +144,44 @@ class PolicyServer:
             )
         return {name: tensor.numpy() for name, tensor in acted._asdict().items()}
 
-    def _act_on_device(self, model: PolicyModel, request: ActionRequest, staging: Staging) -> dict[str, NDArray[Any]]:
+    def _act_on_device(
+        self, model: PolicyModel, request: ActionRequest, staging: Staging
+    ) -> dict[str, NDArray[Any]]:
         """The same by one copy to the device and one back. The arrays are valid until the next request."""
         layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
         leaves = self._leaves[request.role]
-        by_row, count = (*(OBSERVATION_PREFIX + name for name in leaves), "mask", "episode_start"), len(request.slots)
-        forms = {name: Form((count, *column[name].shape[2:]), column[name].dtype) for name in by_row}
+        by_row, count = (
+            (*(OBSERVATION_PREFIX + name for name in leaves), "mask", "episode_start"),
+            len(request.slots),
+        )
+        forms = {
+            name: Form((count, *column[name].shape[2:]), column[name].dtype) for name in by_row
+        }
         forms["live_state"] = Form((count, layout.state_size), column["live_state"].dtype)
         forms["uniforms"] = Form((count, len(layout.head_sizes)), np.dtype(np.float64))
         host = staging.stage(forms)
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
             # "clip" spares numpy the buffer it needs to take back a failed "raise".
-            np.take(column[name].reshape(-1, *column[name].shape[2:]), places, axis=0, out=host[name], mode="clip")
+            np.take(
+                column[name].reshape(-1, *column[name].shape[2:]),
+                places,
+                axis=0,
+                out=host[name],
+                mode="clip",
+            )
         host["live_state"][...] = column["live_state"][request.slots]
         host["uniforms"][...] = action_uniforms(request.keys, request.steps, len(layout.head_sizes))
         sent = staging.send()
         with torch.inference_mode():
             observations = {name: sent[OBSERVATION_PREFIX + name] for name in leaves}
             acted = model.act(
-                observations, sent["mask"], sent["episode_start"], sent["live_state"], sent["uniforms"], greedy=request.greedy
+                observations,
+                sent["mask"],
+                sent["episode_start"],
+                sent["live_state"],
+                sent["uniforms"],
+                greedy=request.greedy,
             )._asdict()
         if not model.state_size:
             del acted["state"]

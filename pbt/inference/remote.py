@@ -46,10 +46,25 @@ def server_of_player(player: PlayerRef, role: int, servers: int) -> int:
 class RemoteInference:
     """A worker's end: requests go to the server of their policy, answers come back through the worker's own queue."""
 
-    def __init__(self, source: int, members: int, requests: Sequence[Fifo], replies: Fifo, *, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(
+        self,
+        source: int,
+        members: int,
+        requests: Sequence[Fifo],
+        replies: Fifo,
+        *,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
         """source: the worker's number, as the servers know it; members: of the policies 0 .. members - 1 all are live; requests: one per server."""
-        self._source, self._requests, self._replies, self._deadline_s = source, tuple(requests), replies, deadline_s
-        self._server = {policy: server_of_member(policy, len(requests)) for policy in range(members)}
+        self._source, self._requests, self._replies, self._deadline_s = (
+            source,
+            tuple(requests),
+            replies,
+            deadline_s,
+        )
+        self._server = {
+            policy: server_of_member(policy, len(requests)) for policy in range(members)
+        }
         self._pending: dict[int, tuple[int, ActionRequest]] = {}
         self._outstanding: Counter[int] = Counter()
         self._sent = 0
@@ -74,27 +89,41 @@ class RemoteInference:
             # Only time spent here counts: a process that was stopped for an hour has not been waiting.
             self._silent_s += min(time.monotonic() - started, timeout_s)
             if self._silent_s > self._deadline_s:
-                raise EngineError(f"worker {self._source}: no policy server answered for {self._deadline_s:g} s; {self._waiting_for()}")
+                raise EngineError(
+                    f"worker {self._source}: no policy server answered for {self._deadline_s:g} s; {self._waiting_for()}"
+                )
             return []
         self._silent_s = 0.0
-        return [self._answer(number, version) for message in messages for number, version in unpack_replies(message)]
+        return [
+            self._answer(number, version)
+            for message in messages
+            for number, version in unpack_replies(message)
+        ]
 
     def outstanding(self, group: int) -> int:
         return self._outstanding[group]
 
     def attach_player(self, policy: int, player: PlayerRef, role: int) -> None:
         server = self._server[policy] = server_of_player(player, role, len(self._requests))
-        self._requests[server].put(pack_attach(Attach(self._source, policy, player, role)), self._deadline_s)
+        self._requests[server].put(
+            pack_attach(Attach(self._source, policy, player, role)), self._deadline_s
+        )
 
     def detach(self, policy: int) -> None:
-        self._requests[self._server.pop(policy)].put(pack_detach(Detach(self._source, policy)), self._deadline_s)
+        self._requests[self._server.pop(policy)].put(
+            pack_detach(Detach(self._source, policy)), self._deadline_s
+        )
 
     def _answer(self, number: int, version: int) -> tuple[int, ActionsReady]:
         if number not in self._pending:
-            raise EngineError(f"worker {self._source}: request {number} was answered, but not asked; {self._waiting_for()}")
+            raise EngineError(
+                f"worker {self._source}: request {number} was answered, but not asked; {self._waiting_for()}"
+            )
         group, request = self._pending.pop(number)
         self._outstanding[group] -= 1
-        return group, ActionsReady(request.policy, request.role, request.slots, request.rows, version)
+        return group, ActionsReady(
+            request.policy, request.role, request.slots, request.rows, version
+        )
 
     def _waiting_for(self) -> str:
         policies = sorted({request.policy for _, request in self._pending.values()})
@@ -170,7 +199,12 @@ class PolicyService:
         seconds = time.monotonic() - started
         self._queues.served(seconds)
         rows = len(ready.slots)
-        for column, amount in (("infer_s", seconds), ("rows_served", rows), ("forwards", 1), ("requests", len(incoming))):
+        for column, amount in (
+            ("infer_s", seconds),
+            ("rows_served", rows),
+            ("forwards", 1),
+            ("requests", len(incoming)),
+        ):
             self._row.add(column, amount)
         return rows
 
@@ -181,16 +215,22 @@ class PolicyService:
             return incoming
         seated = self._meant.get((source, request.policy))
         if seated is None:
-            raise EngineError(f"worker {source} asked policy {request.policy} for {len(request.slots)} actions but did not say who that is")
+            raise EngineError(
+                f"worker {source} asked policy {request.policy} for {len(request.slots)} actions but did not say who that is"
+            )
         return incoming._replace(request=request._replace(policy=self._policies[seated]))
 
     def _attach(self, attach: Attach) -> None:
         seated = (attach.player, attach.role)
         if (attach.source, attach.policy) in self._meant:
-            raise EngineError(f"worker {attach.source} attached {attach.player.name} as policy {attach.policy}, which is somebody else already")
+            raise EngineError(
+                f"worker {attach.source} attached {attach.player.name} as policy {attach.policy}, which is somebody else already"
+            )
         if seated not in self._policies:
             if not self._unassigned:
-                raise EngineError(f"{len(self._policies)} frozen players are attached, and {attach.player.name} finds no policy slot left")
+                raise EngineError(
+                    f"{len(self._policies)} frozen players are attached, and {attach.player.name} finds no policy slot left"
+                )
             policy = self._unassigned.pop()
             self._server.attach(policy, self._load(*seated))
             self._policies[seated] = policy

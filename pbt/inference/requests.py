@@ -18,7 +18,12 @@ from pbt.transport.messages import ActionRequest
 MAX_ROWS = 1024
 
 _REQUEST_KIND, _ATTACH_KIND, _DETACH_KIND = 1, 2, 3
-_PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = ("member", "snapshot", "scripted", "guest")
+_PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = (
+    "member",
+    "snapshot",
+    "scripted",
+    "guest",
+)
 
 # kind, greedy, role, source, number, policy, rows; then slots, rows, keys, steps, 8 bytes for each row of each
 _REQUEST = struct.Struct("<BBHIIII4x")
@@ -60,7 +65,13 @@ def split_request(request: ActionRequest) -> list[ActionRequest]:
         return [request]
     parts = [slice(start, start + MAX_ROWS) for start in range(0, rows, MAX_ROWS)]
     return [
-        request._replace(slots=request.slots[part], rows=request.rows[part], keys=request.keys[part], steps=request.steps[part]) for part in parts
+        request._replace(
+            slots=request.slots[part],
+            rows=request.rows[part],
+            keys=request.keys[part],
+            steps=request.steps[part],
+        )
+        for part in parts
     ]
 
 
@@ -76,16 +87,29 @@ def unpack_request(message: bytes) -> Incoming:
     _, greedy, role, source, number, policy, count = _REQUEST.unpack_from(message)
     start, step = _REQUEST.size, 8 * count
     if len(message) != start + 4 * step:
-        raise EngineError(f"a request of {count} rows has {len(message)} bytes; expected {start + 4 * step}")
+        raise EngineError(
+            f"a request of {count} rows has {len(message)} bytes; expected {start + 4 * step}"
+        )
     signed = np.frombuffer(message, np.int64, 2 * count, start)
     unsigned = np.frombuffer(message, np.uint64, 2 * count, start + 2 * step)
-    request = ActionRequest(policy, role, signed[:count], signed[count:], unsigned[:count], unsigned[count:], bool(greedy))
+    request = ActionRequest(
+        policy,
+        role,
+        signed[:count],
+        signed[count:],
+        unsigned[:count],
+        unsigned[count:],
+        bool(greedy),
+    )
     return Incoming(source, number, request)
 
 
 def pack_attach(attach: Attach) -> bytes:
     source, policy, player, role = attach
-    return _ATTACH.pack(_ATTACH_KIND, _PLAYER_KINDS.index(player.kind), role, source, policy) + player.name.encode()
+    return (
+        _ATTACH.pack(_ATTACH_KIND, _PLAYER_KINDS.index(player.kind), role, source, policy)
+        + player.name.encode()
+    )
 
 
 def pack_detach(detach: Detach) -> bytes:
@@ -99,7 +123,12 @@ def unpack(message: bytes) -> Incoming | Attach | Detach:
         return unpack_request(message)
     if kind == _ATTACH_KIND:
         _, player_kind, role, source, policy = _ATTACH.unpack_from(message)
-        return Attach(source, policy, PlayerRef(_PLAYER_KINDS[player_kind], message[_ATTACH.size :].decode()), role)
+        return Attach(
+            source,
+            policy,
+            PlayerRef(_PLAYER_KINDS[player_kind], message[_ATTACH.size :].decode()),
+            role,
+        )
     if kind == _DETACH_KIND:
         return Detach(*_DETACH.unpack(message)[1:])
     raise EngineError(f"a policy server got a message of kind {kind}; expected 1, 2 or 3")

@@ -55,7 +55,11 @@ class Batch:
 
     def select(self, slots: Tensor) -> "Batch":
         """The sub-batch of these slots ([b] int64)."""
-        tensors = {name: tensor[:, slots] for name, tensor in self.tensors().items() if name != _INITIAL_STATE}
+        tensors = {
+            name: tensor[:, slots]
+            for name, tensor in self.tensors().items()
+            if name != _INITIAL_STATE
+        }
         return Batch.of(tensors | {_INITIAL_STATE: self.initial_state[slots]})
 
     def to(self, device: torch.device) -> "Batch":
@@ -65,10 +69,25 @@ class Batch:
     def tensors(self) -> dict[str, Tensor]:
         """Every tensor under the name of its slab column."""
         leaves = {OBSERVATION_PREFIX + name: leaf for name, leaf in self.observations.items()}
-        return leaves | {field.name: getattr(self, field.name) for field in fields(self) if field.name != "observations"}
+        return leaves | {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "observations"
+        }
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> "Batch":
         """From `tensors()`."""
-        observations = {name.removeprefix(OBSERVATION_PREFIX): leaf for name, leaf in tensors.items() if name.startswith(OBSERVATION_PREFIX)}
-        return cls(observations, **{field.name: tensors[field.name] for field in fields(cls) if field.name != "observations"})
+        observations = {
+            name.removeprefix(OBSERVATION_PREFIX): leaf
+            for name, leaf in tensors.items()
+            if name.startswith(OBSERVATION_PREFIX)
+        }
+        return cls(
+            observations,
+            **{
+                field.name: tensors[field.name]
+                for field in fields(cls)
+                if field.name != "observations"
+            },
+        )

@@ -58,7 +58,9 @@ class Batcher:
 
     def rows(self, fulls: Collection[SlotFull]) -> int:
         """Valid rows of these slots."""
-        return int(self._slab.column["valid"][np.array([full.slot for full in fulls], np.int64)].sum())
+        return int(
+            self._slab.column["valid"][np.array([full.slot for full in fulls], np.int64)].sum()
+        )
 
     def discard(self, reason: str) -> list[RolloutPermit]:
         """Give every waiting slot back untrained."""
@@ -72,8 +74,16 @@ class Batcher:
         slots = list(self.waiting)
         column = self._slab.column
         oldest = column["version"][slots].min(axis=1, where=column["valid"][slots], initial=version)
-        stale = [full for full, acted in zip(self._queue, oldest, strict=True) if version - acted > max_lag]
-        self._queue = deque(full for full, acted in zip(self._queue, oldest, strict=True) if version - acted <= max_lag)
+        stale = [
+            full
+            for full, acted in zip(self._queue, oldest, strict=True)
+            if version - acted > max_lag
+        ]
+        self._queue = deque(
+            full
+            for full, acted in zip(self._queue, oldest, strict=True)
+            if version - acted <= max_lag
+        )
         return self._refuse(stale, "stale")
 
     def _refuse(self, fulls: Sequence[SlotFull], reason: str) -> list[RolloutPermit]:
@@ -91,7 +101,10 @@ class Batcher:
 
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
     """Copy slots into a time-major batch on the CPU. Poison is replaced where nothing may be read: row T behind an ended episode."""
-    arrays = {name: np.empty(form.shape, form.dtype) for name, form in batch_forms(slab, len(slots)).items()}
+    arrays = {
+        name: np.empty(form.shape, form.dtype)
+        for name, form in batch_forms(slab, len(slots)).items()
+    }
     gather_into(arrays, slab, slots)
     return Batch.of({name: torch.from_numpy(array) for name, array in arrays.items()})
 
@@ -99,14 +112,24 @@ def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
 def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
     """The arrays of a batch of so many slots, by column: time first."""
     columns = (column for column in slab.table if column.name not in _NOT_TRAINED_ON)
-    rows = {column.name: () if column.rows == "slot" else (slab.column[column.name].shape[1],) for column in columns}
-    return {name: Form((*lead, slots, *slab.column[name].shape[1 + len(lead) :]), slab.column[name].dtype) for name, lead in rows.items()}
+    rows = {
+        column.name: () if column.rows == "slot" else (slab.column[column.name].shape[1],)
+        for column in columns
+    }
+    return {
+        name: Form(
+            (*lead, slots, *slab.column[name].shape[1 + len(lead) :]), slab.column[name].dtype
+        )
+        for name, lead in rows.items()
+    }
 
 
 def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
     """Fill the arrays of `batch_forms`. Raises EngineError for a slot that the slab does not have."""
     if len(slots) and not 0 <= slots.min() <= slots.max() < slab.slots:
-        raise EngineError(f"batch of slots {slots.min()} to {slots.max()}: the slab has {slab.slots}; a bug worth reporting")
+        raise EngineError(
+            f"batch of slots {slots.min()} to {slots.max()}: the slab has {slab.slots}; a bug worth reporting"
+        )
     steps = slab.layout.rollout_steps
     places = {rows: slots * rows + np.arange(rows)[:, None] for rows in (steps, steps + 1)}
     for name, array in arrays.items():
@@ -116,7 +139,13 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
             continue
         # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise"; a slot that
         # does not exist is refused above.
-        np.take(column.reshape(-1, *column.shape[2:]), places[column.shape[1]], axis=0, out=array, mode="clip")
+        np.take(
+            column.reshape(-1, *column.shape[2:]),
+            places[column.shape[1]],
+            axis=0,
+            out=array,
+            mode="clip",
+        )
     unread = ~arrays["valid"][-1] | arrays["terminated"][-1]
     for name, array in arrays.items():
         if name.startswith(OBSERVATION_PREFIX):

@@ -52,7 +52,11 @@ class BatchGatherer:
         self._ready: defaultdict[str, deque[_Gathered]] = defaultdict(deque)
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._copy_all, name="gatherer", daemon=True) if background else None
+        self._thread = (
+            threading.Thread(target=self._copy_all, name="gatherer", daemon=True)
+            if background
+            else None
+        )
         if self._thread is not None:
             self._thread.start()
 
@@ -73,7 +77,9 @@ class BatchGatherer:
         batch, arrived = self._next(member, timeout_s)
         if isinstance(batch, Exception):
             found = f"{type(batch).__name__}: {batch}"
-            raise EngineError(f"batch of {member} could not be copied: {found}; restart the learner") from batch
+            raise EngineError(
+                f"batch of {member} could not be copied: {found}; restart the learner"
+            ) from batch
         if arrived is not None:
             stream = torch.cuda.current_stream(self._device)
             stream.wait_event(arrived)
@@ -88,11 +94,15 @@ class BatchGatherer:
 
     def _next(self, member: str, timeout_s: float) -> _Gathered:
         if self._asked[member] == 0:
-            raise EngineError(f"batch of {member}: found no slots given to gather; expected them before training; a bug worth reporting")
+            raise EngineError(
+                f"batch of {member}: found no slots given to gather; expected them before training; a bug worth reporting"
+            )
         with self._changed:
             ready = self._ready[member]
             if not self._changed.wait_for(lambda: bool(ready), timeout_s):
-                raise EngineError(f"batch of {member}: found it not copied after {timeout_s:g} s; expected milliseconds; restart the learner")
+                raise EngineError(
+                    f"batch of {member}: found it not copied after {timeout_s:g} s; expected milliseconds; restart the learner"
+                )
             self._asked[member] -= 1
             return ready.popleft()
 

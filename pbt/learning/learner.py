@@ -116,20 +116,34 @@ class Learner:
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
         self._observe(batch, reducer)
-        return update_stats(facts, norms, lags.largest, version=self.version, skipped_steps=self.skipped - skipped_before)
+        return update_stats(
+            facts,
+            norms,
+            lags.largest,
+            version=self.version,
+            skipped_steps=self.skipped - skipped_before,
+        )
 
     def _parts(self, batch: Batch) -> Iterator[Batch]:
         """The minibatches of every epoch, shuffled by slots."""
         parts = self.config.minibatches
         if batch.slots < parts:
-            raise EngineError(f"learner of {self.member}: a batch of {batch.slots} slots; expected at least learning.minibatches = {parts}")
+            raise EngineError(
+                f"learner of {self.member}: a batch of {batch.slots} slots; expected at least learning.minibatches = {parts}"
+            )
         begun = self.version
         for epoch in range(self.config.epochs):
             if parts == 1:
                 yield batch
                 continue
-            order = torch.from_numpy(generator(self._key[0], *self._key[1], "shuffle", begun, epoch).permutation(batch.slots))
-            yield from (batch.select(slots) for slots in order.to(batch.valid.device).tensor_split(parts))
+            order = torch.from_numpy(
+                generator(self._key[0], *self._key[1], "shuffle", begun, epoch).permutation(
+                    batch.slots
+                )
+            )
+            yield from (
+                batch.select(slots) for slots in order.to(batch.valid.device).tensor_split(parts)
+            )
 
     def gradients(self, batch: Batch, reducer: Reducer | None = None) -> tuple[Tensor, float]:
         """(gradient, weight) of this shard: [parameters] float32, the gradient of the loss SUMMED over its valid steps, and their number.
@@ -137,13 +151,17 @@ class Learner:
         Add both over the shards and divide: the mean gradient, for `apply`. The reducer is used for the moments that normalise advantages, so they
         are those of all shards. All nan when the loss is not finite, so that every shard refuses the step.
         """
-        gradient_and_weight, _ = self._gradients(batch, SingleReducer() if reducer is None else reducer)
+        gradient_and_weight, _ = self._gradients(
+            batch, SingleReducer() if reducer is None else reducer
+        )
         return gradient_and_weight[:-1], float(gradient_and_weight[-1])
 
     def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, StepSums]:
         """The gradient with the weight behind it, [parameters + 1]: shards add both at once."""
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
-        logits, values = self.model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+        logits, values = self.model.unroll(
+            zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state
+        )
         log_probs = log_probabilities(logits[:rows], self.model.head_sizes)
         actions = torch.where(valid.unsqueeze(-1), batch.actions, 0)
         log_prob = joint_log_prob(log_probs, actions, self.model.head_sizes)
@@ -156,11 +174,17 @@ class Learner:
             policy = losses.policy_gradient_loss(log_prob, advantages, valid)
         value = losses.value_loss(values[:rows], targets.vs, valid)
         entropy = losses.entropy_sum(joint_entropy(log_probs), valid)
-        loss = policy + config.value_coef * value - self.annealed(self.hyperparams.entropy_coef) * entropy
+        loss = (
+            policy
+            + config.value_coef * value
+            - self.annealed(self.hyperparams.entropy_coef) * entropy
+        )
         gradient_and_weight = self._adam.gradient_of(loss, valid.sum())
         if not math.isfinite(float(loss.detach())):
             gradient_and_weight[:-1] = math.nan
-        sums = StepSums.of(policy, value, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip)
+        sums = StepSums.of(
+            policy, value, entropy, log_rhos, targets.vs, values[:rows], valid, config.ratio_clip
+        )
         return gradient_and_weight, sums
 
     def _targets(self, batch: Batch, log_rhos: Tensor, values: Tensor) -> Targets:
@@ -171,16 +195,30 @@ class Learner:
         discounts = torch.where(valid & ~batch.terminated, config.gamma, 0.0)
         if config.vtrace:
             clips = {"rho_clip": config.vtrace_rho, "c_clip": config.vtrace_c}
-            return vtrace(log_rhos, discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda, **clips)
+            return vtrace(
+                log_rhos,
+                discounts,
+                rewards,
+                values[:rows],
+                values[rows],
+                lam=config.gae_lambda,
+                **clips,
+            )
         return gae(discounts, rewards, values[:rows], values[rows], lam=config.gae_lambda)
 
-    def _advantages(self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer) -> Tensor:
+    def _advantages(
+        self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
+    ) -> Tensor:
         """What the policy loss multiplies: normalised over all shards when asked, with its importance weight where the loss has no ratio."""
         advantages = targets.td
         if self.config.normalize_advantages:
             moments = losses.moments(reducer.sum(losses.moment_sums(advantages, valid)))
             advantages = losses.normalized(advantages, moments)
-        return advantages if self.config.ppo_clip else log_rhos.exp().clamp(max=self.config.vtrace_rho) * advantages
+        return (
+            advantages
+            if self.config.ppo_clip
+            else log_rhos.exp().clamp(max=self.config.vtrace_rho) * advantages
+        )
 
     def apply(self, gradient: Tensor, weight: float = 1.0) -> float:
         """One optimiser step on the mean gradient of all shards. Returns its norm before clipping; not finite = the step was skipped.
@@ -197,7 +235,11 @@ class Learner:
             return norm
         self._skips_in_a_row = 0
         scale = min(1.0, self.config.max_grad_norm / (norm + 1e-6))
-        self._adam.step(gradient.mul_(scale / weight), self.annealed(self.hyperparams.learning_rate), self.hyperparams.adam_beta1)
+        self._adam.step(
+            gradient.mul_(scale / weight),
+            self.annealed(self.hyperparams.learning_rate),
+            self.hyperparams.adam_beta1,
+        )
         return norm
 
     def _diverged(self) -> str:
@@ -220,20 +262,40 @@ class Learner:
 
     def tensors(self) -> dict[str, Tensor]:
         """What `state` copies, on the learner's device: the next update changes it. For a reader that copies at once, as publishing does."""
-        clocks = torch.tensor([self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device)
+        clocks = torch.tensor(
+            [self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device
+        )
         model = {_MODEL + name: tensor for name, tensor in self.model.state_dict().items()}
-        return {**model, **{_ADAM + name: tensor for name, tensor in self._adam.tensors().items()}, _CLOCKS: clocks}
+        return {
+            **model,
+            **{_ADAM + name: tensor for name, tensor in self._adam.tensors().items()},
+            _CLOCKS: clocks,
+        }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Continue from `state()`. Raises SnapshotError naming what does not fit."""
         self.copy_from(state)
-        self.version, self.frames, self.skipped, self._skips_in_a_row = (int(n) for n in state[_CLOCKS])
+        self.version, self.frames, self.skipped, self._skips_in_a_row = (
+            int(n) for n in state[_CLOCKS]
+        )
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
         """PBT's copy: weights, normaliser statistics and optimiser moments of another member's `state()`; the clocks stay one's own."""
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
-        self.model.load_state_dict({name.removeprefix(_MODEL): tensor for name, tensor in state.items() if name.startswith(_MODEL)})
-        self._adam.load_state({name.removeprefix(_ADAM): tensor for name, tensor in state.items() if name.startswith(_ADAM)})
+        self.model.load_state_dict(
+            {
+                name.removeprefix(_MODEL): tensor
+                for name, tensor in state.items()
+                if name.startswith(_MODEL)
+            }
+        )
+        self._adam.load_state(
+            {
+                name.removeprefix(_ADAM): tensor
+                for name, tensor in state.items()
+                if name.startswith(_ADAM)
+            }
+        )
         self._skips_in_a_row = 0
 
 

@@ -17,7 +17,11 @@ class FlatAdam:
     def __init__(self, model: nn.Module, *, beta2: float, eps: float) -> None:
         self._parameters = list(model.parameters())
         self._flat = torch.cat([parameter.detach().reshape(-1) for parameter in self._parameters])
-        views = zip(self._parameters, torch.split(self._flat, [parameter.numel() for parameter in self._parameters]), strict=True)
+        views = zip(
+            self._parameters,
+            torch.split(self._flat, [parameter.numel() for parameter in self._parameters]),
+            strict=True,
+        )
         for parameter, weights in views:
             parameter.data = weights.view_as(parameter)
         self._beta2, self._eps = beta2, eps
@@ -27,7 +31,12 @@ class FlatAdam:
     def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
         """The gradient of a scalar with `weight` behind it, [parameters + 1], a new tensor."""
         gradients = torch.autograd.grad(loss, self._parameters)
-        return torch.cat([*(gradient.reshape(-1) for gradient in gradients), weight.to(self._flat.dtype).reshape(1)])
+        return torch.cat(
+            [
+                *(gradient.reshape(-1) for gradient in gradients),
+                weight.to(self._flat.dtype).reshape(1),
+            ]
+        )
 
     @torch.no_grad()
     def step(self, gradient: Tensor, learning_rate: float, beta1: float) -> None:

@@ -36,7 +36,9 @@ class ThreadGroup:
         self._vectors: list[Tensor | None] = [None] * shards
         self._all_given = threading.Barrier(shards)
         self._all_read = threading.Barrier(shards)
-        self.reducers: Sequence[Reducer] = tuple(_ThreadReducer(self, shard) for shard in range(shards))
+        self.reducers: Sequence[Reducer] = tuple(
+            _ThreadReducer(self, shard) for shard in range(shards)
+        )
 
     def sum(self, shard: int, vector: Tensor) -> Tensor:
         """Called by each shard's thread; see Reducer."""
@@ -46,7 +48,9 @@ class ThreadGroup:
         given = [v for v in self._vectors if v is not None]
         if len({(v.shape, v.dtype) for v in given}) != 1:
             shapes = ", ".join(f"{v.dtype} {list(v.shape)}" for v in given)
-            raise EngineError(f"reducer: shards gave {shapes}; expected one shape and dtype: the shards do not run the same schedule")
+            raise EngineError(
+                f"reducer: shards gave {shapes}; expected one shape and dtype: the shards do not run the same schedule"
+            )
         total = torch.stack(given).sum(0)
         self._meet(self._all_read, shard)
         self._vectors[shard] = None
@@ -57,7 +61,9 @@ class ThreadGroup:
             barrier.wait(self._timeout_s)
         except threading.BrokenBarrierError as error:
             found = f"shard {shard} waited up to {self._timeout_s:g} s and not all {len(self._vectors)} shards came"
-            raise EngineError(f"reducer: {found}; expected every shard to run the same schedule; restart the learner") from error
+            raise EngineError(
+                f"reducer: {found}; expected every shard to run the same schedule; restart the learner"
+            ) from error
 
 
 class _ThreadReducer:

@@ -39,16 +39,30 @@ class SharedReducer:
     """
 
     def __init__(
-        self, region: Region, shard: int, shards: int, parameters: int, *, timeout_s: float, while_waiting: Callable[[], None] = lambda: None
+        self,
+        region: Region,
+        shard: int,
+        shards: int,
+        parameters: int,
+        *,
+        timeout_s: float,
+        while_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """timeout_s: of one sum. while_waiting: called again and again by a shard that waits; it may show that this process lives."""
-        self._shard, self._shards, self._timeout_s, self._while_waiting = shard, shards, timeout_s, while_waiting
+        self._shard, self._shards, self._timeout_s, self._while_waiting = (
+            shard,
+            shards,
+            timeout_s,
+            while_waiting,
+        )
         self._bytes = _vector_bytes(parameters)
         self._region, self._round = region, 0
         # Row 0: the number of the shard that gave up, plus one. Row 1 + i: shard i's round; from word 2 and 4 on, elements and dtype of its vectors.
         self._header = region.array(np.int64, (1 + shards, aligned(1) // 8))
         if self._header[0, 0] or self._header[1 + shard, 0]:
-            raise EngineError(f"reducer: shard {shard} found memory in use; expected it new; give a restarted group another region")
+            raise EngineError(
+                f"reducer: shard {shard} found memory in use; expected it new; give a restarted group another region"
+            )
 
     def sum(self, vector: Tensor) -> Tensor:
         """See Reducer. vector: float32 or float64, of any device; so is the sum."""
@@ -58,7 +72,9 @@ class SharedReducer:
         forms = [tuple(form) for form in self._header[1:, self._form].tolist()]
         if len(set(forms)) != 1:
             found = ", ".join(f"{_DTYPES[dtype]} [{length}]" for length, dtype in forms)
-            raise self._give_up(f"shards gave {found}; expected one shape and dtype: the shards do not run the same schedule")
+            raise self._give_up(
+                f"shards gave {found}; expected one shape and dtype: the shards do not run the same schedule"
+            )
         first, *others = (self._vector(shard, *forms[0]) for shard in range(self._shards))
         total = first + others[0] if others else first.clone()
         for other in others[1:]:
@@ -69,7 +85,9 @@ class SharedReducer:
         size = vector.numel() * vector.element_size()
         if vector.dtype not in _DTYPES or vector.ndim != 1 or size > self._bytes:
             found = f"{vector.dtype} {list(vector.shape)} from shard {self._shard}"
-            raise self._give_up(f"found {found}; expected a float32 or float64 vector of at most {self._bytes} bytes")
+            raise self._give_up(
+                f"found {found}; expected a float32 or float64 vector of at most {self._bytes} bytes"
+            )
         form = vector.numel(), _DTYPES.index(vector.dtype)
         self._vector(self._shard, *form).copy_(vector)
         row = self._header[1 + self._shard]
@@ -95,11 +113,17 @@ class SharedReducer:
         looks = 0
         while (rounds := self._header[1:, 0]).min() < self._round:
             if self._header[0, 0]:
-                raise self._give_up(f"shard {self._header[0, 0] - 1} gave up while shard {self._shard} waited for it")
+                raise self._give_up(
+                    f"shard {self._header[0, 0] - 1} gave up while shard {self._shard} waited for it"
+                )
             if time.monotonic() > deadline:
-                late = ", ".join(str(shard) for shard, at in enumerate(rounds.tolist()) if at < self._round)
+                late = ", ".join(
+                    str(shard) for shard, at in enumerate(rounds.tolist()) if at < self._round
+                )
                 found = f"shard {self._shard} waited {self._timeout_s:g} s and shard {late} of {self._shards} did not come"
-                raise self._give_up(f"{found}; expected every shard to run the same schedule; restart the learner")
+                raise self._give_up(
+                    f"{found}; expected every shard to run the same schedule; restart the learner"
+                )
             self._while_waiting()
             looks += 1
             time.sleep(0.0 if looks < _EAGER_LOOKS else _SLEEP_S)

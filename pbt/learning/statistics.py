@@ -50,7 +50,9 @@ def lag_sums(batch: Batch, version: int) -> LagSums:
     """Frames, rows and policy lag of one shard at learner version `version`."""
     lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
     # One copy from the device for all of them.
-    frames, rows, lag, largest = torch.stack([torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]).tolist()
+    frames, rows, lag, largest = torch.stack(
+        [torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]
+    ).tolist()
     return LagSums(torch.tensor([frames, rows, lag], dtype=torch.float64), largest)
 
 
@@ -70,7 +72,15 @@ class StepSums:
     @classmethod
     @torch.no_grad()
     def of(
-        cls, policy: Tensor, value: Tensor, entropy: Tensor, log_rhos: Tensor, vs: Tensor, values: Tensor, valid: Tensor, ratio_clip: float
+        cls,
+        policy: Tensor,
+        value: Tensor,
+        entropy: Tensor,
+        log_rhos: Tensor,
+        vs: Tensor,
+        values: Tensor,
+        valid: Tensor,
+        ratio_clip: float,
     ) -> Self:
         """policy, value, entropy: scalar sums; log_rhos (0 where not valid), vs, values, valid: [T, B]."""
         targets, errors = torch.where(valid, vs, 0.0), torch.where(valid, vs - values, 0.0)
@@ -83,9 +93,25 @@ class StepSums:
         return cls(torch.stack([part.to(torch.float64) for part in parts]).cpu())
 
 
-def update_stats(facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int) -> UpdateStats:
+def update_stats(
+    facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int
+) -> UpdateStats:
     """Means from the sums over all shards. facts: [13] float64, LagSums then StepSums."""
-    frames, rows, lag, count, policy, value, entropy, values, kl, clipped, target, target_squares, error = facts.tolist()
+    (
+        frames,
+        rows,
+        lag,
+        count,
+        policy,
+        value,
+        entropy,
+        values,
+        kl,
+        clipped,
+        target,
+        target_squares,
+        error,
+    ) = facts.tolist()
     steps = max(count, 1.0)
     target_variance = target_squares / steps - (target / steps) ** 2
     # The value loss is the sum of squared errors.
@@ -100,7 +126,9 @@ def update_stats(facts: Tensor, norms: Sequence[float], lag_max: int, *, version
         value=values / steps,
         kl=kl / steps,
         clip_fraction=clipped / steps,
-        explained_variance=1.0 - error_variance / target_variance if target_variance > 1e-12 else 0.0,
+        explained_variance=1.0 - error_variance / target_variance
+        if target_variance > 1e-12
+        else 0.0,
         grad_norm=sum(norms) / max(len(norms), 1),
         lag_mean=lag / max(rows, 1.0),
         lag_max=lag_max,

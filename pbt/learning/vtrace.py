@@ -47,7 +47,9 @@ def vtrace(
     return Targets(vs, rhos * td, td)
 
 
-def gae(discounts: Tensor, rewards: Tensor, values: Tensor, bootstrap_value: Tensor, *, lam: float) -> Targets:
+def gae(
+    discounts: Tensor, rewards: Tensor, values: Tensor, bootstrap_value: Tensor, *, lam: float
+) -> Targets:
     """Generalised advantage estimation (Schulman et al. 2016, equation 16): sum_l (discount * lam)^l delta_{t+l}; vs = advantage + V.
 
     Arguments as in `vtrace`. It takes the rollout as on-policy, so `td` and `advantages` are the same.
@@ -56,9 +58,17 @@ def gae(discounts: Tensor, rewards: Tensor, values: Tensor, bootstrap_value: Ten
     return Targets(values + advantages, advantages, advantages)
 
 
-def _td(discounts: Tensor, rewards: Tensor, values: Tensor, bootstrap_value: Tensor, targets: Tensor | None = None) -> Tensor:
+def _td(
+    discounts: Tensor,
+    rewards: Tensor,
+    values: Tensor,
+    bootstrap_value: Tensor,
+    targets: Tensor | None = None,
+) -> Tensor:
     """r_t + discount_t * target_{t+1} - V_t; targets: V itself unless given."""
-    following = torch.cat([(values if targets is None else targets)[1:], bootstrap_value.unsqueeze(0)])
+    following = torch.cat(
+        [(values if targets is None else targets)[1:], bootstrap_value.unsqueeze(0)]
+    )
     return rewards + torch.where(discounts == 0, 0.0, discounts * following) - values
 
 

@@ -33,7 +33,13 @@ class PastRules:
 
     @classmethod
     def from_config(cls, config: MatchmakingConfig) -> "PastRules":
-        return cls(config.past_share, config.past_window, config.past_mode, config.pfsp_power, config.elo_sigma)
+        return cls(
+            config.past_share,
+            config.past_window,
+            config.past_mode,
+            config.pfsp_power,
+            config.elo_sigma,
+        )
 
 
 Weigh = Callable[[Sequence[float], PastRules], list[float]]
@@ -55,7 +61,11 @@ def _gaussian(scores: Sequence[float], rules: PastRules) -> list[float]:
     return [math.exp(-0.5 * ((p - 0.5) ** 2 - nearest) / rules.sigma**2) for p in scores]
 
 
-WEIGHTS: Mapping[PastMode, Weigh] = {"pfsp_hard": _hard, "pfsp_variance": _variance, "elo_gaussian": _gaussian}
+WEIGHTS: Mapping[PastMode, Weigh] = {
+    "pfsp_hard": _hard,
+    "pfsp_variance": _variance,
+    "elo_gaussian": _gaussian,
+}
 """The modes that ask for expected scores."""
 
 
@@ -66,7 +76,9 @@ def past_probabilities(scores: Sequence[float], rules: PastRules) -> list[float]
     """
     for p in scores:
         if not 0.0 <= p <= 1.0:
-            raise EngineError(f"expected score {p} against a snapshot: expected a number from 0 to 1")
+            raise EngineError(
+                f"expected score {p} against a snapshot: expected a number from 0 to 1"
+            )
     weigh = WEIGHTS.get(rules.mode)
     weights = weigh(scores, rules) if weigh is not None else []
     total = math.fsum(weights)

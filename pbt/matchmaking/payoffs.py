@@ -76,30 +76,45 @@ class _Meetings:
         self._generations: dict[str, int] = {}
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
-        self._candidates.setdefault(entry.role, deque(maxlen=self._window)).append(entry.snapshot_id)
+        self._candidates.setdefault(entry.role, deque(maxlen=self._window)).append(
+            entry.snapshot_id
+        )
 
     def copied(self, member: str, donor: str, generation: int) -> None:
         self._generations[member] = generation
 
     def known(self) -> list[str]:
         """Every snapshot that the past may send, each once."""
-        return list(dict.fromkeys(snapshot_id for candidates in self._candidates.values() for snapshot_id in candidates))
+        return list(
+            dict.fromkeys(
+                snapshot_id
+                for candidates in self._candidates.values()
+                for snapshot_id in candidates
+            )
+        )
 
     def meetings(self, record: GameRecord) -> Iterator[Meeting]:
         """Of a training game: each live member that began it with its present weights, with every other player. Its own seats do not meet."""
         if record.kind != "training" or is_voided(record.end_reason):
             return
         for own in record.seats:
-            if own.player.kind == "member" and own.generation == self._generations.get(own.player.name, 0):
+            if own.player.kind == "member" and own.generation == self._generations.get(
+                own.player.name, 0
+            ):
                 for other in record.seats:
                     if other.player != own.player:
                         yield Meeting(own.player.name, other.player, _points(own, other))
 
     def _saved(self) -> JsonState:
-        return {"candidates": {role: list(found) for role, found in self._candidates.items()}, "generations": dict(self._generations)}
+        return {
+            "candidates": {role: list(found) for role, found in self._candidates.items()},
+            "generations": dict(self._generations),
+        }
 
     def _take_over(self, state: Mapping[str, JsonState]) -> None:
-        self._candidates = {role: deque(found, maxlen=self._window) for role, found in state["candidates"].items()}
+        self._candidates = {
+            role: deque(found, maxlen=self._window) for role, found in state["candidates"].items()
+        }
         self._generations = dict(state["generations"])
 
 
@@ -120,7 +135,9 @@ class PairCounts(_Meetings):
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         super().add_snapshot(entry)
         known = set(self.known())
-        self._cells = {snapshot_id: cells for snapshot_id, cells in self._cells.items() if snapshot_id in known}
+        self._cells = {
+            snapshot_id: cells for snapshot_id, cells in self._cells.items() if snapshot_id in known
+        }
 
     def add(self, record: GameRecord) -> bool:
         known, counted = self.known(), False
@@ -140,16 +157,28 @@ class PairCounts(_Meetings):
 
     def win_rates(self) -> WinRates:
         return {
-            snapshot_id: {member: (points + PRIOR_GAMES / 2) / (games + PRIOR_GAMES) for member, (points, games) in cells.items()}
+            snapshot_id: {
+                member: (points + PRIOR_GAMES / 2) / (games + PRIOR_GAMES)
+                for member, (points, games) in cells.items()
+            }
             for snapshot_id, cells in self._cells.items()
         }
 
     def state(self) -> JsonState:
-        return {"cells": {name: {member: list(cell) for member, cell in cells.items()} for name, cells in self._cells.items()}, **self._saved()}
+        return {
+            "cells": {
+                name: {member: list(cell) for member, cell in cells.items()}
+                for name, cells in self._cells.items()
+            },
+            **self._saved(),
+        }
 
     def load(self, state: JsonState) -> None:
         self._take_over(state)
-        self._cells = {name: {member: list(cell) for member, cell in cells.items()} for name, cells in state["cells"].items()}
+        self._cells = {
+            name: {member: list(cell) for member, cell in cells.items()}
+            for name, cells in state["cells"].items()
+        }
 
 
 class EloRatings(_Meetings):
@@ -165,12 +194,21 @@ class EloRatings(_Meetings):
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         super().add_snapshot(entry)
         rating = self._members.setdefault(entry.member, 0.0)
-        self._snapshots = {snapshot_id: self._snapshots.get(snapshot_id, rating) for snapshot_id in self.known()}
+        self._snapshots = {
+            snapshot_id: self._snapshots.get(snapshot_id, rating) for snapshot_id in self.known()
+        }
 
     def add(self, record: GameRecord) -> bool:
-        found = [meeting for meeting in self.meetings(record) if meeting.opponent.name in self._table(meeting.opponent)]
+        found = [
+            meeting
+            for meeting in self.meetings(record)
+            if meeting.opponent.name in self._table(meeting.opponent)
+        ]
         # All from the ratings before the game. A member's meeting with another one is met a second time from the other's side.
-        steps = [ELO_STEP * (points - self._expected(member, self._table(opponent)[opponent.name])) for member, opponent, points in found]
+        steps = [
+            ELO_STEP * (points - self._expected(member, self._table(opponent)[opponent.name]))
+            for member, opponent, points in found
+        ]
         for (member, opponent, _), step in zip(found, steps, strict=True):
             self._members[member] = self._members.get(member, 0.0) + step
             if opponent.kind == "snapshot":
@@ -182,7 +220,10 @@ class EloRatings(_Meetings):
         self._members[member] = self._members.get(donor, 0.0)
 
     def win_rates(self) -> WinRates:
-        return {name: {member: self._expected(member, rating) for member in self._members} for name, rating in self._snapshots.items()}
+        return {
+            name: {member: self._expected(member, rating) for member in self._members}
+            for name, rating in self._snapshots.items()
+        }
 
     def _table(self, player: PlayerRef) -> dict[str, float]:
         return {"member": self._members, "snapshot": self._snapshots}.get(player.kind, {})

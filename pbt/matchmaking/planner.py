@@ -14,7 +14,14 @@ from pbt.config.schema import RunConfig
 from pbt.errors import EngineError
 from pbt.inference.frozen import FrozenPool, Seated
 from pbt.matchmaking.past import PastRules, WinRates
-from pbt.matchmaking.seats import MemberEntry, SnapshotEntry, owner_of_table, past_candidates, seat_evaluation_game, seat_training_game
+from pbt.matchmaking.seats import (
+    MemberEntry,
+    SnapshotEntry,
+    owner_of_table,
+    past_candidates,
+    seat_evaluation_game,
+    seat_training_game,
+)
 from pbt.records import PlayerRef
 from pbt.seeding import generator, integer
 from pbt.transport.messages import GamePlan, JsonState, SeatPlan
@@ -76,7 +83,9 @@ class TrainingPlanner:
         self._find_seatable()
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
+        self._snapshots = [
+            entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids
+        ]
         self._find_seatable()
 
     def set_win_rates(self, win_rates: WinRates) -> None:
@@ -108,7 +117,10 @@ class TrainingPlanner:
         for role in self._facts.role_index:
             chosen.update(past_candidates(self._snapshots, role, self._past))
         for member in self._entrants:
-            chosen.update(entry.snapshot_id for entry in [entry for entry in self._snapshots if entry.member == member][-2:])
+            chosen.update(
+                entry.snapshot_id
+                for entry in [entry for entry in self._snapshots if entry.member == member][-2:]
+            )
         self._seatable = [entry for entry in self._snapshots if entry.snapshot_id in chosen]
 
     @property
@@ -152,7 +164,9 @@ class TrainingPlanner:
             self._closing_played += 1
         self._evaluated.update(player.name for player in players or () if player.kind == "snapshot")
         opening = self._config.evaluation.opening_plies if self._facts.random_openings else 0
-        return GamePlan(count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True)
+        return GamePlan(
+            count, "evaluation", game_seed, seats, noise, opening, game_seed, record_actions=True
+        )
 
     def game_over(self, plan: GamePlan) -> None:
         """The game was finished or voided: its frozen players need not stay resident."""
@@ -165,17 +179,28 @@ class TrainingPlanner:
             owner = owner_of_table(table, len(self._counts), players)
             if owner is not None and self._entrants[owner].entry.learning:
                 return (PlayerRef("member", owner),)
-        return seat_training_game(rng, self._facts.seat_roles, members, self._seatable, self._past, self._win_rates)
+        return seat_training_game(
+            rng, self._facts.seat_roles, members, self._seatable, self._past, self._win_rates
+        )
 
     def _evaluation_players(self, rng: np.random.Generator) -> tuple[PlayerRef, ...] | None:
-        return seat_evaluation_game(rng, self._facts.seat_roles, self._seatable, self._facts.scripted, self._evaluated)
+        return seat_evaluation_game(
+            rng, self._facts.seat_roles, self._seatable, self._facts.scripted, self._evaluated
+        )
 
-    def _seat(self, players: tuple[PlayerRef, ...], evaluation: bool) -> tuple[SeatPlan, ...] | None:
+    def _seat(
+        self, players: tuple[PlayerRef, ...], evaluation: bool
+    ) -> tuple[SeatPlan, ...] | None:
         frozen = self._frozen.acquire(self._frozen_seats(players))
         if frozen is None:
             return None
         slots = iter(frozen)
-        return tuple(self._live(player) if player.kind == "member" else SeatPlan(player, next(slots), 0, False) for player in players)
+        return tuple(
+            self._live(player)
+            if player.kind == "member"
+            else SeatPlan(player, next(slots), 0, False)
+            for player in players
+        )
 
     def _live(self, player: PlayerRef) -> SeatPlan:
         entrant = self._entrants[player.name]
@@ -183,7 +208,11 @@ class TrainingPlanner:
 
     def _frozen_seats(self, players: Sequence[PlayerRef]) -> list[Seated]:
         roles = zip(players, self._facts.seat_roles, strict=True)
-        return [(player, self._facts.role_index[role]) for player, role in roles if player.kind != "member"]
+        return [
+            (player, self._facts.role_index[role])
+            for player, role in roles
+            if player.kind != "member"
+        ]
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
@@ -192,14 +221,21 @@ class TrainingPlanner:
             "counts": self._counts.tolist(),
             "evaluated": dict(self._evaluated),
             "closing_played": self._closing_played,
-            "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
-            "entrants": {name: [entrant.generation, entrant.entry.learning] for name, entrant in self._entrants.items()},
+            "snapshots": [
+                [entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots
+            ],
+            "entrants": {
+                name: [entrant.generation, entrant.entry.learning]
+                for name, entrant in self._entrants.items()
+            },
             "win_rates": self._win_rates,
         }
 
     def load(self, state: JsonState) -> None:
         if len(state["counts"]) != len(self._counts):
-            raise EngineError(f"the checkpoint counts the games of {len(state['counts'])} tables; there are {len(self._counts)}")
+            raise EngineError(
+                f"the checkpoint counts the games of {len(state['counts'])} tables; there are {len(self._counts)}"
+            )
         for table in self._tables:
             self._counts[table] = state["counts"][table]
         self._evaluated = Counter(state["evaluated"])
@@ -214,7 +250,14 @@ class TrainingPlanner:
 
     def gone(self, plan: GamePlan) -> str:
         """The first of its live players that is no member any more, empty where all are."""
-        return next((seat.player.name for seat in plan.seats if seat.player.kind == "member" and seat.player.name not in self._entrants), "")
+        return next(
+            (
+                seat.player.name
+                for seat in plan.seats
+                if seat.player.kind == "member" and seat.player.name not in self._entrants
+            ),
+            "",
+        )
 
     def reseat(self, plan: GamePlan) -> GamePlan:
         """A stored plan, its frozen players resident again (their slots may differ)."""
@@ -222,9 +265,14 @@ class TrainingPlanner:
         acquired = self._frozen.acquire(self._frozen_seats(players))
         if acquired is None:
             found = "the checkpoint's open games seat more frozen players than one worker has places for"
-            raise EngineError(f"{found}; resume with more workers, or a larger matchmaking.resident")
+            raise EngineError(
+                f"{found}; resume with more workers, or a larger matchmaking.resident"
+            )
         frozen = iter(acquired)
-        seats = tuple(seat if seat.player.kind == "member" else seat._replace(policy=next(frozen)) for seat in plan.seats)
+        seats = tuple(
+            seat if seat.player.kind == "member" else seat._replace(policy=next(frozen))
+            for seat in plan.seats
+        )
         return plan._replace(seats=seats)
 
 
@@ -232,7 +280,12 @@ def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonSt
     """The states of all planners of a run as that of one. counts: games so far, of every table."""
     evaluated = sum((Counter[str](state["evaluated"]) for state in states), Counter[str]())
     played = sum(state["closing_played"] for state in states)
-    return {**states[0], "counts": list(counts), "evaluated": dict(evaluated), "closing_played": played}
+    return {
+        **states[0],
+        "counts": list(counts),
+        "evaluated": dict(evaluated),
+        "closing_played": played,
+    }
 
 
 def split_planner(state: JsonState, planners: int) -> list[JsonState]:

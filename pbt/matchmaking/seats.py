@@ -62,10 +62,15 @@ def seat_training_game(
     A uniformly random seat among those that a learning member can take gets one; every other seat gets a snapshot or any live member of its role,
     uniformly (also the same member again). Raises: EngineError when nobody learns, or a role has neither members nor snapshots.
     """
-    learners = {role: [entry.name for entry in members if entry.role == role and entry.learning] for role in seat_roles}
+    learners = {
+        role: [entry.name for entry in members if entry.role == role and entry.learning]
+        for role in seat_roles
+    }
     open_seats = [seat for seat, role in enumerate(seat_roles) if learners[role]]
     if not open_seats:
-        raise EngineError(f"no learning member for any of the roles {sorted(learners)}: a training game needs one")
+        raise EngineError(
+            f"no learning member for any of the roles {sorted(learners)}: a training game needs one"
+        )
     candidates = {role: past_candidates(snapshots, role, past) for role in seat_roles}
     learning_seat = open_seats[int(rng.integers(len(open_seats)))]
     players = []
@@ -80,28 +85,50 @@ def seat_training_game(
     # Whom the past sends depends on who learns, which is known only now.
     learner = players[learning_seat].name
     return tuple(
-        player if player.kind == "member" else _draw_past(rng, candidates[role], learner, past, win_rates)
+        player
+        if player.kind == "member"
+        else _draw_past(rng, candidates[role], learner, past, win_rates)
         for player, role in zip(players, seat_roles, strict=True)
     )
 
 
-def _draw_opponent(rng: np.random.Generator, seat: int, role: str, live: Sequence[PlayerRef], past: Sequence[str], past_share: float) -> PlayerRef:
+def _draw_opponent(
+    rng: np.random.Generator,
+    seat: int,
+    role: str,
+    live: Sequence[PlayerRef],
+    past: Sequence[str],
+    past_share: float,
+) -> PlayerRef:
     """past: ids of the snapshots that may sit there. Raises: EngineError when nobody may."""
     frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in past]
     wants_past = rng.random() < past_share
     choices = frozen if frozen and (wants_past or not live) else live
     if not choices:
-        raise EngineError(f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots')
+        raise EngineError(
+            f'seat {seat} cannot be filled: role "{role}" has neither live members nor snapshots'
+        )
     return _draw(rng, choices)
 
 
 def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
     """Ids of the snapshots that may take a seat of this role. snapshots: newest last."""
     of_role = [entry for entry in snapshots if entry.role == role]
-    return [entry.snapshot_id for entry in (_newest_by_member(of_role) if past.mode == "latest" else of_role[-past.window :])]
+    return [
+        entry.snapshot_id
+        for entry in (
+            _newest_by_member(of_role) if past.mode == "latest" else of_role[-past.window :]
+        )
+    ]
 
 
-def _draw_past(rng: np.random.Generator, candidates: Sequence[str], learner: str, past: PastRules, win_rates: WinRates) -> PlayerRef:
+def _draw_past(
+    rng: np.random.Generator,
+    candidates: Sequence[str],
+    learner: str,
+    past: PastRules,
+    win_rates: WinRates,
+) -> PlayerRef:
     scores = [win_rates.get(snapshot_id, {}).get(learner, UNKNOWN) for snapshot_id in candidates]
     return PlayerRef("snapshot", candidates[_draw_index(rng, past_probabilities(scores, past))])
 
@@ -141,8 +168,16 @@ def seat_evaluation_game(
         if seat == focus_seat:
             players.append(PlayerRef("snapshot", focus.snapshot_id))
         else:
-            others = [entry for entry in newest if entry.role == role and entry.snapshot_id != focus.snapshot_id]
-            players.append(_evaluation_opponent(rng, _predecessor(snapshots, focus, role), others, names, games_played))
+            others = [
+                entry
+                for entry in newest
+                if entry.role == role and entry.snapshot_id != focus.snapshot_id
+            ]
+            players.append(
+                _evaluation_opponent(
+                    rng, _predecessor(snapshots, focus, role), others, names, games_played
+                )
+            )
     return tuple(players)
 
 
@@ -157,9 +192,18 @@ def _evaluation_opponent(
     if predecessor is not None:
         options.append((PREDECESSOR_ODDS, lambda: PlayerRef("snapshot", predecessor.snapshot_id)))
     if others:
-        options.append((OTHERS_ODDS, lambda: PlayerRef("snapshot", _draw_least_played(rng, others, games_played).snapshot_id)))
+        options.append(
+            (
+                OTHERS_ODDS,
+                lambda: PlayerRef(
+                    "snapshot", _draw_least_played(rng, others, games_played).snapshot_id
+                ),
+            )
+        )
     if scripted:
-        options.append((SCRIPTED_ODDS * len(scripted), lambda: PlayerRef("scripted", _draw(rng, scripted))))
+        options.append(
+            (SCRIPTED_ODDS * len(scripted), lambda: PlayerRef("scripted", _draw(rng, scripted)))
+        )
     return options[_draw_index(rng, [odds for odds, _ in options])][1]()
 
 
@@ -169,16 +213,28 @@ def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]
     return [newest[member] for member in sorted(newest)]
 
 
-def _predecessor(snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str) -> SnapshotEntry | None:
+def _predecessor(
+    snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str
+) -> SnapshotEntry | None:
     """The member's snapshot before `focus` with another id, None where the seat is of another role."""
     if role != focus.role:
         return None
-    older = [entry for entry in snapshots if entry.member == focus.member and entry.snapshot_id != focus.snapshot_id]
+    older = [
+        entry
+        for entry in snapshots
+        if entry.member == focus.member and entry.snapshot_id != focus.snapshot_id
+    ]
     return older[-1] if older else None
 
 
-def _draw_least_played(rng: np.random.Generator, snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]) -> SnapshotEntry:
-    return snapshots[_draw_index(rng, [1.0 / (1 + games_played.get(entry.snapshot_id, 0)) for entry in snapshots])]
+def _draw_least_played(
+    rng: np.random.Generator, snapshots: Sequence[SnapshotEntry], games_played: Mapping[str, int]
+) -> SnapshotEntry:
+    return snapshots[
+        _draw_index(
+            rng, [1.0 / (1 + games_played.get(entry.snapshot_id, 0)) for entry in snapshots]
+        )
+    ]
 
 
 def _draw_index(rng: np.random.Generator, odds: Sequence[float]) -> int:

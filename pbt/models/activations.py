@@ -46,4 +46,8 @@ class _NativeElu(torch.autograd.Function):
         return torch.ops.aten.elu_backward(gradient, 1.0, 1.0, 1.0, True, result), None
 
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu_, "elu": elu, "tanh": torch.tanh_}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "elu": elu,
+    "tanh": torch.tanh_,
+}

@@ -22,7 +22,13 @@ def masked_logits(logits: Tensor, mask: Tensor, head_sizes: Sequence[int]) -> Te
     if len(head_sizes) == 1:
         legal = mask | ~mask.any(-1, keepdim=True)
     else:
-        legal = torch.cat([part | ~part.any(-1, keepdim=True) for part in torch.split(mask, list(head_sizes), -1)], -1)
+        legal = torch.cat(
+            [
+                part | ~part.any(-1, keepdim=True)
+                for part in torch.split(mask, list(head_sizes), -1)
+            ],
+            -1,
+        )
     return torch.where(legal, logits, MASKED_LOGIT)
 
 
@@ -30,7 +36,9 @@ def log_probabilities(logits: Tensor, head_sizes: Sequence[int]) -> Tensor:
     """Log-softmax within each head. logits: [..., A], masked already. Returns [..., A]."""
     if len(head_sizes) == 1:
         return log_softmax(logits, -1)
-    return torch.cat([log_softmax(part, -1) for part in torch.split(logits, list(head_sizes), -1)], -1)
+    return torch.cat(
+        [log_softmax(part, -1) for part in torch.split(logits, list(head_sizes), -1)], -1
+    )
 
 
 def joint_log_prob(log_probs: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:
@@ -56,7 +64,9 @@ def sample(log_probs: Tensor, uniforms: Tensor, head_sizes: Sequence[int]) -> Te
     """
     if len(head_sizes) == 1:
         return _invert(log_probs, uniforms)
-    parts = zip(torch.split(log_probs, list(head_sizes), -1), torch.split(uniforms, 1, -1), strict=True)
+    parts = zip(
+        torch.split(log_probs, list(head_sizes), -1), torch.split(uniforms, 1, -1), strict=True
+    )
     return torch.cat([_invert(part, uniform) for part, uniform in parts], -1)
 
 
@@ -70,7 +80,9 @@ def _invert(log_probs: Tensor, uniform: Tensor) -> Tensor:
 
 def greedy(log_probs: Tensor, head_sizes: Sequence[int]) -> Tensor:
     """The most likely action of each head, the first among equals. log_probs: [..., A]. Returns [..., heads] int64."""
-    return torch.cat([part.argmax(-1, keepdim=True) for part in torch.split(log_probs, list(head_sizes), -1)], -1)
+    return torch.cat(
+        [part.argmax(-1, keepdim=True) for part in torch.split(log_probs, list(head_sizes), -1)], -1
+    )
 
 
 def _offsets(head_sizes: Sequence[int], device: torch.device) -> Tensor:

@@ -37,7 +37,12 @@ Layer = tuple[Tensor, Tensor, int, int]
 
 def uses_conv(leaf: Leaf, config: ModelConfig) -> bool:
     """Whether this leaf goes through the convolutions."""
-    return leaf.kind == "box" and len(leaf.shape) == 3 and bool(config.conv) and config.encoder != "mlp"
+    return (
+        leaf.kind == "box"
+        and len(leaf.shape) == 3
+        and bool(config.conv)
+        and config.encoder != "mlp"
+    )
 
 
 class FlatEncoder(nn.Module):
@@ -77,7 +82,9 @@ class OneHotEncoder(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         offsets = self.get_buffer("_offsets")
-        return torch.zeros(values.shape[0], self.features, device=values.device).scatter_(1, values + offsets, 1.0)
+        return torch.zeros(values.shape[0], self.features, device=values.device).scatter_(
+            1, values + offsets, 1.0
+        )
 
 
 class ConvEncoder(nn.Module):
@@ -95,18 +102,33 @@ class ConvEncoder(nn.Module):
         self._scale, self._dtype = integer_scale(leaf), dtype
         self._channels_last = config.channels_last_input
         self._activation = ACTIVATIONS[config.activation]
-        height, width, channels = leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
+        height, width, channels = (
+            leaf.shape if self._channels_last else (*leaf.shape[1:], leaf.shape[0])
+        )
         # Float32 gains nothing by blocks.
-        self._side = block_side(config.conv[0], height, width, channels) if dtype == torch.bfloat16 else 1
-        self.moments = RunningMoments(height * width * channels) if config.normalize_observations else None
+        self._side = (
+            block_side(config.conv[0], height, width, channels) if dtype == torch.bfloat16 else 1
+        )
+        self.moments = (
+            RunningMoments(height * width * channels) if config.normalize_observations else None
+        )
         self._packed: tuple[Normal | None, list[Layer]] | None = None
         layers: list[nn.Conv2d] = []
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
             if height < 1 or width < 1:
                 found = f"layer {index} leaves {height} x {width} of observation leaf {leaf.name} with shape {leaf.shape}"
-                raise ConfigError("model", [f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"])
-            layers.append(blank(nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding))
+                raise ConfigError(
+                    "model",
+                    [
+                        f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"
+                    ],
+                )
+            layers.append(
+                blank(
+                    nn.Conv2d, channels, layer.channels, layer.kernel, layer.stride, layer.padding
+                )
+            )
             channels = layer.channels
         self.layers, self._convolutions = nn.ModuleList(layers), tuple(layers)
         self.features = channels * height * width
@@ -148,8 +170,15 @@ class ConvEncoder(nn.Module):
             weight, stride = layer.weight, layer.stride[0]
             if index == 0:
                 # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
-                weight = weight if self.moments is not None or self._scale == 1.0 else weight * self._scale
-                weight, stride = weight_in_blocks(weight, self._block_side()), stride // self._block_side()
+                weight = (
+                    weight
+                    if self.moments is not None or self._scale == 1.0
+                    else weight * self._scale
+                )
+                weight, stride = (
+                    weight_in_blocks(weight, self._block_side()),
+                    stride // self._block_side(),
+                )
             weight = weight.to(self._dtype, memory_format=torch.channels_last)
             found.append((weight, layer.bias.to(self._dtype), stride, int(layer.padding[0])))
         return found
@@ -198,12 +227,19 @@ def _conv_size(length: int, layer: ConvLayer) -> int:
 class ObservationEncoder(nn.Module):
     """All leaves of a role, concatenated in the order of the layout."""
 
-    def __init__(self, leaves: Sequence[Leaf], config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self, leaves: Sequence[Leaf], config: ModelConfig, dtype: torch.dtype = torch.float32
+    ) -> None:
         super().__init__()
         self._dtype = dtype
         if config.encoder == "conv" and not any(uses_conv(leaf, config) for leaf in leaves):
             shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
-            raise ConfigError("model", [f'model.encoder = "conv": the observation has {shapes}; expected a leaf of rank 3; use encoder = "mlp"'])
+            raise ConfigError(
+                "model",
+                [
+                    f'model.encoder = "conv": the observation has {shapes}; expected a leaf of rank 3; use encoder = "mlp"'
+                ],
+            )
         parts = [_encoder(leaf, config, dtype) for leaf in leaves]
         self.parts = nn.ModuleList(parts)
         self._pairs = tuple((leaf.name, part) for leaf, part in zip(leaves, parts, strict=True))
@@ -223,7 +259,9 @@ class ObservationEncoder(nn.Module):
         return found
 
 
-def _encoder(leaf: Leaf, config: ModelConfig, dtype: torch.dtype) -> FlatEncoder | OneHotEncoder | ConvEncoder:
+def _encoder(
+    leaf: Leaf, config: ModelConfig, dtype: torch.dtype
+) -> FlatEncoder | OneHotEncoder | ConvEncoder:
     if leaf.kind == "onehot":
         return OneHotEncoder(leaf)
     if uses_conv(leaf, config):

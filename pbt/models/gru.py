@@ -39,9 +39,19 @@ class MaskedGru(nn.Module):
         """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used; state: [N, H]. Returns the state after, [N, H]."""
         if self._packed is not None:
             of_inputs, of_state = self._packed
-            return cell(of_inputs(self._cast(inputs)), episode_start, state, lambda before: of_state(self._cast(before)))
+            return cell(
+                of_inputs(self._cast(inputs)),
+                episode_start,
+                state,
+                lambda before: of_state(self._cast(before)),
+            )
         weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
-        return cell(self._products(inputs), episode_start, state, lambda before: linear(before.to(weight.dtype), weight, bias))
+        return cell(
+            self._products(inputs),
+            episode_start,
+            state,
+            lambda before: linear(before.to(weight.dtype), weight, bias),
+        )
 
     def unroll(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """All steps, with one matrix product for the inputs of all of them.
@@ -55,7 +65,11 @@ class MaskedGru(nn.Module):
     def pack(self) -> None:
         """Lay the weights out for `step`, after they were changed; from then on `step` does not see changes of them."""
         layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
-        self._packed = (PackedLinear(*layers[0]), PackedLinear(*layers[1])) if can_pack(self.weight_hh) else None
+        self._packed = (
+            (PackedLinear(*layers[0]), PackedLinear(*layers[1]))
+            if can_pack(self.weight_hh)
+            else None
+        )
 
     def keep_packed(self) -> None:
         """Let go of the weights that `pack` has laid out anew: from then on there is `step` only."""
@@ -70,7 +84,12 @@ class MaskedGru(nn.Module):
         return tensor if self._dtype is None else tensor.to(self._dtype)
 
 
-def cell(product: Tensor, episode_start: Tensor, state: Tensor, hidden_product: Callable[[Tensor], Tensor]) -> Tensor:
+def cell(
+    product: Tensor,
+    episode_start: Tensor,
+    state: Tensor,
+    hidden_product: Callable[[Tensor], Tensor],
+) -> Tensor:
     """One step, after the product of its inputs, [N, 3H]. hidden_product: [N, H] state -> [N, 3H]. Returns the state after, [N, H]."""
     # masked_fill, not a product: a state that was never written may be nan.
     state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
@@ -85,7 +104,14 @@ class Unroll(torch.autograd.Function):
     """`cell` T times. Its gradient takes one matrix product for the recurrent weights of all steps, where autograd takes one per step."""
 
     @staticmethod
-    def forward(ctx: Any, products: Tensor, episode_start: Tensor, state: Tensor, weight_hh: Tensor, bias_hh: Tensor) -> Tensor:
+    def forward(
+        ctx: Any,
+        products: Tensor,
+        episode_start: Tensor,
+        state: Tensor,
+        weight_hh: Tensor,
+        bias_hh: Tensor,
+    ) -> Tensor:
         rows, slots, size = products.shape[0], products.shape[1], state.shape[-1]
         states = state.new_empty(rows, slots, size)
         before, gates = torch.empty_like(states), state.new_empty(rows, slots, 4 * size)
@@ -95,7 +121,9 @@ class Unroll(torch.autograd.Function):
             hidden = linear(state.to(weight_hh.dtype), weight_hh, bias_hh).to(state.dtype)
             product = products[t].to(state.dtype)
             gate = torch.sigmoid(product[:, : 2 * size] + hidden[:, : 2 * size])
-            candidate = torch.tanh(torch.addcmul(product[:, 2 * size :], gate[:, :size], hidden[:, 2 * size :]))
+            candidate = torch.tanh(
+                torch.addcmul(product[:, 2 * size :], gate[:, :size], hidden[:, 2 * size :])
+            )
             torch.cat([gate, candidate, hidden[:, 2 * size :]], 1, out=gates[t])
             state = torch.lerp(candidate, state, gate[:, size:], out=states[t])
         ctx.save_for_backward(before, gates, episode_start, weight_hh)
@@ -107,8 +135,12 @@ class Unroll(torch.autograd.Function):
         before, gates, episode_start, weight_hh = ctx.saved_tensors
         rows, slots, size = gradients.shape
         # By gate: of what goes into it from the inputs, and from the state (they differ for n, whose hidden product the reset gate multiplies).
-        of_products = torch.empty(rows, slots, 3 * size, dtype=gradients.dtype, device=gradients.device)
-        of_hidden = torch.empty(rows, slots, 3 * size, dtype=weight_hh.dtype, device=gradients.device)
+        of_products = torch.empty(
+            rows, slots, 3 * size, dtype=gradients.dtype, device=gradients.device
+        )
+        of_hidden = torch.empty(
+            rows, slots, 3 * size, dtype=weight_hh.dtype, device=gradients.device
+        )
         carried = torch.zeros_like(gradients[0])
         for t in range(rows - 1, -1, -1):
             reset, update, candidate, hidden = gates[t].chunk(4, 1)
@@ -119,7 +151,9 @@ class Unroll(torch.autograd.Function):
             torch.cat([towards_r, towards_z, towards_n], 1, out=of_products[t])
             of_hidden[t] = torch.cat([towards_r, towards_z, towards_n * reset], 1)
             through = torch.mm(of_hidden[t], weight_hh).to(total.dtype)
-            carried = torch.addcmul(through, total, update).masked_fill_(episode_start[t].unsqueeze(-1), 0.0)
+            carried = torch.addcmul(through, total, update).masked_fill_(
+                episode_start[t].unsqueeze(-1), 0.0
+            )
         flat = of_hidden.flatten(0, 1)
         weight = flat.t() @ before.flatten(0, 1).to(weight_hh.dtype)
         return of_products.to(ctx.dtype), None, carried, weight, flat.sum(0)

@@ -28,7 +28,9 @@ class RunningMoments(nn.Module):
     def sums(self, values: Tensor) -> Tensor:
         """What `merge` needs of one shard, summable over shards: [1 + 2 * features] float64. values: [N, features]."""
         distance = values.to(torch.float64) - self.mean
-        return torch.cat([distance.new_tensor([values.shape[0]]), distance.sum(0), distance.square().sum(0)])
+        return torch.cat(
+            [distance.new_tensor([values.shape[0]]), distance.sum(0), distance.square().sum(0)]
+        )
 
     def merge(self, sums: Tensor) -> None:
         """Take in new values by their summed distances from the present mean (Chan, Golub & LeVeque 1983, with the present mean as origin)."""

@@ -12,7 +12,11 @@ from pbt.models.precision import has_bfloat16
 
 def can_pack(weight: Tensor) -> bool:
     """Whether there is anything to gain: bfloat16 on a CPU that has it, of a torch that has the calls."""
-    known = weight.dtype == torch.bfloat16 and weight.device.type == "cpu" and has_bfloat16(weight.device)
+    known = (
+        weight.dtype == torch.bfloat16
+        and weight.device.type == "cpu"
+        and has_bfloat16(weight.device)
+    )
     return known and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
 
 
@@ -20,11 +24,16 @@ class PackedLinear:
     """`torch.nn.functional.linear` with the weights as they were when it was made, bit for bit. weight: [to, from] bfloat16; bias: [to] bfloat16."""
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
-        self._weight, self._bias = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None), bias.detach().clone()
+        self._weight, self._bias = (
+            torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None),
+            bias.detach().clone(),
+        )
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """[N, from] bfloat16 -> [N, to]."""
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, self._weight, self._bias, "none", [], "")
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(
+            inputs, self._weight, self._bias, "none", [], ""
+        )
         return product
 
 

@@ -38,14 +38,32 @@ def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int
     kernel = pixel_blocks_bf16()
     bytes_in_order = images.dtype == torch.uint8 and images.is_cpu and images.is_contiguous()
     if kernel is not None and dtype == torch.bfloat16 and bytes_in_order and run <= _LONGEST_RUN:
-        blocks = torch.empty(count, height // side, width // side, side * side * channels, dtype=dtype)
+        blocks = torch.empty(
+            count, height // side, width // side, side * side * channels, dtype=dtype
+        )
         factor, shift = (None, None) if normal is None else (part.data_ptr() for part in normal)
-        kernel(images.data_ptr(), factor, shift, MOST_DEVIATIONS, blocks.data_ptr(), count, height, row, side, run)
+        kernel(
+            images.data_ptr(),
+            factor,
+            shift,
+            MOST_DEVIATIONS,
+            blocks.data_ptr(),
+            count,
+            height,
+            row,
+            side,
+            run,
+        )
         return blocks.permute(0, 3, 1, 2)
     if normal is not None:
         # Not in place: images that are float32 already are the batch itself.
         flat = images.flatten(1).to(torch.float32)
-        images = (flat * normal[0]).add_(normal[1]).clamp_(-MOST_DEVIATIONS, MOST_DEVIATIONS).view(images.shape)
+        images = (
+            (flat * normal[0])
+            .add_(normal[1])
+            .clamp_(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+            .view(images.shape)
+        )
     return _in_blocks(images.to(dtype), side)
 
 
@@ -55,7 +73,9 @@ def weight_in_blocks(weight: Tensor, side: int) -> Tensor:
         return weight
     to, channels, height, width = weight.shape
     cut = weight.view(to, channels, height // side, side, width // side, side)
-    return cut.permute(0, 3, 5, 1, 2, 4).reshape(to, side * side * channels, height // side, width // side)
+    return cut.permute(0, 3, 5, 1, 2, 4).reshape(
+        to, side * side * channels, height // side, width // side
+    )
 
 
 def _in_blocks(images: Tensor, side: int) -> Tensor:
@@ -63,4 +83,8 @@ def _in_blocks(images: Tensor, side: int) -> Tensor:
         return images.permute(0, 3, 1, 2)
     count, height, width, channels = images.shape
     cut = images.view(count, height // side, side, width // side, side * channels)
-    return cut.transpose(2, 3).reshape(count, height // side, width // side, side * side * channels).permute(0, 3, 1, 2)
+    return (
+        cut.transpose(2, 3)
+        .reshape(count, height // side, width // side, side * side * channels)
+        .permute(0, 3, 1, 2)
+    )

@@ -36,7 +36,9 @@ class PolicyModel(nn.Module):
     `heads` is one linear layer: rows [0, A) are the logits of all action heads, row A is the value.
     """
 
-    def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype = torch.float32
+    ) -> None:
         """dtype: of the products in front of the heads; weights, memory, heads and everything behind them are float32."""
         super().__init__()
         self.dtype = dtype
@@ -69,11 +71,25 @@ class PolicyModel(nn.Module):
         if self.core is not None:
             features = state = self.core.step(features, episode_start, state)
         out = linear(features, self.heads.weight, self.heads.bias)
-        log_probs = log_probabilities(masked_logits(out[:, :-1], mask, self.head_sizes), self.head_sizes)
-        actions = most_likely(log_probs, self.head_sizes) if greedy else sample(log_probs, uniforms, self.head_sizes)
-        return ActOutput(actions, joint_log_prob(log_probs, actions, self.head_sizes), out[:, -1], state)
+        log_probs = log_probabilities(
+            masked_logits(out[:, :-1], mask, self.head_sizes), self.head_sizes
+        )
+        actions = (
+            most_likely(log_probs, self.head_sizes)
+            if greedy
+            else sample(log_probs, uniforms, self.head_sizes)
+        )
+        return ActOutput(
+            actions, joint_log_prob(log_probs, actions, self.head_sizes), out[:, -1], state
+        )
 
-    def unroll(self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, initial_state: Tensor) -> tuple[Tensor, Tensor]:
+    def unroll(
+        self,
+        observations: Mapping[str, Tensor],
+        mask: Tensor,
+        episode_start: Tensor,
+        initial_state: Tensor,
+    ) -> tuple[Tensor, Tensor]:
         """Logits and values of all rows of B slots.
 
         observations: leaf name -> [T+1, B, *shape]; mask: [T+1, B, A] bool; episode_start: [T+1, B] bool; initial_state: [B, H] before row 0.
@@ -82,14 +98,20 @@ class PolicyModel(nn.Module):
         rows, slots = episode_start.shape
         features = self._features({name: leaf.flatten(0, 1) for name, leaf in observations.items()})
         if self.core is not None:
-            features = self.core.unroll(features.view(rows, slots, -1), episode_start, initial_state).flatten(0, 1)
+            features = self.core.unroll(
+                features.view(rows, slots, -1), episode_start, initial_state
+            ).flatten(0, 1)
         out = linear(features, self.heads.weight, self.heads.bias).view(rows, slots, -1)
         return masked_logits(out[..., :-1], mask, self.head_sizes), out[..., -1]
 
     def _features(self, observations: Mapping[str, Tensor]) -> Tensor:
         features: Tensor = self.encoder(observations)
         for layer in self._packed or self._dense:
-            features = self._activation(layer(features) if isinstance(layer, PackedLinear) else cast_linear(features, layer, self.dtype))
+            features = self._activation(
+                layer(features)
+                if isinstance(layer, PackedLinear)
+                else cast_linear(features, layer, self.dtype)
+            )
         return features if self.core is not None else features.float()
 
     def fix_dtype(self) -> None:
@@ -109,7 +131,14 @@ class PolicyModel(nn.Module):
         for part in self.encoder.parts:
             if isinstance(part, ConvEncoder):
                 part.pack()
-        self._packed = tuple(PackedLinear(layer.weight, layer.bias) for layer in self._dense if can_pack(layer.weight)) or None
+        self._packed = (
+            tuple(
+                PackedLinear(layer.weight, layer.bias)
+                for layer in self._dense
+                if can_pack(layer.weight)
+            )
+            or None
+        )
         if self.core is not None:
             self.core.pack()
 
@@ -142,7 +171,9 @@ def cast_linear(inputs: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
     return linear(inputs, layer.weight.to(dtype), layer.bias.to(dtype))
 
 
-def build_model(layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32) -> PolicyModel:
+def build_model(
+    layout: RoleLayout, config: ModelConfig, seed: int, dtype: torch.dtype = torch.float32
+) -> PolicyModel:
     """A fresh model, its weights a function of (layout, config, seed). Raises ConfigError when the config does not fit the observation."""
     model = PolicyModel(layout, config, dtype)
     model.initialize(seed)

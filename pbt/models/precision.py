@@ -12,16 +12,24 @@ from pbt.models.encoders import uses_conv
 _LEAST_PIXELS = 32 * 32
 
 
-def choose_dtype(word: str, config: ModelConfig, leaves: Iterable[Leaf], devices: Iterable[torch.device]) -> torch.dtype:
+def choose_dtype(
+    word: str, config: ModelConfig, leaves: Iterable[Leaf], devices: Iterable[torch.device]
+) -> torch.dtype:
     """word: "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over images, if all the devices have it."""
     if word != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[word]
-    return torch.bfloat16 if sees_images(config, leaves) and all(has_bfloat16(device) for device in devices) else torch.float32
+    return (
+        torch.bfloat16
+        if sees_images(config, leaves) and all(has_bfloat16(device) for device in devices)
+        else torch.float32
+    )
 
 
 def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:
     """Convolutions over something larger than a board."""
-    return any(uses_conv(leaf, config) and _pixels(leaf, config) >= _LEAST_PIXELS for leaf in leaves)
+    return any(
+        uses_conv(leaf, config) and _pixels(leaf, config) >= _LEAST_PIXELS for leaf in leaves
+    )
 
 
 def has_bfloat16(device: torch.device) -> bool:

@@ -33,7 +33,9 @@ def from_bytes(content: bytes, source: str = "weights") -> tuple[dict[str, Tenso
         metadata = json.loads(header["__metadata__"][_METADATA_KEY])
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         problem = f"{len(content)} bytes that do not read as safetensors ({type(error).__name__}: {error})"
-        raise SnapshotError(f"{source}: found {problem}; expected weights written by this program; use another snapshot") from error
+        raise SnapshotError(
+            f"{source}: found {problem}; expected weights written by this program; use another snapshot"
+        ) from error
     return tensors, {str(name): str(value) for name, value in metadata.items()}
 
 
@@ -45,7 +47,9 @@ def map_weights(path: Path) -> dict[str, Tensor]:
     try:
         return _load_file(path)
     except (SafetensorError, OSError) as error:
-        raise SnapshotError(f"{path}: does not read as safetensors ({error}); expected weights written by this program; use another") from error
+        raise SnapshotError(
+            f"{path}: does not read as safetensors ({error}); expected weights written by this program; use another"
+        ) from error
 
 
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], source: str) -> None:
@@ -56,15 +60,25 @@ def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, Tensor], so
         if want != got:
             problems.append(f"{name}: found {got}, expected {want}")
     if problems:
-        raise SnapshotError(f"{source} does not fit the model: {'; '.join(problems)}; use weights of a run with the same model and game")
+        raise SnapshotError(
+            f"{source} does not fit the model: {'; '.join(problems)}; use weights of a run with the same model and game"
+        )
 
 
 def load_model_weights(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Put the acting tensors of a snapshot into a model. Raises SnapshotError naming what does not fit."""
-    weights = {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(MODEL_PREFIX)}
+    weights = {
+        name.removeprefix(MODEL_PREFIX): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(MODEL_PREFIX)
+    }
     check_shapes(model.state_dict(), weights, source)
     model.load_state_dict(weights)
 
 
 def _describe(tensor: Tensor | None) -> str:
-    return "nothing" if tensor is None else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+    return (
+        "nothing"
+        if tensor is None
+        else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+    )

@@ -23,7 +23,9 @@ def elu_bf16() -> Callable[[int, int], None] | None:
 @cache
 def pixel_blocks_bf16() -> Callable[..., None] | None:
     """Bytes to normalised bfloat16 in blocks; its parameters stand in pixels.c."""
-    return _function("pixels", "pixel_blocks_bf16", *[_POINTER] * 3, ctypes.c_float, _POINTER, *[_COUNT] * 5)
+    return _function(
+        "pixels", "pixel_blocks_bf16", *[_POINTER] * 3, ctypes.c_float, _POINTER, *[_COUNT] * 5
+    )
 
 
 @cache

@@ -36,21 +36,40 @@ class Gap:
 def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
     """How far a is ahead of b, over their common opponents, or over all games where they have none (or none were kept apart)."""
     mine, theirs = ({found.opponent: found for found in score.against} for score in (a, b))
-    common = [(_rate(mine[name].games, mine[name].points), _rate(theirs[name].games, theirs[name].points)) for name in mine if name in theirs]
+    common = [
+        (_rate(mine[name].games, mine[name].points), _rate(theirs[name].games, theirs[name].points))
+        for name in mine
+        if name in theirs
+    ]
     if not common:
         ahead = a.objective - b.objective
         return Gap(ahead, _chance(ahead, [(1.0, _whole(score, objective)) for score in (a, b)]), 0)
     weights = [x.games * y.games / (x.games + y.games) for x, y in common]
     total = math.fsum(weights)
-    ahead = math.fsum(weight * (x.mean - y.mean) for weight, (x, y) in zip(weights, common, strict=True)) / total
-    samples = [(weight / total, sample) for weight, pair in zip(weights, common, strict=True) for sample in pair]
+    ahead = (
+        math.fsum(
+            weight * (x.mean - y.mean) for weight, (x, y) in zip(weights, common, strict=True)
+        )
+        / total
+    )
+    samples = [
+        (weight / total, sample)
+        for weight, pair in zip(weights, common, strict=True)
+        for sample in pair
+    ]
     return Gap(ahead, _chance(ahead, samples), len(common))
 
 
 def standings(scores: Sequence[MemberScore], objective: Objective) -> dict[str, float]:
     """Member -> its mean gap to the others, 0 without others."""
     others = max(1, len(scores) - 1)
-    return {own.member: math.fsum(compare(own, other, objective).ahead for other in scores if other is not own) / others for own in scores}
+    return {
+        own.member: math.fsum(
+            compare(own, other, objective).ahead for other in scores if other is not own
+        )
+        / others
+        for own in scores
+    }
 
 
 def _rate(games: int, wins: float) -> Sample:
@@ -69,7 +88,9 @@ def _whole(score: MemberScore, objective: Objective) -> Sample:
 
 def _chance(ahead: float, samples: Sequence[tuple[float, Sample]]) -> float:
     """P(T >= ahead / error), T of Student's law with Welch's and Satterthwaite's degrees of freedom. samples: each with its weight in the gap."""
-    parts = [(weight * weight * sample.variance, max(1, sample.games - 1)) for weight, sample in samples]
+    parts = [
+        (weight * weight * sample.variance, max(1, sample.games - 1)) for weight, sample in samples
+    ]
     variance = math.fsum(part for part, _ in parts)
     if math.isinf(variance) or ahead == 0.0:
         return 0.5

@@ -42,13 +42,21 @@ class Controller:
         store: SnapshotStore,
     ) -> None:
         self._config, self._rules = config, rules
-        self._learners, self._matchmaker, self._sink, self._store = learners, matchmaker, sink, store
+        self._learners, self._matchmaker, self._sink, self._store = (
+            learners,
+            matchmaker,
+            sink,
+            store,
+        )
         self.members = {member.name: member for member in members}
         self.window = ScoreWindow(rules.objective, config.pbt.score_games, rules.detail)
         self._payoffs, self._untold = payoff_source(config.matchmaking), 0
         self.games = 0
         # since the member's last update, for its curves
-        self._returns, self._points = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
+        self._returns, self._points = (
+            defaultdict[str, list[float]](list),
+            defaultdict[str, list[float]](list),
+        )
         self._set_due()
 
     # --- what happens ----------------------------------------------------------------------------------------------------------------------
@@ -75,7 +83,14 @@ class Controller:
                         self._points[seat.player.name].append(seat.points)
         self._sink.game(record)
         if voided:
-            self._sink.event(Event("warning", None, max(learner.frames for learner in self._learners.values()), end.reason))
+            self._sink.event(
+                Event(
+                    "warning",
+                    None,
+                    max(learner.frames for learner in self._learners.values()),
+                    end.reason,
+                )
+            )
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
         """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
@@ -84,7 +99,9 @@ class Controller:
             return None
         self._sink.series(name, learner.frames, self._curves(member, stats))
         if learner.frames >= self._next_snapshot[name]:
-            self._next_snapshot[name] = next_due(learner.frames, self._config.snapshots.every_frames)
+            self._next_snapshot[name] = next_due(
+                learner.frames, self._config.snapshots.every_frames
+            )
             self._snapshot(member, "schedule")
         if not member.finished and learner.frames >= self._config.stop_at_frames:
             self._finish(member)
@@ -107,7 +124,9 @@ class Controller:
         override = self._config.members.get(member.name)
         if override is None or not override.schedule:
             return None
-        wanted = scheduled_hyperparams(self._config, member.name, tuple(member.typed_hyperparams.shaping), frames).flat()
+        wanted = scheduled_hyperparams(
+            self._config, member.name, tuple(member.typed_hyperparams.shaping), frames
+        ).flat()
         changed = tuple(name for name, value in wanted.items() if value != member.hyperparams[name])
         if not changed:
             return None
@@ -122,7 +141,10 @@ class Controller:
         """What is due next follows from the clocks and the configuration in force, so a period edited at a resume holds from there on."""
         frames = {name: learner.frames for name, learner in self._learners.items()}
         self._next_round = {name: self._round_due(count) for name, count in frames.items()}
-        self._next_snapshot = {name: next_due(count, self._config.snapshots.every_frames) for name, count in frames.items()}
+        self._next_snapshot = {
+            name: next_due(count, self._config.snapshots.every_frames)
+            for name, count in frames.items()
+        }
 
     def _curves(self, member: Member, stats: UpdateStats) -> dict[str, float]:
         """What the update, the games since the last one, and the member's hyperparameters say."""
@@ -154,7 +176,10 @@ class Controller:
     def edit_hyperparams(self, values: Mapping[str, float]) -> None:
         """A person sets values for every member; PBT goes on from there."""
         for member in self.members.values():
-            member.hyperparams = {**member.hyperparams, **{name: value for name, value in values.items() if name in member.hyperparams}}
+            member.hyperparams = {
+                **member.hyperparams,
+                **{name: value for name, value in values.items() if name in member.hyperparams},
+            }
 
     def edit(self, config: RunConfig) -> None:
         """What a person edited while training goes on (`pbt.config.resume.LIVE`); one that had reached an earlier stop learns again. Only at rest."""
@@ -183,7 +208,14 @@ class Controller:
         member.failed = True
         member.last_event = "failed"
         self._matchmaker.set_learning(name, False)
-        self._sink.event(Event("failed", name, self._learners[name].frames, f"{text}; sits as a frozen opponent from now on"))
+        self._sink.event(
+            Event(
+                "failed",
+                name,
+                self._learners[name].frames,
+                f"{text}; sits as a frozen opponent from now on",
+            )
+        )
 
     @property
     def finished(self) -> bool:
@@ -194,16 +226,36 @@ class Controller:
 
     def _round(self, member: Member) -> Directive | None:
         """Decide one round and record it with everything it was decided from. Returns what is to be applied, if anything changes."""
-        peers = [peer for peer in self.members.values() if peer.role == member.role and not peer.failed]
+        peers = [
+            peer for peer in self.members.values() if peer.role == member.role and not peer.failed
+        ]
         scores = tuple(self.window.score(peer.name) for peer in peers)
         hyperparams = {peer.name: dict(peer.hyperparams) for peer in peers}
         frames, number = self._learners[member.name].frames, member.round + 1
-        decision = decide(member.name, number, frames, scores, hyperparams, self._rules, self._config.seed)
-        donor_snapshot = self._donor_snapshot(self.members[decision.copy_from]) if decision.copy_from is not None else None
+        decision = decide(
+            member.name, number, frames, scores, hyperparams, self._rules, self._config.seed
+        )
+        donor_snapshot = (
+            self._donor_snapshot(self.members[decision.copy_from])
+            if decision.copy_from is not None
+            else None
+        )
         directive = decision.directive(member.name, number, donor_snapshot)
         member.round = number
         rules = self._rules.to_mapping()
-        self._sink.round(RoundRecord(member.name, number, frames, scores, hyperparams, rules, self._config.seed, decision.verdict, directive))
+        self._sink.round(
+            RoundRecord(
+                member.name,
+                number,
+                frames,
+                scores,
+                hyperparams,
+                rules,
+                self._config.seed,
+                decision.verdict,
+                directive,
+            )
+        )
         self._announce(member, number, decision, frames)
         return directive if decision.copy_from or decision.mutated else None
 
@@ -220,7 +272,11 @@ class Controller:
     def _snapshot(self, member: Member, reason: str) -> None:
         """Freeze what acts of a member, for others to play against. Unchanged weights are the same snapshot, recorded once."""
         state = self._learners[member.name].state()
-        record = self._store_snapshot(member, reason, {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)})
+        record = self._store_snapshot(
+            member,
+            reason,
+            {name: tensor for name, tensor in state.items() if name.startswith(MODEL_PREFIX)},
+        )
         if record.snapshot_id != member.newest_snapshot:
             member.newest_snapshot = record.snapshot_id
             self.add_opponent(record)
@@ -240,39 +296,72 @@ class Controller:
         self._sink.snapshot(record)
         return record.snapshot_id
 
-    def _store_snapshot(self, member: Member, reason: str, tensors: Mapping[str, Tensor]) -> SnapshotRecord:
+    def _store_snapshot(
+        self, member: Member, reason: str, tensors: Mapping[str, Tensor]
+    ) -> SnapshotRecord:
         learner = self._learners[member.name]
-        snapshot_id, size = self._store.put(tensors, member.snapshot_metadata(learner.frames, learner.version))
+        snapshot_id, size = self._store.put(
+            tensors, member.snapshot_metadata(learner.frames, learner.version)
+        )
         clock = (member.generation, learner.version, learner.frames)
-        return SnapshotRecord(snapshot_id, member.name, member.role, *clock, reason, member.newest_snapshot, size)
+        return SnapshotRecord(
+            snapshot_id, member.name, member.role, *clock, reason, member.newest_snapshot, size
+        )
 
     def _finish(self, member: Member) -> None:
         member.finished = True
         self._snapshot(member, "final")
         self._matchmaker.set_learning(member.name, False)
         frames = self._learners[member.name].frames
-        self._sink.event(Event("finish", member.name, frames, f"reached {frames} frames; sits as a frozen opponent from now on"))
+        self._sink.event(
+            Event(
+                "finish",
+                member.name,
+                frames,
+                f"reached {frames} frames; sits as a frozen opponent from now on",
+            )
+        )
 
     # --- resume ----------------------------------------------------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
         members = [member.state() for member in self.members.values()]
         waiting = {"returns": dict(self._returns), "points": dict(self._points)}
-        payoffs = None if self._payoffs is None else {"kind": self._payoffs.kind, "untold": self._untold, "source": self._payoffs.state()}
-        return {"games": self.games, "members": members, "window": self.window.state(), "payoffs": payoffs, **waiting}
+        payoffs = (
+            None
+            if self._payoffs is None
+            else {
+                "kind": self._payoffs.kind,
+                "untold": self._untold,
+                "source": self._payoffs.state(),
+            }
+        )
+        return {
+            "games": self.games,
+            "members": members,
+            "window": self.window.state(),
+            "payoffs": payoffs,
+            **waiting,
+        }
 
     def load(self, state: JsonState) -> None:
         """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved, one that had failed tries again."""
         self.games = state["games"]
         self.window.load(state["window"])
-        self._returns = defaultdict(list, {member: list(returns) for member, returns in state["returns"].items()})
+        self._returns = defaultdict(
+            list, {member: list(returns) for member, returns in state["returns"].items()}
+        )
         # Older checkpoints know of no points.
-        self._points = defaultdict(list, {member: list(points) for member, points in state.get("points", {}).items()})
+        self._points = defaultdict(
+            list, {member: list(points) for member, points in state.get("points", {}).items()}
+        )
         self._load_payoffs(state.get("payoffs"))
         self._set_due()
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
-            raise EngineError(f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}")
+            raise EngineError(
+                f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}"
+            )
         self.members = stored
         for member in self.members.values():
             self._resume(member)

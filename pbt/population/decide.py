@@ -64,10 +64,22 @@ class PbtRules:
         gap = config.copy_gap
         if gap is None:
             gap = SELF_PLAY_COPY_GAP if objective == "wins" else 0.0
-        bounds = (config.learning_rate_bounds, config.entropy_coef_bounds, config.one_minus_adam_beta1_bounds, config.shaping_bounds)
+        bounds = (
+            config.learning_rate_bounds,
+            config.entropy_coef_bounds,
+            config.one_minus_adam_beta1_bounds,
+            config.shaping_bounds,
+        )
         significance = 1.0 if config.copy_significance is None else config.copy_significance
         opponents: Opponents = config.opponents if objective == "wins" else "all"
-        plain = (config.top_share, gap, config.mutation_probability, config.mutation_factor, *(end for pair in bounds for end in pair), significance)
+        plain = (
+            config.top_share,
+            gap,
+            config.mutation_probability,
+            config.mutation_factor,
+            *(end for pair in bounds for end in pair),
+            significance,
+        )
         return cls(objective, opponents, config.min_games, *map(float, plain))
 
     def to_mapping(self) -> dict[str, float | int | str | bool | list[str]]:
@@ -80,11 +92,17 @@ class PbtRules:
         stored = {**EARLIER_RULES, **stored}
         names = [field.name for field in fields(cls)]
         if set(stored) != set(names):
-            raise EngineError(f"rules: missing {sorted(set(names) - set(stored))}, unknown {sorted(set(stored) - set(names))}")
+            raise EngineError(
+                f"rules: missing {sorted(set(names) - set(stored))}, unknown {sorted(set(stored) - set(names))}"
+            )
         numbers: list[float] = []
         for name in names[3:]:
             value = stored[name]
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not math.isfinite(value)
+            ):
                 raise EngineError(f"rules.{name} = {value!r}: expected a finite number")
             numbers.append(float(value))
         games = stored["min_games"]
@@ -108,8 +126,12 @@ class Decision:
     def directive(self, member: str, round: int, copy_snapshot: str | None) -> Directive:
         """copy_snapshot: the stored snapshot of `copy_from` (the caller knows it), None without a copy."""
         if (copy_snapshot is None) != (self.copy_from is None):
-            raise EngineError(f"round {round} of {member}: copy from {self.copy_from} with snapshot {copy_snapshot}; expected both or neither")
-        return Directive(member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated)
+            raise EngineError(
+                f"round {round} of {member}: copy from {self.copy_from} with snapshot {copy_snapshot}; expected both or neither"
+            )
+        return Directive(
+            member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated
+        )
 
 
 def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
@@ -125,7 +147,11 @@ def top_count(ranked: int, top_share: float) -> int:
 def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
     """Members with enough games, best first, by objective or by their mean gap to the others over common opponents; equals are ordered by name."""
     enough = [score for score in scores if score.games >= rules.min_games]
-    worth = standings(enough, rules.objective) if rules.opponents == "common" else {score.member: score.objective for score in enough}
+    worth = (
+        standings(enough, rules.objective)
+        if rules.opponents == "common"
+        else {score.member: score.objective for score in enough}
+    )
     return sorted(enough, key=lambda score: (-worth[score.member], score.member))
 
 
@@ -149,7 +175,12 @@ def decide(
     """
     own = _checked(member, scores, hyperparams)
     if own.games < rules.min_games:
-        return Decision(None, _plain(hyperparams[member]), (), f"not ranked: {own.games} games < {rules.min_games} at {frames} frames")
+        return Decision(
+            None,
+            _plain(hyperparams[member]),
+            (),
+            f"not ranked: {own.games} games < {rules.min_games} at {frames} frames",
+        )
     ranked = rank(scores, rules)
     place, top = ranked.index(own), top_count(len(ranked), rules.top_share)
     objective = f"{OBJECTIVE_WORDS[rules.objective]} {own.objective:.6g} over {own.games} games"
@@ -157,17 +188,26 @@ def decide(
         objective += f", {standings(ranked, rules.objective)[member]:+.6g} on common opponents"
     standing = f"rank {place + 1} of {len(ranked)} at {frames} frames, {objective}"
     if place < top:
-        return Decision(None, _plain(hyperparams[member]), (), f"{standing}: among the top {top}, kept as it is")
+        return Decision(
+            None, _plain(hyperparams[member]), (), f"{standing}: among the top {top}, kept as it is"
+        )
     rng = generator(seed, "pbt", member, round)
     donor, reason = _donor(ranked, place, top, rules, rng.random())
     before = _plain(hyperparams[donor or member])
     after = _mutate(before, rules, rng)
     mutated = tuple(name for name in _in_order(before) if after[name] != before[name])
     changes = ", ".join(f"{name} {before[name]:.6g} -> {after[name]:.6g}" for name in mutated)
-    return Decision(donor, after, mutated, f"{standing}: {reason}; " + (f"mutates {changes}" if mutated else "nothing mutates"))
+    return Decision(
+        donor,
+        after,
+        mutated,
+        f"{standing}: {reason}; " + (f"mutates {changes}" if mutated else "nothing mutates"),
+    )
 
 
-def _donor(ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules, draw: float) -> tuple[str | None, str]:
+def _donor(
+    ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules, draw: float
+) -> tuple[str | None, str]:
     """Whom the member at `place` copies (None: nobody) and why; draw: uniform in [0, 1)."""
     if len(ranked) < 3:
         return None, "too few ranked to copy"
@@ -175,13 +215,22 @@ def _donor(ranked: Sequence[MemberScore], place: int, top: int, rules: PbtRules,
         return None, f"outside the top {top} and the bottom {top}"
     donor = ranked[int(draw * top)]
     gap = compare(donor, ranked[place], rules.objective)
-    common = f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}" if gap.opponents else ""
+    common = (
+        f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}" if gap.opponents else ""
+    )
     compared = f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), ahead by {gap.ahead:.6g}{common}"
     if gap.ahead < rules.copy_gap:
         return None, f"does not copy {compared} < {rules.copy_gap:.6g}"
     if gap.p > rules.copy_significance:
-        return None, f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = {gap.p:.3g} > {rules.copy_significance:.6g}"
-    gate = f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}" if rules.copy_significance < 1.0 else ""
+        return (
+            None,
+            f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = {gap.p:.3g} > {rules.copy_significance:.6g}",
+        )
+    gate = (
+        f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}"
+        if rules.copy_significance < 1.0
+        else ""
+    )
     return donor.member, f"copies {compared} >= {rules.copy_gap:.6g}{gate}"
 
 
@@ -189,7 +238,15 @@ def replay(round: RoundRecord) -> list[str]:
     """Decide again from what a round stored; every difference in words, [] when it agrees."""
     try:
         rules = PbtRules.from_mapping(round.rules)
-        again = decide(round.member, round.round, round.frames, round.scores, round.hyperparams, rules, round.seed)
+        again = decide(
+            round.member,
+            round.round,
+            round.frames,
+            round.scores,
+            round.hyperparams,
+            rules,
+            round.seed,
+        )
     except EngineError as error:
         return [f"cannot be replayed: {error}"]
     stored = round.directive
@@ -202,20 +259,35 @@ def replay(round: RoundRecord) -> list[str]:
         ("verdict", round.verdict, again.verdict),
     ]
     names = sorted({*stored.hyperparams, *again.hyperparams})
-    pairs += [(f"hyperparams.{name}", stored.hyperparams.get(name), again.hyperparams.get(name)) for name in names]
-    return [f"{name}: stored {found!r}, replayed {expected!r}" for name, found, expected in pairs if found != expected]
+    pairs += [
+        (f"hyperparams.{name}", stored.hyperparams.get(name), again.hyperparams.get(name))
+        for name in names
+    ]
+    return [
+        f"{name}: stored {found!r}, replayed {expected!r}"
+        for name, found, expected in pairs
+        if found != expected
+    ]
 
 
-def _checked(member: str, scores: Sequence[MemberScore], hyperparams: Mapping[str, Mapping[str, float]]) -> MemberScore:
+def _checked(
+    member: str, scores: Sequence[MemberScore], hyperparams: Mapping[str, Mapping[str, float]]
+) -> MemberScore:
     """The member's own score, after checking that every score is usable."""
     by_name = {score.member: score for score in scores}
     if len(by_name) != len(scores) or member not in by_name:
-        raise EngineError(f"scores of {[score.member for score in scores]}: expected each member once, {member} among them")
+        raise EngineError(
+            f"scores of {[score.member for score in scores]}: expected each member once, {member} among them"
+        )
     for score in scores:
         if not math.isfinite(score.objective):
-            raise EngineError(f"score of {score.member} = {score.objective}: expected a finite number")
+            raise EngineError(
+                f"score of {score.member} = {score.objective}: expected a finite number"
+            )
         if score.member not in hyperparams:
-            raise EngineError(f"hyperparams of {score.member} are missing; found those of {sorted(hyperparams)}")
+            raise EngineError(
+                f"hyperparams of {score.member} are missing; found those of {sorted(hyperparams)}"
+            )
     return by_name[member]
 
 
@@ -228,15 +300,21 @@ def _in_order(values: Mapping[str, float]) -> list[str]:
     shaping = sorted(name for name in values if name.startswith(SHAPING_PREFIX))
     first = [name for name in FIRST_VALUES if name in values]
     if len(first) + len(shaping) != len(values):
-        raise EngineError(f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and {SHAPING_PREFIX}TERM only")
+        raise EngineError(
+            f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and {SHAPING_PREFIX}TERM only"
+        )
     return first + shaping
 
 
-def _mutate(values: Mapping[str, float], rules: PbtRules, rng: np.random.Generator) -> dict[str, float]:
+def _mutate(
+    values: Mapping[str, float], rules: PbtRules, rng: np.random.Generator
+) -> dict[str, float]:
     after = {}
     for name in _in_order(values):
         happens, direction = rng.random() < rules.mutation_probability, rng.random()
-        after[name] = _scaled(name, values[name], direction < 0.5, rules) if happens else values[name]
+        after[name] = (
+            _scaled(name, values[name], direction < 0.5, rules) if happens else values[name]
+        )
     return after
 
 
@@ -252,7 +330,9 @@ def _scaled(name: str, value: float, up: bool, rules: PbtRules) -> float:
         case "entropy_coef":
             return _clipped(scaled, rules.entropy_coef_low, rules.entropy_coef_high)
         case "adam_beta1":
-            return 1.0 - _clipped(scaled, rules.one_minus_adam_beta1_low, rules.one_minus_adam_beta1_high)
+            return 1.0 - _clipped(
+                scaled, rules.one_minus_adam_beta1_low, rules.one_minus_adam_beta1_high
+            )
         case _:
             return math.copysign(_clipped(scaled, rules.shaping_low, rules.shaping_high), value)
 

@@ -43,7 +43,13 @@ class Member:
 
     def snapshot_metadata(self, frames: int, version: int) -> dict[str, str]:
         """What a file of its weights says. frames, version: its learner's clocks."""
-        facts = {"member": self.name, "role": self.role, "frames": frames, "version": version, "generation": self.generation}
+        facts = {
+            "member": self.name,
+            "role": self.role,
+            "frames": frames,
+            "version": version,
+            "generation": self.generation,
+        }
         return {name: str(value) for name, value in facts.items()}
 
     def state(self) -> dict[str, Any]:
@@ -52,4 +58,6 @@ class Member:
     @classmethod
     def load(cls, state: dict[str, Any]) -> Self:
         """Older checkpoints know of no failing."""
-        return cls(**{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name != "failed"})
+        return cls(
+            **{f.name: state[f.name] for f in fields(cls) if f.name in state or f.name != "failed"}
+        )

@@ -39,11 +39,17 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
     if objective == "return":
         mean = math.fsum(seat.returns for seat in own) / len(own)
         if not math.isfinite(mean):
-            raise EnvError(f"game {record.number}: the return of {member} is {mean}; rewards must be finite numbers; see `arena env check`")
+            raise EnvError(
+                f"game {record.number}: the return of {member} is {mean}; rewards must be finite numbers; see `arena env check`"
+            )
         return mean
     if not others:
         return None
-    return 1.0 if any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others) else 0.0
+    return (
+        1.0
+        if any(seat.place == 0 for seat in own) and all(seat.place != 0 for seat in others)
+        else 0.0
+    )
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
@@ -70,29 +76,45 @@ def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plai
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
     mean = math.fsum(game.points for game in games) / len(games)
-    squares = math.fsum((game.points - mean) ** 2 for game in games) if detail == "squares" else None
+    squares = (
+        math.fsum((game.points - mean) ** 2 for game in games) if detail == "squares" else None
+    )
     against = _by_opponent(games) if detail == "against" else ()
-    return MemberScore(member, len(games), mean, games[0].number, games[-1].number, squares, against)
+    return MemberScore(
+        member, len(games), mean, games[0].number, games[-1].number, squares, against
+    )
 
 
 def _by_opponent(games: Iterable[Counted]) -> tuple[Against, ...]:
     points: dict[str, list[float]] = {}
     for game in games:
         points.setdefault(game.opponent, []).append(game.points)
-    return tuple(Against(opponent, len(found), math.fsum(found)) for opponent, found in sorted(points.items()))
+    return tuple(
+        Against(opponent, len(found), math.fsum(found))
+        for opponent, found in sorted(points.items())
+    )
 
 
-def score_games(member: str, records: Iterable[GameRecord], objective: Objective, detail: Detail = "plain") -> MemberScore:
+def score_games(
+    member: str, records: Iterable[GameRecord], objective: Objective, detail: Detail = "plain"
+) -> MemberScore:
     """A member's score over game records (any order).
 
     Only games of one generation count, that of the earliest: the others were begun by weights that a copy replaced.
     """
     counted = sorted(
-        (Counted(record.number, points, opponent_of(record, member) if detail == "against" else ""), generation_of(record, member))
+        (
+            Counted(
+                record.number, points, opponent_of(record, member) if detail == "against" else ""
+            ),
+            generation_of(record, member),
+        )
         for record in records
         if (points := game_points(record, member, objective)) is not None
     )
-    return score_points(member, (game for game, generation in counted if generation == counted[0][1]), detail)
+    return score_points(
+        member, (game for game, generation in counted if generation == counted[0][1]), detail
+    )
 
 
 def generation_of(record: GameRecord, member: str) -> int:
@@ -121,8 +143,16 @@ class ScoreWindow:
                 continue
             window = self._windows.setdefault(member, deque(maxlen=self.score_games))
             if window and record.number <= window[-1].number:
-                raise EngineError(f"game {record.number} of {member} came after game {window[-1].number}: numbers must ascend")
-            window.append(Counted(record.number, points, opponent_of(record, member) if self.detail == "against" else ""))
+                raise EngineError(
+                    f"game {record.number} of {member} came after game {window[-1].number}: numbers must ascend"
+                )
+            window.append(
+                Counted(
+                    record.number,
+                    points,
+                    opponent_of(record, member) if self.detail == "against" else "",
+                )
+            )
 
     def restart(self, member: str, generation: int) -> None:
         """Forget the member's games, those still running included: they were begun by the weights that a copy replaced."""
@@ -136,7 +166,10 @@ class ScoreWindow:
         """For a checkpoint; JSON-able. Each game names its opponent by its place in a list of them."""
         places: dict[str, int] = {}
         games = {
-            member: [[game.number, game.points, places.setdefault(game.opponent, len(places))] for game in window]
+            member: [
+                [game.number, game.points, places.setdefault(game.opponent, len(places))]
+                for game in window
+            ]
             for member, window in sorted(self._windows.items())
         }
         return {"games": games, "opponents": list(places), "generations": dict(self._generations)}
@@ -146,7 +179,9 @@ class ScoreWindow:
 
         Games whose opponents were not kept (in older checkpoints, and where nobody asked) count no more where opponents are asked for now.
         """
-        self._generations = {member: int(generation) for member, generation in state["generations"].items()}
+        self._generations = {
+            member: int(generation) for member, generation in state["generations"].items()
+        }
         opponents = state.get("opponents", [""])
         self._windows = {}
         for member, games in state["games"].items():

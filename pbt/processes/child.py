@@ -43,7 +43,15 @@ class Child:
     failure  what it said of its own end
     """
 
-    def __init__(self, name: str, program: str, wires: Wires, first: Any, descriptors: Sequence[int] = (), threads: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        program: str,
+        wires: Wires,
+        first: Any,
+        descriptors: Sequence[int] = (),
+        threads: int = 1,
+    ) -> None:
         """Start `python -P -m program DESCRIPTOR`, which must begin with `settle`, and send it `first`.
 
         descriptors  of shared memory and queues, open in the child under the same numbers
@@ -67,7 +75,9 @@ class Child:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self.channel = Channel(ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False)
+        self.channel = Channel(
+            ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
+        )
         self.send(first)
 
     @property
@@ -104,7 +114,10 @@ class Child:
 
     def has_ended(self) -> bool:
         """Looks without waiting for it: its number stays its own until `_wait`."""
-        return self.process.returncode is not None or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return (
+            self.process.returncode is not None
+            or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        )
 
     def kill(self) -> None:
         """End it now, and what its games started in its group. Never raises; one that is stuck in the kernel is left to its death signal."""
@@ -148,7 +161,9 @@ def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, A
     with selectors.DefaultSelector() as selector:
         for child in children:
             if not child.gone:
-                events = selectors.EVENT_READ | (selectors.EVENT_WRITE if child.channel.pending else 0)
+                events = selectors.EVENT_READ | (
+                    selectors.EVENT_WRITE if child.channel.pending else 0
+                )
                 selector.register(child.channel.fileno(), events, child)
         if not selector.get_map():
             time.sleep(timeout_s)

@@ -28,4 +28,8 @@ class RestartPolicy:
         self._progress = progress
         if self.in_a_row > self.max_in_a_row:
             return None
-        return 0.0 if self.in_a_row == 1 else min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (self.in_a_row - 2))
+        return (
+            0.0
+            if self.in_a_row == 1
+            else min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (self.in_a_row - 2))
+        )

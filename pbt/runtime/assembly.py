@@ -25,7 +25,14 @@ from pbt.population.decide import PbtRules
 from pbt.population.members import Member
 from pbt.population.ports import Matchmaker, MemberLearner, RunSink, SnapshotStore
 from pbt.records import PlayerRef
-from pbt.runtime.blueprint import Blueprint, MemberPlace, blueprint_of, game_maker, network_dtype, slots_needed
+from pbt.runtime.blueprint import (
+    Blueprint,
+    MemberPlace,
+    blueprint_of,
+    game_maker,
+    network_dtype,
+    slots_needed,
+)
 from pbt.runtime.devices import choose_device
 from pbt.sampling.recording import Onlooker
 from pbt.sampling.rollout_worker import RolloutWorker
@@ -37,18 +44,26 @@ from pbt.transport.weights import PublishedWeights
 # --- policies --------------------------------------------------------------------------------------------------------------------------------
 
 
-def policy_loader(spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfig, store: SnapshotStore) -> LoadPolicy:
+def policy_loader(
+    spec: EnvSpec, layouts: Sequence[RoleLayout], config: RunConfig, store: SnapshotStore
+) -> LoadPolicy:
     """Frozen players by reference: scripted ones from the game, snapshots from the store."""
 
     def load(player: PlayerRef, role: int) -> HostedPolicy:
         if player.kind == "scripted":
-            return ScriptedPolicy(random_act(layouts[role].head_sizes) if player.name == "random" else spec.scripted[player.name])
+            return ScriptedPolicy(
+                random_act(layouts[role].head_sizes)
+                if player.name == "random"
+                else spec.scripted[player.name]
+            )
         return NetworkPolicy(frozen_model(layouts[role], config, store, player.name))
 
     return load
 
 
-def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str) -> PolicyModel:
+def frozen_model(
+    layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str
+) -> PolicyModel:
     """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or of another shape."""
     model = PolicyModel(layout, config.model, network_dtype(config, layout))
     load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
@@ -58,7 +73,9 @@ def frozen_model(layout: RoleLayout, config: RunConfig, store: SnapshotStore, sn
 
 def acting_model(blueprint: Blueprint, member: MemberPlace) -> PolicyModel:
     """A live member's model on the acting side; its weights come from where they are published."""
-    model = PolicyModel(blueprint.layouts[member.role], blueprint.config.model, blueprint.dtypes[member.role])
+    model = PolicyModel(
+        blueprint.layouts[member.role], blueprint.config.model, blueprint.dtypes[member.role]
+    )
     model.fix_dtype()
     return model
 
@@ -71,33 +88,64 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
 # --- components ------------------------------------------------------------------------------------------------------------------------------
 
 
-def new_learner(blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None) -> Learner:
+def new_learner(
+    blueprint: Blueprint, member: MemberPlace, device: torch.device | None = None
+) -> Learner:
     """A member's learner at frame 0. device: where it computes, the CPU unless given."""
     config = blueprint.config
     seed = integer(config.seed, "init", member.name, bits=31)
-    model = build_model(blueprint.layouts[member.role], config.model, seed, blueprint.dtypes[member.role])
+    model = build_model(
+        blueprint.layouts[member.role], config.model, seed, blueprint.dtypes[member.role]
+    )
     hyperparams = initial_hyperparams(config, member.name, blueprint.reward_terms)
     key = (config.seed, "minibatch", member.name)
     model = model if device is None else model.to(device)
-    return Learner(model, config.learning, hyperparams, blueprint.reward_terms, key=key, stop_at_frames=config.stop_at_frames)
+    return Learner(
+        model,
+        config.learning,
+        hyperparams,
+        blueprint.reward_terms,
+        key=key,
+        stop_at_frames=config.stop_at_frames,
+    )
 
 
 def new_planner(
-    blueprint: Blueprint, frozen: FrozenPool, tables: Sequence[int], counts: NDArray[np.int64], closing_games: int = 0
+    blueprint: Blueprint,
+    frozen: FrozenPool,
+    tables: Sequence[int],
+    counts: NDArray[np.int64],
+    closing_games: int = 0,
 ) -> TrainingPlanner:
     """A planner for some tables, at frame 0: everybody learns."""
-    entrants = [Entrant(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy) for member in blueprint.members]
-    return TrainingPlanner(blueprint.config, blueprint.facts, entrants, frozen, tables, counts, closing_games)
+    entrants = [
+        Entrant(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
+        for member in blueprint.members
+    ]
+    return TrainingPlanner(
+        blueprint.config, blueprint.facts, entrants, frozen, tables, counts, closing_games
+    )
 
 
 def new_controller(
-    blueprint: Blueprint, learners: Mapping[str, MemberLearner], matchmaker: Matchmaker, sink: RunSink, store: SnapshotStore
+    blueprint: Blueprint,
+    learners: Mapping[str, MemberLearner],
+    matchmaker: Matchmaker,
+    sink: RunSink,
+    store: SnapshotStore,
 ) -> Controller:
     """The controller at frame 0."""
     config = blueprint.config
-    rules = PbtRules.from_config(config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return")
+    rules = PbtRules.from_config(
+        config.pbt, "wins" if len(blueprint.facts.seat_roles) > 1 else "return"
+    )
     members = [
-        Member(name, blueprint.roles[role], policy, initial_hyperparams(config, name, blueprint.reward_terms).flat())
+        Member(
+            name,
+            blueprint.roles[role],
+            policy,
+            initial_hyperparams(config, name, blueprint.reward_terms).flat(),
+        )
         for name, role, policy in blueprint.members
     ]
     return Controller(config, rules, members, learners, matchmaker, sink, store)
@@ -138,31 +186,71 @@ class Population:
     trainees: list[Trainee]
 
 
-def assemble(config: RunConfig, spec: EnvSpec, sink: RunSink, store: SnapshotStore, onlooker: Onlooker | None = None) -> Population:
+def assemble(
+    config: RunConfig,
+    spec: EnvSpec,
+    sink: RunSink,
+    store: SnapshotStore,
+    onlooker: Onlooker | None = None,
+) -> Population:
     """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker: of its games."""
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
     tables, layouts = blueprint.tables, blueprint.layouts
     slabs = tuple(
-        Slab(layout, slots_needed(tables * blueprint.seats_per_role[role], blueprint.role_members(role), blueprint.batch_slots))
+        Slab(
+            layout,
+            slots_needed(
+                tables * blueprint.seats_per_role[role],
+                blueprint.role_members(role),
+                blueprint.batch_slots,
+            ),
+        )
         for role, layout in enumerate(layouts)
     )
-    server = PolicyServer(slabs, blueprint.policy_slots, choose_device(config.runtime.inference_device, "runtime.inference_device"))
-    frozen = FrozenPool(LocalHost(server, policy_loader(spec, layouts, config, store)), blueprint.live_slots, blueprint.frozen_slots)
+    server = PolicyServer(
+        slabs,
+        blueprint.policy_slots,
+        choose_device(config.runtime.inference_device, "runtime.inference_device"),
+    )
+    frozen = FrozenPool(
+        LocalHost(server, policy_loader(spec, layouts, config, store)),
+        blueprint.live_slots,
+        blueprint.frozen_slots,
+    )
     trainees = [_trainee(blueprint, member, slabs[member.role]) for member in blueprint.members]
     for member, trainee in zip(blueprint.members, trainees, strict=True):
-        server.attach(member.policy, NetworkPolicy(acting_model(blueprint, member), trainee.published))
+        server.attach(
+            member.policy, NetworkPolicy(acting_model(blueprint, member), trainee.published)
+        )
     closing_games = config.evaluation.final_games * len(trainees)
-    planner = new_planner(blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games)
+    planner = new_planner(
+        blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games
+    )
     share = Share.whole(tables, [slab.slots for slab in slabs])
     worker = RolloutWorker(
         game_maker(config, spec), share, slabs, planner, config.seed, max_decisions=config.env.max_decisions, onlooker=onlooker
     )  # fmt: skip
-    controller = new_controller(blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store)
-    return Population(blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees)
+    controller = new_controller(
+        blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store
+    )
+    return Population(
+        blueprint, config, spec, layouts, slabs, server, planner, worker, controller, trainees
+    )
 
 
 def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> Trainee:
-    learner = new_learner(blueprint, member, choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"))
+    learner = new_learner(
+        blueprint,
+        member,
+        choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"),
+    )
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    return Trainee(member.name, member.role, member.policy, learner, batcher, PublishedWeights(acting_weights(learner.model)))
+    return Trainee(
+        member.name,
+        member.role,
+        member.policy,
+        learner,
+        batcher,
+        PublishedWeights(acting_weights(learner.model)),
+    )

@@ -30,5 +30,7 @@ class Backlog:
         except PbtError as error:
             if now - since_s > PAUSE_TIMEOUT_S:
                 waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
-                raise PbtError(f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}") from error
+                raise PbtError(
+                    f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}"
+                ) from error
         return self._sink.backlog > MAX_BACKLOG_GAMES

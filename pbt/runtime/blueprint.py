@@ -66,24 +66,52 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     """Makes one game to look at. Raises: EngineError when sampling.environments is still to be chosen."""
     tables = config.sampling.environments
     if not isinstance(tables, int):
-        raise EngineError(f'sampling.environments = "{tables}" must be resolved to a number before anything is built')
+        raise EngineError(
+            f'sampling.environments = "{tables}" must be resolved to a number before anything is built'
+        )
     game = game_maker(config, spec)()
     layouts = game_layouts(game, config)
     roles = tuple(role.name for role in game.roles)
-    members = tuple(MemberPlace(name, roles.index(role), member_number(name)) for name, role in member_roles(config, roles).items())
+    members = tuple(
+        MemberPlace(name, roles.index(role), member_number(name))
+        for name, role in member_roles(config, roles).items()
+    )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
     resident = config.matchmaking.resident
     # There are at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
-    all_there_are = 2 * len(members) + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1) + 8
+    all_there_are = (
+        2 * len(members)
+        + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1)
+        + 8
+    )
     frozen_slots = all_there_are if resident == "auto" else min(resident, all_there_are)
     seat_roles = tuple(roles[role] for role in game.seat_roles)
-    facts = GameFacts(seat_roles, {name: index for index, name in enumerate(roles)}, opens_at_random(spec, game), tuple(spec.scripted))
+    facts = GameFacts(
+        seat_roles,
+        {name: index for index, name in enumerate(roles)},
+        opens_at_random(spec, game),
+        tuple(spec.scripted),
+    )
     seats = tuple(game.seat_roles.count(role) for role in range(len(roles)))
     batch_slots = config.learning.batch_steps // config.sampling.rollout_steps
     terms = game.reward_terms
     game.close()
     dtypes = tuple(network_dtype(config, layout) for layout in layouts)
-    return Blueprint(config, spec, roles, layouts, dtypes, seats, tables, members, live_slots, frozen_slots, batch_slots, terms, facts)
+    return Blueprint(
+        config,
+        spec,
+        roles,
+        layouts,
+        dtypes,
+        seats,
+        tables,
+        members,
+        live_slots,
+        frozen_slots,
+        batch_slots,
+        terms,
+        facts,
+    )
 
 
 def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
@@ -94,13 +122,19 @@ def game_maker(config: RunConfig, spec: EnvSpec) -> Callable[[], Game]:
 def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
     """One slab layout per role."""
     state_size = config.model.gru_size if config.model.core == "gru" else 0
-    return tuple(role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size) for role in game.roles)
+    return tuple(
+        role_layout(role, game.reward_terms, config.sampling.rollout_steps, state_size)
+        for role in game.roles
+    )
 
 
 def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
     """Of a role's networks, the same wherever one acts or learns: the ratio of both sides' probabilities is taken."""
     runtime = config.runtime
-    devices = (choose_device(runtime.inference_device, "runtime.inference_device"), choose_device(runtime.learner_device, "runtime.learner_device"))
+    devices = (
+        choose_device(runtime.inference_device, "runtime.inference_device"),
+        choose_device(runtime.learner_device, "runtime.learner_device"),
+    )
     return choose_dtype(runtime.precision, config.model, layout.leaves, devices)
 
 
@@ -112,7 +146,9 @@ def slots_needed(seats: int, members: int, batch_slots: int) -> int:
     return seats * (members + 2) + members * batch_slots
 
 
-def shared_slots(seats: int, members: int, batch_slots: int, waiting_batches: int, shares: int) -> int:
+def shared_slots(
+    seats: int, members: int, batch_slots: int, waiting_batches: int, shares: int
+) -> int:
     """Of a role in one of several shares, each of which stands still by itself while it cannot turn (`RolloutWorker.can_turn`).
 
     Enough that not all shares can stand still while no batch is complete: then members * (batch_slots - 1) slots are FULL at most, so some share
@@ -130,17 +166,31 @@ def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
 def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
     """Neighbouring tables and their slots in so many shares of nearly equal size; tables that draw their players together stay together."""
     block = blueprint.config.sampling.seat_block
-    blocks = [range(start, min(start + block, blueprint.tables)) for start in range(0, blueprint.tables, block)]
+    blocks = [
+        range(start, min(start + block, blueprint.tables))
+        for start in range(0, blueprint.tables, block)
+    ]
     edges = [len(blocks) * share // shares for share in range(shares + 1)]
-    tables = [tuple(table for part in blocks[start:stop] for table in part) for start, stop in pairwise(edges)]
+    tables = [
+        tuple(table for part in blocks[start:stop] for table in part)
+        for start, stop in pairwise(edges)
+    ]
     if not all(tables):
-        raise EngineError(f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would be empty; raise sampling.environments")
+        raise EngineError(
+            f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would be empty; raise sampling.environments"
+        )
     waiting = blueprint.config.runtime.waiting_batches
     starts, parts = [0] * len(blueprint.roles), []
     for own in tables:
         slots = []
         for role, seats in enumerate(blueprint.seats_per_role):
-            count = shared_slots(len(own) * seats, blueprint.role_members(role), blueprint.batch_slots, waiting, shares)
+            count = shared_slots(
+                len(own) * seats,
+                blueprint.role_members(role),
+                blueprint.batch_slots,
+                waiting,
+                shares,
+            )
             slots.append(range(starts[role], starts[role] + count))
             starts[role] += count
         parts.append(Share(own, tuple(slots)))

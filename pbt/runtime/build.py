@@ -11,8 +11,19 @@ from pbt.runtime.serial import SerialEngine
 from pbt.snapshots import FileSnapshotStore
 
 
-def build_engine(config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> Engine:
+def build_engine(
+    config: RunConfig,
+    spec: EnvSpec,
+    sink: RunSink,
+    store: FileSnapshotStore,
+    control: ControlSource,
+) -> Engine:
     """config: resolved by `pbt.runtime.placements.resolve`. Nothing is started before `run`; `close` it in any case."""
     if config.runtime.placement == "serial":
-        return SerialEngine(assemble(config, spec, sink, store, new_onlooker(config, spec, store.folder)), sink, store, control)
+        return SerialEngine(
+            assemble(config, spec, sink, store, new_onlooker(config, spec, store.folder)),
+            sink,
+            store,
+            control,
+        )
     return ParallelEngine(config, spec, sink, store, control)

@@ -14,7 +14,10 @@ class Closing:
     def shares(self, played: int) -> dict[str, int]:
         """By worker, how many of the games that are left are its; none before they begin. played: so far."""
         left = max(0, self._games - played) if self.begun else 0
-        return {name: left // len(self._workers) + (index < left % len(self._workers)) for index, name in enumerate(self._workers)}
+        return {
+            name: left // len(self._workers) + (index < left % len(self._workers))
+            for index, name in enumerate(self._workers)
+        }
 
     def over_of(self, played: int) -> tuple[int, int]:
         """(games over, games planned). A game that began before the closing may make one more than planned; played: so far."""

@@ -36,7 +36,13 @@ class Crew:
 
     program = "pbt.runtime.entry"
 
-    def __init__(self, plans: Sequence[ProcessPlan], board: Board, silent_after_s: float, phase_limits_s: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        plans: Sequence[ProcessPlan],
+        board: Board,
+        silent_after_s: float,
+        phase_limits_s: Mapping[str, float],
+    ) -> None:
         """phase_limits_s: how long a process may stay in one phase of the board before it is taken for hung."""
         self.plans = {plan.name: plan for plan in plans}
         self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
@@ -45,7 +51,10 @@ class Crew:
         self._looked_s = self._woke_s = time.monotonic()
         self.restarts = dict.fromkeys(self.plans, 0)
         plane = tuple(plan.name for plan in plans if plan.in_plane)
-        self.domains: tuple[Domain, ...] = (plane, *((plan.name,) for plan in plans if not plan.in_plane))
+        self.domains: tuple[Domain, ...] = (
+            plane,
+            *((plan.name,) for plan in plans if not plan.in_plane),
+        )
 
     def start(self, assignments: Mapping[str, tuple[JsonState, Sequence[int]]]) -> None:
         """By name: what each process is told first, and the descriptors it gets."""
@@ -90,7 +99,11 @@ class Crew:
             self._woke_s = now
         self._looked_s = now
         for domain in self.domains:
-            reasons = [reason for name in domain if name in self.children and (reason := self._trouble(self.children[name]))]
+            reasons = [
+                reason
+                for name in domain
+                if name in self.children and (reason := self._trouble(self.children[name]))
+            ]
             if reasons:
                 found[domain] = reasons[0]
         return found
@@ -102,7 +115,10 @@ class Crew:
         phase = PHASES[int(row["phase"])]
         if not child.ready and now - max(child.started_s, self._woke_s) > START_TIMEOUT_S:
             return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?"
-        silent, since = now - max(row["beat_s"], child.started_s, self._woke_s), now - max(row["phase_since_s"], self._woke_s)
+        silent, since = (
+            now - max(row["beat_s"], child.started_s, self._woke_s),
+            now - max(row["phase_since_s"], self._woke_s),
+        )
         limit_s = self._phase_limits_s.get(phase, since)
         if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: it is stopped"
@@ -111,7 +127,11 @@ class Crew:
         if silent > patience_s and row["beat_s"]:
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"
         if row["beat_s"] and since > limit_s:
-            where = f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)" if phase == "game" else ""
+            where = (
+                f" at table {int(row['detail'])}: the game's code does not return (env.timeout_s)"
+                if phase == "game"
+                else ""
+            )
             return f"{child.name} (pid {child.pid}) has been {phase} for {since:.1f} s{where}"
         return ""
 

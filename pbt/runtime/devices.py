@@ -32,6 +32,10 @@ def choose_device(word: str, setting: str = "runtime") -> torch.device:
     kind, _, number = word.partition(":")
     if kind == "cuda" and number.isdecimal() and int(number) < devices:
         return torch.device("cuda", int(number))
-    here = "no CUDA device" if devices == 0 else ", ".join(f"cuda:{index}" for index in range(devices))
+    here = (
+        "no CUDA device" if devices == 0 else ", ".join(f"cuda:{index}" for index in range(devices))
+    )
     found = f'{setting} = "{word}": this machine has {here}'
-    raise ConfigError("the configuration", [f'{found}; expected a device of this machine; use "auto" or "cpu"'])
+    raise ConfigError(
+        "the configuration", [f'{found}; expected a device of this machine; use "auto" or "cpu"']
+    )

@@ -69,7 +69,9 @@ class Engine(Protocol):
     def edit(self, config: RunConfig) -> None:
         """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at rest, and only while somebody learns."""
 
-    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
+    def run(
+        self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
+    ) -> bool:
         """THE main loop. True: done; False: asked to stop.
 
         between_turns is called often: checkpoints and edits live there. look is, too, and goes on while a rest is waited for, which takes as long

@@ -96,7 +96,11 @@ class WorkerHost:
             for share in shares
         ]  # fmt: skip
         self._row.enter("starting")
-        states = [(worker, group["state"]) for worker, group in zip(self._groups, orders["groups"], strict=True) if group["state"] is not None]
+        states = [
+            (worker, group["state"])
+            for worker, group in zip(self._groups, orders["groups"], strict=True)
+            if group["state"] is not None
+        ]
         for worker, state in states:
             load_worker(worker, state, self._planner, replayable=blueprint.spec.replayable)
         self._sampler = Sampler(self._groups, inference, self._row)
@@ -135,7 +139,12 @@ class WorkerHost:
         if self._paused:
             return False
         self._report(self._sampler.turn(PATIENCE_S))
-        if self._closing and not self._planner.learning and self._planner.closing_games == 0 and not any(group.busy for group in self._groups):
+        if (
+            self._closing
+            and not self._planner.learning
+            and self._planner.closing_games == 0
+            and not any(group.busy for group in self._groups)
+        ):
             self._closing = False
             self._channel.send(Quiet())
         return not self._sampler.stalled
@@ -153,11 +162,16 @@ class WorkerHost:
         """Come to rest and say how everything stands. Raises: EngineError when answers do not come."""
         self._report(self._sampler.drain(DRAIN_TIMEOUT_S))
         if not self._sampler.at_rest():
-            raise EngineError(f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} s: actions are still outstanding")
+            raise EngineError(
+                f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} s: actions are still outstanding"
+            )
         # Games that were voided when a checkpoint was taken over are told of by the first turn, which may not have come yet.
         self._report([message for group in self._groups for message in group.advance()])
         self._row.enter("paused")
-        state = {"groups": [save_worker(group) for group in self._groups], "planner": self._planner.state()}
+        state = {
+            "groups": [save_worker(group) for group in self._groups],
+            "planner": self._planner.state(),
+        }
         self._paused = True
         standing = sum(group.rows_standing() for group in self._groups)
         self._channel.send(Paused(rest, state, tuple(sorted(self._planner.needed())), standing))
@@ -177,17 +191,23 @@ def _local_inference(place: Workplace) -> Inference:
     """A policy server of one's own for every policy."""
     blueprint = place.blueprint
     server = PolicyServer(
-        place.memory.slabs, blueprint.policy_slots, choose_device(place.config.runtime.inference_device, "runtime.inference_device")
+        place.memory.slabs,
+        blueprint.policy_slots,
+        choose_device(place.config.runtime.inference_device, "runtime.inference_device"),
     )
     for member in blueprint.members:
         server.attach(member.policy, _live_policy(place, member))
-    return LocalInference(server, policy_loader(blueprint.spec, blueprint.layouts, place.config, place.store))
+    return LocalInference(
+        server, policy_loader(blueprint.spec, blueprint.layouts, place.config, place.store)
+    )
 
 
 def _remote_inference(place: Workplace) -> Inference:
     requests = [attach_fifo(handle) for handle in place.orders["memory"]["requests"]]
     ((_, handle),) = place.orders["memory"]["replies"]
-    return RemoteInference(place.orders["source"], place.blueprint.live_slots, requests, attach_fifo(handle))
+    return RemoteInference(
+        place.orders["source"], place.blueprint.live_slots, requests, attach_fifo(handle)
+    )
 
 
 def _live_policy(place: Workplace, member: MemberPlace) -> NetworkPolicy:
@@ -200,9 +220,17 @@ class ServerHost:
     def __init__(self, place: Workplace) -> None:
         blueprint, config = place.blueprint, place.config
         memory = place.orders["memory"]
-        sources = {source: attach_fifo(handle) for source, (_, handle) in enumerate(memory["replies"])}
-        frozen = range(blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources))
-        server = PolicyServer(place.memory.slabs, frozen.stop, choose_device(config.runtime.inference_device, "runtime.inference_device"))
+        sources = {
+            source: attach_fifo(handle) for source, (_, handle) in enumerate(memory["replies"])
+        }
+        frozen = range(
+            blueprint.live_slots, blueprint.live_slots + blueprint.frozen_slots * len(sources)
+        )
+        server = PolicyServer(
+            place.memory.slabs,
+            frozen.stop,
+            choose_device(config.runtime.inference_device, "runtime.inference_device"),
+        )
         for member in blueprint.members:
             if server_of_member(member.policy, place.orders["servers"]) == place.plan.serves:
                 server.attach(member.policy, _live_policy(place, member))

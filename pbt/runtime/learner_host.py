@@ -16,7 +16,17 @@ from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.shared_reducer import SharedReducer
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import MemberPlace
-from pbt.runtime.control import Copied, Copy, Discard, Gather, Gathered, MemberError, SetHyperparams, Train, Updated
+from pbt.runtime.control import (
+    Copied,
+    Copy,
+    Discard,
+    Gather,
+    Gathered,
+    MemberError,
+    SetHyperparams,
+    Train,
+    Updated,
+)
 from pbt.runtime.devices import choose_device
 from pbt.runtime.hosts import Workplace
 from pbt.runtime.placements import Shard
@@ -36,7 +46,11 @@ class HostedLearner:
     def publish(self) -> None:
         if self.shard.index == 0:
             # Publishing copies; from another device everything comes in one piece first.
-            state = self.learner.tensors() if self.learner.device.type == "cpu" else self.learner.state()
+            state = (
+                self.learner.tensors()
+                if self.learner.device.type == "cpu"
+                else self.learner.state()
+            )
             self.published.publish(state, self.learner.version)
 
 
@@ -48,10 +62,15 @@ class LearnerHost:
         device = choose_device(place.config.runtime.learner_device, "runtime.learner_device")
         members = {member.name: member for member in place.blueprint.members}
         self._policies = {member.name: member.policy for member in place.blueprint.members}
-        self._learners = {shard.member: self._hosted(shard, members[shard.member], device) for shard in place.plan.trains}
+        self._learners = {
+            shard.member: self._hosted(shard, members[shard.member], device)
+            for shard in place.plan.trains
+        }
         # A worker's own core would only be shared with such a thread.
         background = not place.plan.groups
-        self._gatherer = BatchGatherer(place.memory.slabs, device, background=background, on_gathered=self._gathered)
+        self._gatherer = BatchGatherer(
+            place.memory.slabs, device, background=background, on_gathered=self._gathered
+        )
         self._to_train: deque[str] = deque()
 
     def _hosted(self, shard: Shard, member: MemberPlace, device: torch.device) -> HostedLearner:
@@ -59,13 +78,22 @@ class LearnerHost:
         learner = new_learner(self._place.blueprint, member, device)
         published = self._place.memory.published(member)
         learner.load_state(published.read())
-        learner.set_hyperparams(Hyperparams.from_flat(self._place.orders["hyperparams"][member.name]))
+        learner.set_hyperparams(
+            Hyperparams.from_flat(self._place.orders["hyperparams"][member.name])
+        )
         reducer: Reducer = SingleReducer()
         if shard.shards > 1:
             region = self._place.memory.regions[f"reducer-{shard.member}"]
             parameters = sum(parameter.numel() for parameter in learner.model.parameters())
             timeout_s = self._place.config.learning.timeout_s
-            reducer = SharedReducer(region, shard.index, shard.shards, parameters, timeout_s=timeout_s, while_waiting=self._row.beat)
+            reducer = SharedReducer(
+                region,
+                shard.index,
+                shard.shards,
+                parameters,
+                timeout_s=timeout_s,
+                while_waiting=self._row.beat,
+            )
         return HostedLearner(shard, member.role, learner, published, reducer)
 
     def hear(self, message: Any) -> None:
@@ -75,12 +103,16 @@ class LearnerHost:
             case Train():
                 self._to_train.append(message.member)
             case Discard():
-                self._to_train = deque(member for member in self._to_train if member != message.member)
+                self._to_train = deque(
+                    member for member in self._to_train if member != message.member
+                )
                 self._gatherer.discard(message.member)
             case Copy():
                 self._copy(self._learners[message.member], message.snapshot_id)
             case SetHyperparams():
-                self._learners[message.member].learner.set_hyperparams(Hyperparams.from_flat(message.values))
+                self._learners[message.member].learner.set_hyperparams(
+                    Hyperparams.from_flat(message.values)
+                )
 
     def work(self) -> bool:
         """One update, if one is due. What raises is told; the learner goes back to what it published last."""
@@ -104,7 +136,9 @@ class LearnerHost:
         column = self._place.memory.slabs[role].column
         strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
         if strangers.any():
-            raise EngineError(f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies")
+            raise EngineError(
+                f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies"
+            )
         began_s = time.monotonic()
         self._gatherer.gather(name, role, slots)
         # Beside the training where there is a thread for it; then this is next to nothing.

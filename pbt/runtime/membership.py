@@ -47,13 +47,29 @@ def freeze(cut: Checkpoint, name: str, store: SnapshotStore, *, whole: bool) -> 
     """
     member, state = members_of(cut)[name], cut.tensors[learner_part(name)]
     version, frames = (int(number) for number in state["clocks"][:2])
-    tensors = state if whole else {key: tensor for key, tensor in state.items() if key.startswith(MODEL_PREFIX)}
+    tensors = (
+        state
+        if whole
+        else {key: tensor for key, tensor in state.items() if key.startswith(MODEL_PREFIX)}
+    )
     snapshot_id, size_bytes = store.put(tensors, member.snapshot_metadata(frames, version))
     reason = "round" if whole else "final"
-    return SnapshotRecord(snapshot_id, name, member.role, member.generation, version, frames, reason, member.newest_snapshot, size_bytes)
+    return SnapshotRecord(
+        snapshot_id,
+        name,
+        member.role,
+        member.generation,
+        version,
+        frames,
+        reason,
+        member.newest_snapshot,
+        size_bytes,
+    )
 
 
-def beginner(blueprint: Blueprint, name: str, weights: Mapping[str, Tensor] | None, origin: str | None) -> Newcomer:
+def beginner(
+    blueprint: Blueprint, name: str, weights: Mapping[str, Tensor] | None, origin: str | None
+) -> Newcomer:
     """A member at frame 0 of its clock, with the hyperparameters of its config.
 
     weights: a learner's state, or a model's as a snapshot holds it (the optimiser's moments then begin anew); None: weights of its own.
@@ -63,7 +79,15 @@ def beginner(blueprint: Blueprint, name: str, weights: Mapping[str, Tensor] | No
     learner = new_learner(blueprint, place)
     if weights is not None:
         whole = any(not key.startswith(MODEL_PREFIX) for key in weights)
-        rest = {} if whole else {key: tensor for key, tensor in learner.tensors().items() if not key.startswith(MODEL_PREFIX)}
+        rest = (
+            {}
+            if whole
+            else {
+                key: tensor
+                for key, tensor in learner.tensors().items()
+                if not key.startswith(MODEL_PREFIX)
+            }
+        )
         learner.copy_from({**rest, **weights})
     return Newcomer(place, learner.hyperparams.flat(), learner.state(), origin)
 
@@ -73,15 +97,22 @@ def joined(cut: Checkpoint, newcomer: Newcomer, role: str) -> Checkpoint:
     name = newcomer.place.name
     if name in members_of(cut):
         raise EngineError(f"{name} is a member already")
-    member = Member(name, role, newcomer.place.policy, newcomer.hyperparams, newest_snapshot=newcomer.origin)
+    member = Member(
+        name, role, newcomer.place.policy, newcomer.hyperparams, newest_snapshot=newcomer.origin
+    )
     controller, planner = cut.state["controller"], cut.state["planner"]
     state = {
         **cut.state,
         "controller": {**controller, "members": [*controller["members"], member.state()]},
-        "planner": {**planner, "entrants": {**planner["entrants"], name: [member.generation, True]}},
+        "planner": {
+            **planner,
+            "entrants": {**planner["entrants"], name: [member.generation, True]},
+        },
         "trainees": {**cut.state["trainees"], name: {"queue": [], "dropped": {}}},
     }
-    return Checkpoint(cut.number, state, {**cut.tensors, learner_part(name): dict(newcomer.learner)})
+    return Checkpoint(
+        cut.number, state, {**cut.tensors, learner_part(name): dict(newcomer.learner)}
+    )
 
 
 def without(cut: Checkpoint, name: str) -> Checkpoint:
@@ -92,7 +123,10 @@ def without(cut: Checkpoint, name: str) -> Checkpoint:
     controller, planner = cut.state["controller"], cut.state["planner"]
     state = {
         **cut.state,
-        "controller": {**controller, "members": [entry for entry in controller["members"] if entry["name"] != name]},
+        "controller": {
+            **controller,
+            "members": [entry for entry in controller["members"] if entry["name"] != name],
+        },
         "planner": {**planner, "entrants": _other(planner["entrants"], name)},
         "trainees": _other(cut.state["trainees"], name),
         "worker": _freed(cut, name, found[name].policy),
@@ -109,11 +143,22 @@ def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
         waiting = [full[-1] for full in batcher["queue"] if full[0] == role]
         freed = [slot for slot, _ in parked] + waiting
         dropped = Counter[str](filler["dropped"])
-        dropped[LEFT] += _rows(cut.tensors[f"slab-{role}"], parked) + count_valid(cut.tensors[f"slab-{role}"], waiting)
+        dropped[LEFT] += _rows(cut.tensors[f"slab-{role}"], parked) + count_valid(
+            cut.tensors[f"slab-{role}"], waiting
+        )
         # What its own batcher had dropped would be forgotten with it.
         dropped.update(batcher["dropped"] if role == 0 else {})
-        pool = {"free": [*filler["pool"]["free"], *freed], "parked": _other(filler["pool"]["parked"], str(policy))}
-        fillers.append({**filler, "pool": pool, "dropped": {reason: count for reason, count in dropped.items() if count}})
+        pool = {
+            "free": [*filler["pool"]["free"], *freed],
+            "parked": _other(filler["pool"]["parked"], str(policy)),
+        }
+        fillers.append(
+            {
+                **filler,
+                "pool": pool,
+                "dropped": {reason: count for reason, count in dropped.items() if count},
+            }
+        )
     return {**worker, "fillers": fillers}
 
 

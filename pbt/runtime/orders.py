@@ -19,7 +19,13 @@ from pbt.transport.messages import JsonState
 class Orders:
     """Between the state of a whole run and that of its workers. config: what processes start with."""
 
-    def __init__(self, blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory, snapshots: Path) -> None:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        plans: Sequence[ProcessPlan],
+        shared: SharedMemory,
+        snapshots: Path,
+    ) -> None:
         """snapshots: the folder of the store."""
         self._measured = [blueprint.spec.replayable, blueprint.spec.chance]
         self.config, self._shared, self._snapshots = blueprint.config, shared, snapshots
@@ -29,7 +35,9 @@ class Orders:
         # What workers take over when they start, by share; None: tables at which nobody sat yet.
         self._resumed: list[JsonState] | None = None
 
-    def assignment(self, name: str, members: Mapping[str, Member], tables: JsonState) -> tuple[JsonState, list[int]]:
+    def assignment(
+        self, name: str, members: Mapping[str, Member], tables: JsonState
+    ) -> tuple[JsonState, list[int]]:
         """Of one process; with the descriptors it gets. tables: a worker's part of `tables`, empty for others."""
         plan = self._plans[name]
         memory, descriptors = self._shared.handles(plan)
@@ -53,7 +61,10 @@ class Orders:
         return {
             plan.name: {
                 "source": source,
-                "groups": [{"share": share_state(self._shared.shares[group]), "state": resumed[group]} for group in plan.groups],
+                "groups": [
+                    {"share": share_state(self._shared.shares[group]), "state": resumed[group]}
+                    for group in plan.groups
+                ],
                 "planner": planners[source],
                 "closing": closing.begun,
                 "closing_games": games[plan.name],
@@ -76,9 +87,14 @@ class Orders:
         if paused:
             states = [paused[plan.name].state for plan in self._workers]
             worker = merge_workers([group for state in states for group in state["groups"]])
-            planner = merge_planners([state["planner"] for state in states], self._shared.counts.tolist())
+            planner = merge_planners(
+                [state["planner"] for state in states], self._shared.counts.tolist()
+            )
         else:
-            worker, planner = merge_workers(self._resumed or self._shared.empty_workers()), roster.state(self._shared.counts)
+            worker, planner = (
+                merge_workers(self._resumed or self._shared.empty_workers()),
+                roster.state(self._shared.counts),
+            )
         for filler in worker["fillers"]:
             filler["produced"], filler["dropped"] = 0, {}
         return worker, planner

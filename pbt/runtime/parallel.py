@@ -23,7 +23,21 @@ from pbt.runtime.assembly import new_controller
 from pbt.runtime.backlog import Backlog
 from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.closing import Closing
-from pbt.runtime.control import CloseWith, Copied, GameError, Gathered, Go, Hold, MemberError, Pause, Paused, Permits, Quiet, Ready, Updated
+from pbt.runtime.control import (
+    CloseWith,
+    Copied,
+    GameError,
+    Gathered,
+    Go,
+    Hold,
+    MemberError,
+    Pause,
+    Paused,
+    Permits,
+    Quiet,
+    Ready,
+    Updated,
+)
 from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.orders import Orders
@@ -43,7 +57,14 @@ REST_TIMEOUT_S = 60.0  # and a turn of the slowest allowed game
 class ParallelEngine:
     """Processes that play, act and learn, and the one loop that keeps them at it. Its interface is explained at `Engine`."""
 
-    def __init__(self, config: RunConfig, spec: EnvSpec, sink: RunSink, store: FileSnapshotStore, control: ControlSource) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        spec: EnvSpec,
+        sink: RunSink,
+        store: FileSnapshotStore,
+        control: ControlSource,
+    ) -> None:
         """config: resolved (`placements.resolve`). Nothing is started before `run`."""
         torch.set_num_threads(config.runtime.torch_threads)
         return_freed_memory()
@@ -56,17 +77,32 @@ class ParallelEngine:
         self._crew = Crew(plans, self._shared.board, config.runtime.silent_after_s, limits_s)
         self._orders = Orders(blueprint, plans, self._shared, store.folder)
         self._tally = Tally(self._shared.board, plans)
-        self._roster = Roster({member.name: member.policy for member in blueprint.members}, self._crew.tell_workers)
+        self._roster = Roster(
+            {member.name: member.policy for member in blueprint.members}, self._crew.tell_workers
+        )
         trainees = trainees_of(blueprint, plans, self._shared)
-        self._controller = new_controller(blueprint, {trainee.name: trainee for trainee in trainees}, self._roster, sink, store)
-        self._flow = TrainingFlow(config, trainees, self._controller, self._crew.send, self._crew.reachable, self._give_back)
-        self._policies = {domain: RestartPolicy(config.runtime.max_restarts) for domain in self._crew.domains}
+        self._controller = new_controller(
+            blueprint, {trainee.name: trainee for trainee in trainees}, self._roster, sink, store
+        )
+        self._flow = TrainingFlow(
+            config,
+            trainees,
+            self._controller,
+            self._crew.send,
+            self._crew.reachable,
+            self._give_back,
+        )
+        self._policies = {
+            domain: RestartPolicy(config.runtime.max_restarts) for domain in self._crew.domains
+        }
         # When each domain that does not run is to be started.
         self._due: dict[Domain, float] = dict.fromkeys(self._crew.domains, 0.0)
         self._permits: dict[str, list[RolloutPermit]] = {}
         # Answers to the newest attempt to come to rest, and its number.
         self._paused, self._rests = dict[str, Paused](), 0
-        self._closing = Closing(config.evaluation.final_games * len(blueprint.members), self._crew.workers())
+        self._closing = Closing(
+            config.evaluation.final_games * len(blueprint.members), self._crew.workers()
+        )
         self._holding = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
@@ -94,7 +130,9 @@ class ParallelEngine:
 
     # --- the loop --------------------------------------------------------------------------------------------------------------------------
 
-    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
+    def run(
+        self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
+    ) -> bool:
         """THE main loop; see `Engine.run`."""
         self._look = look
         while not self.done:
@@ -156,7 +194,9 @@ class ParallelEngine:
 
     def _give_back(self, permits: Sequence[RolloutPermit]) -> None:
         for permit in permits:
-            self._permits.setdefault(self._shared.owner(permit.role, permit.slot), []).append(permit)
+            self._permits.setdefault(self._shared.owner(permit.role, permit.slot), []).append(
+                permit
+            )
 
     def _send_permits(self) -> None:
         for name, permits in self._permits.items():
@@ -191,7 +231,14 @@ class ParallelEngine:
                 self._shared.renew_plane()
                 self._closing.restart()
             tables = self._orders.tables(self._roster, self._closing) if plane else {}
-            self._crew.start({name: self._orders.assignment(name, self._controller.members, tables.get(name, {})) for name in domain})
+            self._crew.start(
+                {
+                    name: self._orders.assignment(
+                        name, self._controller.members, tables.get(name, {})
+                    )
+                    for name in domain
+                }
+            )
 
     def _ready(self, name: str) -> None:
         """A process is built. It goes when its whole domain is."""
@@ -216,10 +263,25 @@ class ParallelEngine:
         if plane:
             self._lose_slots()
         # What the other learners do says nothing about one that never trains.
-        delay_s = self._policies[domain].died(self._flow.updates + self._roster.closing_played if plane else self._flow.frames_at(domain))
+        delay_s = self._policies[domain].died(
+            self._flow.updates + self._roster.closing_played
+            if plane
+            else self._flow.frames_at(domain)
+        )
         if delay_s is not None:
-            lost = f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void" if plane else ""
-            self._sink.event(Event("restart", None, max(self.clocks().values()), f"{reason}; starting again: {', '.join(domain)}{lost}"))
+            lost = (
+                f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void"
+                if plane
+                else ""
+            )
+            self._sink.event(
+                Event(
+                    "restart",
+                    None,
+                    max(self.clocks().values()),
+                    f"{reason}; starting again: {', '.join(domain)}{lost}",
+                )
+            )
             self._due[domain] = time.monotonic() + delay_s
             return
         tried = f"{reason}; {self._policies[domain].in_a_row} times in a row without an update in between"
@@ -233,7 +295,12 @@ class ParallelEngine:
         self._permits.clear()
         self._paused.clear()
         self._flow.slots_died()
-        self._flow.dropped["restart"] += self.rows_produced() - self.rows_trained - self.dropped().total() - self._flow.rows_at_learners()
+        self._flow.dropped["restart"] += (
+            self.rows_produced()
+            - self.rows_trained
+            - self.dropped().total()
+            - self._flow.rows_at_learners()
+        )
 
     def close(self) -> None:
         """End every process and give shared memory back."""
@@ -258,7 +325,9 @@ class ParallelEngine:
             self._flow.resting = False
             self._paused.clear()
             # Also to those that had not answered yet: they will answer, and go on.
-            if self._crew.children and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
+            if self._crew.children and all(
+                self._crew.is_ready(name) for name in self._crew.domains[0]
+            ):
                 self._crew.tell_workers(Go())
 
     def _come_to_rest(self) -> None:
@@ -266,7 +335,9 @@ class ParallelEngine:
 
         A process that dies meanwhile is started again as ever, and asked to rest like the others.
         """
-        limit_s = REST_TIMEOUT_S + self.config.env.timeout_s * max(len(share.tables) for share in self._shared.shares)
+        limit_s = REST_TIMEOUT_S + self.config.env.timeout_s * max(
+            len(share.tables) for share in self._shared.shares
+        )
         deadline, told = time.monotonic() + limit_s, set[int]()
         while not (self._all_paused and self._flow.idle):
             # Before all are ready nobody was told to go, and a Go that comes after a Pause would undo it.
@@ -279,7 +350,9 @@ class ParallelEngine:
             self._look()
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
-                raise EngineError(f"the run did not come to rest within {limit_s:.0f} s: {', '.join(moving)} still at work")
+                raise EngineError(
+                    f"the run did not come to rest within {limit_s:.0f} s: {', '.join(moving)} still at work"
+                )
 
     @property
     def _all_paused(self) -> bool:
@@ -288,7 +361,10 @@ class ParallelEngine:
     def take_cut(self, number: int) -> Checkpoint:
         worker, planner = self._orders.merged(self._roster, self._paused)
         # Which role and process counted what is of no use to whoever resumes.
-        worker["fillers"][0] |= {"produced": self.rows_produced(), "dropped": dict(self._tally.dropped() + self._flow.dropped)}
+        worker["fillers"][0] |= {
+            "produced": self.rows_produced(),
+            "dropped": dict(self._tally.dropped() + self._flow.dropped),
+        }
         batchers = {name: trainee.batcher.state() for name, trainee in self._flow.trainees.items()}
         learners = {name: trainee.state() for name, trainee in self._flow.trainees.items()}
         engine = {"games": dict(self.games), "rows_trained": self.rows_trained}
@@ -300,7 +376,9 @@ class ParallelEngine:
         state = checkpoint.state
         split = split_cut(checkpoint, self._shared.slabs, self._shared.shares)
         self._tally.produced_before, self._tally.dropped_before = self._orders.resume(split.workers)
-        self._roster.load(state["planner"], [table is not None for table in state["worker"]["tables"]])
+        self._roster.load(
+            state["planner"], [table is not None for table in state["worker"]["tables"]]
+        )
         self._shared.counts[:] = state["planner"]["counts"]
         self._flow.load(split.batchers, checkpoint.tensors, state["engine"]["rows_trained"])
         self._controller.load(state["controller"])
@@ -317,7 +395,11 @@ class ParallelEngine:
 
     def needed(self) -> set[str]:
         """See `Engine.needed`; before anything runs, everything that is known."""
-        return set().union(*(paused.needed for paused in self._paused.values())) if self._paused else self._roster.snapshot_ids()
+        return (
+            set().union(*(paused.needed for paused in self._paused.values()))
+            if self._paused
+            else self._roster.snapshot_ids()
+        )
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._roster.remove_snapshots(snapshot_ids)
@@ -344,8 +426,13 @@ class ParallelEngine:
         return self._tally.stage_s()
 
     def processes(self) -> list[ProcessStatus]:
-        waiting = {name: len(trainee.batcher.waiting) for name, trainee in self._flow.trainees.items()}
-        return [ProcessStatus("main", os.getpid(), ("main",), "running"), *self._tally.statuses(self._crew, waiting)]
+        waiting = {
+            name: len(trainee.batcher.waiting) for name, trainee in self._flow.trainees.items()
+        }
+        return [
+            ProcessStatus("main", os.getpid(), ("main",), "running"),
+            *self._tally.statuses(self._crew, waiting),
+        ]
 
     def weights_digest(self) -> str:
         return digest_of(trainee.weights() for trainee in self._flow.trainees.values())

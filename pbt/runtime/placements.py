@@ -51,7 +51,9 @@ class ProcessPlan:
     @property
     def roles(self) -> tuple[str, ...]:
         """For people."""
-        learner = ("learner " + " ".join(shard.member for shard in self.trains),) if self.trains else ()
+        learner = (
+            ("learner " + " ".join(shard.member for shard in self.trains),) if self.trains else ()
+        )
         return ("worker",) * bool(self.groups) + ("server",) * (self.serves is not None) + learner
 
 
@@ -61,22 +63,37 @@ def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
     Of the result only `sampling.environments` belongs into a stored configuration: processes are chosen anew at every start.
     """
     runtime, sampling = config.runtime, config.sampling
-    placement = ("central" if cuda else "inline") if runtime.placement == "auto" else runtime.placement
+    placement = (
+        ("central" if cuda else "inline") if runtime.placement == "auto" else runtime.placement
+    )
     # The servers of "central" need a core as well.
-    workers = max(1, cores - (placement == "central")) if runtime.workers == "auto" else runtime.workers
+    workers = (
+        max(1, cores - (placement == "central")) if runtime.workers == "auto" else runtime.workers
+    )
     if placement == "serial":
         workers = 1
-    environments = TABLES_PER_WORKER * workers if sampling.environments == "auto" else sampling.environments
+    environments = (
+        TABLES_PER_WORKER * workers if sampling.environments == "auto" else sampling.environments
+    )
     # Every group has a seat block of its own.
     blocks = -(-environments // sampling.seat_block)
     groups = min(runtime.groups, blocks) if placement == "central" else 1
-    resolved = runtime.model_copy(update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups})
-    return config.model_copy(update={"runtime": resolved, "sampling": sampling.model_copy(update={"environments": environments})})
+    resolved = runtime.model_copy(
+        update={"placement": placement, "workers": min(workers, blocks // groups), "groups": groups}
+    )
+    return config.model_copy(
+        update={
+            "runtime": resolved,
+            "sampling": sampling.model_copy(update={"environments": environments}),
+        }
+    )
 
 
 def process_plans(config: RunConfig, members: Sequence[str]) -> tuple[ProcessPlan, ...]:
     """The processes of a resolved configuration besides the main one; none for "serial"."""
-    return {"serial": _serial, "inline": _inline, "central": _central}[config.runtime.placement](config, tuple(members))
+    return {"serial": _serial, "inline": _inline, "central": _central}[config.runtime.placement](
+        config, tuple(members)
+    )
 
 
 def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
@@ -86,17 +103,29 @@ def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
     """One process per core that acts and learns; every member has one owner, or one shard in each of several where members are fewer than workers."""
     workers = worker_count(config)
-    return tuple(ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers)) for w in range(workers))
+    return tuple(
+        ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers))
+        for w in range(workers)
+    )
 
 
-def _owned(config: RunConfig, members: tuple[str, ...], worker: int, workers: int) -> tuple[Shard, ...]:
+def _owned(
+    config: RunConfig, members: tuple[str, ...], worker: int, workers: int
+) -> tuple[Shard, ...]:
     """Neighbours together, as tables are dealt out (`owner_of_table`): in games with one seat the owner also acts for its members, alone."""
     if len(members) >= workers:
-        return tuple(Shard(member) for member in members[len(members) * worker // workers : len(members) * (worker + 1) // workers])
+        return tuple(
+            Shard(member)
+            for member in members[
+                len(members) * worker // workers : len(members) * (worker + 1) // workers
+            ]
+        )
     place = worker * len(members) // workers
     sharing = [other for other in range(workers) if other * len(members) // workers == place]
     # Every shard's part of the batch is cut into all minibatches.
-    most = config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
+    most = (
+        config.learning.batch_steps // config.sampling.rollout_steps // config.learning.minibatches
+    )
     index, shards = sharing.index(worker), min(most, len(sharing))
     return (Shard(members[place], index, shards),) if index < shards else ()
 
@@ -104,12 +133,22 @@ def _owned(config: RunConfig, members: tuple[str, ...], worker: int, workers: in
 def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
     """Workers, servers and learners apart; without processes for learners the servers' host them."""
     runtime = config.runtime
-    workers, servers, learners = worker_count(config), min(runtime.servers, len(members)), min(runtime.learners, len(members))
+    workers, servers, learners = (
+        worker_count(config),
+        min(runtime.servers, len(members)),
+        min(runtime.learners, len(members)),
+    )
     groups = [tuple(range(w * runtime.groups, (w + 1) * runtime.groups)) for w in range(workers)]
-    trained = [tuple(Shard(member) for member in members[i :: learners or servers]) for i in range(learners or servers)]
+    trained = [
+        tuple(Shard(member) for member in members[i :: learners or servers])
+        for i in range(learners or servers)
+    ]
     return (
         *(ProcessPlan(f"worker-{w}", groups[w]) for w in range(workers)),
-        *(ProcessPlan(f"server-{s}", serves=s, trains=() if learners else trained[s]) for s in range(servers)),
+        *(
+            ProcessPlan(f"server-{s}", serves=s, trains=() if learners else trained[s])
+            for s in range(servers)
+        ),
         *(ProcessPlan(f"learner-{i}", trains=trained[i]) for i in range(learners)),
     )
 

@@ -37,14 +37,23 @@ IDLE_WAIT_S = 0.2
 
 def main(descriptor: int) -> int:
     """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
-    channel = Channel(socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN))
+    channel = Channel(
+        socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN)
+    )
     try:
         work(channel)
     except PeerGone:
         return 0
     except BaseException as error:  # noqa: BLE001 - whatever it is, the main process must hear of it before this one ends
         try:
-            channel.send(Failed(type(error).__name__, str(error), traceback.format_exc(), isinstance(error, EngineError)))
+            channel.send(
+                Failed(
+                    type(error).__name__,
+                    str(error),
+                    traceback.format_exc(),
+                    isinstance(error, EngineError),
+                )
+            )
         except PbtError:
             return 1
         return 1
@@ -88,13 +97,17 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     pin(plan, config)
     if plan.groups:
         take_turns()
-    blueprint = blueprint_of(config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance)))
+    blueprint = blueprint_of(
+        config, registry.spec(config.env.name, allow_files=True, measured=(replayable, chance))
+    )
     if any(sees_images(config.model, layout.leaves) for layout in blueprint.layouts):
         keep_freed_memory()
     memory = AttachedMemory(blueprint, orders["memory"])
     memory.row.enter("starting")
     beat(memory.row)
-    place = Workplace(plan, blueprint, memory, FileSnapshotStore(Path(orders["snapshots"])), channel, orders)
+    place = Workplace(
+        plan, blueprint, memory, FileSnapshotStore(Path(orders["snapshots"])), channel, orders
+    )
     hosts: list[Host] = []
     if plan.groups:
         hosts.append(WorkerHost(place))

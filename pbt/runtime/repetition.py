@@ -31,7 +31,9 @@ class Repetition:
         failed, self._failed = self._failed, {}
         for text, message in failed.items():
             if self._again(text) and not message.engine:
-                raise EngineError(f"a process failed twice: {message.kind}: {text}\n{message.trace}".rstrip())
+                raise EngineError(
+                    f"a process failed twice: {message.kind}: {text}\n{message.trace}".rstrip()
+                )
 
     def _again(self, error: str) -> bool:
         self._seen[error] += 1

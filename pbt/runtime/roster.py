@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
-from pbt.runtime.control import AddSnapshot, Regenerate, RemoveSnapshots, SetEvaluationShare, SetLearning, SetWinRates
+from pbt.runtime.control import (
+    AddSnapshot,
+    Regenerate,
+    RemoveSnapshots,
+    SetEvaluationShare,
+    SetLearning,
+    SetWinRates,
+)
 from pbt.transport.messages import GameEnd, JsonState
 
 
@@ -31,7 +38,9 @@ class Roster:
         self._tell(AddSnapshot(entry.snapshot_id, entry.member, entry.role))
 
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
-        self._snapshots = [entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids]
+        self._snapshots = [
+            entry for entry in self._snapshots if entry.snapshot_id not in snapshot_ids
+        ]
         self._tell(RemoveSnapshots(tuple(sorted(snapshot_ids))))
 
     def set_win_rates(self, win_rates: WinRates) -> None:
@@ -60,7 +69,9 @@ class Roster:
         """Keep count of evaluation games, and of what each table is through with."""
         self._over[end.table] = end.plan.game_count
         if end.plan.kind == "evaluation":
-            self._evaluated.update(seat.player.name for seat in end.plan.seats if seat.player.kind == "snapshot")
+            self._evaluated.update(
+                seat.player.name for seat in end.plan.seats if seat.player.kind == "snapshot"
+            )
             self.closing_played += not self.learning
 
     def void_open_games(self, counts: Sequence[int]) -> int:
@@ -79,8 +90,12 @@ class Roster:
             "counts": [int(count) for count in counts],
             "evaluated": dict(self._evaluated),
             "closing_played": self.closing_played,
-            "snapshots": [[entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots],
-            "entrants": {name: [self._generations[name], self._learning[name]] for name in self._policies},
+            "snapshots": [
+                [entry.snapshot_id, entry.member, entry.role] for entry in self._snapshots
+            ],
+            "entrants": {
+                name: [self._generations[name], self._learning[name]] for name in self._policies
+            },
             "win_rates": self._win_rates,
         }
 
@@ -90,6 +105,9 @@ class Roster:
         self.closing_played = state["closing_played"]
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
         self._win_rates = state.get("win_rates", {})
-        self._over = {table: begun - 1 - is_open for table, (begun, is_open) in enumerate(zip(state["counts"], open_games, strict=True))}
+        self._over = {
+            table: begun - 1 - is_open
+            for table, (begun, is_open) in enumerate(zip(state["counts"], open_games, strict=True))
+        }
         for name, (generation, learning) in state["entrants"].items():
             self._generations[name], self._learning[name] = generation, learning

@@ -30,7 +30,9 @@ RATE_OVER_S = 1.0
 class SerialEngine:
     """Turns the crank of one population until every member reached its stop and the closing evaluation is played, or somebody asks to stop."""
 
-    def __init__(self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource) -> None:
+    def __init__(
+        self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource
+    ) -> None:
         self.population, self.config = population, population.config
         self._store, self._control, self._backlog = store, control, Backlog(sink)
         self._trainees = {trainee.policy: trainee for trainee in population.trainees}
@@ -52,16 +54,25 @@ class SerialEngine:
     def done(self) -> bool:
         """Every member finished, the closing evaluation handed out and its last game over."""
         population = self.population
-        return population.controller.finished and population.planner.closing_games == 0 and not population.worker.busy
+        return (
+            population.controller.finished
+            and population.planner.closing_games == 0
+            and not population.worker.busy
+        )
 
     def closing(self) -> tuple[int, int]:
         """See `Engine.closing`."""
         population = self.population
         planned = self.config.evaluation.final_games * len(population.trainees)
-        being_played = sum(bool(table.seats) and table.plan.kind == "evaluation" for table in population.worker.tables)
+        being_played = sum(
+            bool(table.seats) and table.plan.kind == "evaluation"
+            for table in population.worker.tables
+        )
         return max(0, planned - population.planner.closing_games - being_played), planned
 
-    def run(self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None) -> bool:
+    def run(
+        self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
+    ) -> bool:
         """THE main loop; see `Engine.run`. Both are called at consistent cuts."""
         # A state saved where learners work beside the workers may hold whole batches; their slots are needed now.
         self._learn_all()
@@ -176,7 +187,9 @@ class SerialEngine:
 
     def dropped(self) -> Counter[str]:
         """Rows produced and never trained, by reason."""
-        parts = [filler.dropped for filler in self.population.worker.fillers] + [trainee.batcher.dropped for trainee in self.population.trainees]
+        parts = [filler.dropped for filler in self.population.worker.fillers] + [
+            trainee.batcher.dropped for trainee in self.population.trainees
+        ]
         return sum(parts, Counter[str]())
 
     def rows_produced(self) -> int:
@@ -184,8 +197,13 @@ class SerialEngine:
 
     def rows_standing(self) -> int:
         """Rows in slots that are open, parked or wait for their batch."""
-        waiting = ((self.population.slabs[t.role].column["valid"], t.batcher.waiting) for t in self.population.trainees)
-        return self.population.worker.rows_standing() + sum(int(valid[list(slots)].sum()) for valid, slots in waiting)
+        waiting = (
+            (self.population.slabs[t.role].column["valid"], t.batcher.waiting)
+            for t in self.population.trainees
+        )
+        return self.population.worker.rows_standing() + sum(
+            int(valid[list(slots)].sum()) for valid, slots in waiting
+        )
 
     def processes(self) -> list[ProcessStatus]:
         """This one, which is everything."""
@@ -196,7 +214,17 @@ class SerialEngine:
         learner = " ".join(["learner", *(trainee.name for trainee in self.population.trainees)])
         waiting = sum(len(trainee.batcher.waiting) for trainee in self.population.trainees)
         roles = ("main", "worker", "server", learner)
-        return [ProcessStatus("main", os.getpid(), roles, "running", self._rate, stage_s=dict(self.stage_s), queue=waiting)]
+        return [
+            ProcessStatus(
+                "main",
+                os.getpid(),
+                roles,
+                "running",
+                self._rate,
+                stage_s=dict(self.stage_s),
+                queue=waiting,
+            )
+        ]
 
     def weights_digest(self) -> str:
         return weights_digest(self.population)
@@ -224,7 +252,14 @@ def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
     worker = merge_workers([save_worker(population.worker)])
     batchers = {trainee.name: trainee.batcher.state() for trainee in population.trainees}
     learners = {trainee.name: trainee.learner.state() for trainee in population.trainees}
-    state = cut_state(population.config, engine.state(), population.controller, population.planner.state(), worker, batchers)
+    state = cut_state(
+        population.config,
+        engine.state(),
+        population.controller,
+        population.planner.state(),
+        worker,
+        batchers,
+    )
     return Checkpoint(number, state, cut_tensors(learners, population.slabs, worker))
 
 
@@ -233,14 +268,21 @@ def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
     population, state = engine.population, checkpoint.state
     split = split_cut(checkpoint, population.slabs, [population.worker.share])
     population.planner.load(state["planner"])
-    voided = load_worker(population.worker, split.workers[0], population.planner, replayable=population.spec.replayable)
+    voided = load_worker(
+        population.worker,
+        split.workers[0],
+        population.planner,
+        replayable=population.spec.replayable,
+    )
     for trainee in population.trainees:
         trainee.learner.load_state(checkpoint.tensors[learner_part(trainee.name)])
         trainee.batcher.load(split.batchers[trainee.name])
         trainee.publish()
     population.controller.load(state["controller"])
     for trainee in population.trainees:
-        trainee.learner.set_hyperparams(population.controller.members[trainee.name].typed_hyperparams)
+        trainee.learner.set_hyperparams(
+            population.controller.members[trainee.name].typed_hyperparams
+        )
     engine.load(state["engine"])
     return voided
 

@@ -36,19 +36,39 @@ class SharedMemory:
         self._blueprint, self._plans = blueprint, tuple(plans)
         self.shares = equal_shares(blueprint, sum(len(plan.groups) for plan in plans))
         self._owners = [plan.name for plan in plans for _ in plan.groups]
-        self._starts = [[share.slots[role].start for share in self.shares] for role in range(len(blueprint.roles))]
+        self._starts = [
+            [share.slots[role].start for share in self.shares]
+            for role in range(len(blueprint.roles))
+        ]
         slots = [self.shares[-1].slots[role].stop for role in range(len(blueprint.roles))]
-        self._slab_regions = [Region.create(f"slab-{role}", slab_bytes(layout, slots[role])) for role, layout in enumerate(blueprint.layouts)]
-        self.slabs = [Slab(layout, slots[role], self._slab_regions[role]) for role, layout in enumerate(blueprint.layouts)]
+        self._slab_regions = [
+            Region.create(f"slab-{role}", slab_bytes(layout, slots[role]))
+            for role, layout in enumerate(blueprint.layouts)
+        ]
+        self.slabs = [
+            Slab(layout, slots[role], self._slab_regions[role])
+            for role, layout in enumerate(blueprint.layouts)
+        ]
         self._populate_slabs()
         self._board_region = Region.create("board", board_bytes(len(plans)))
         self.board = Board(len(plans), self._board_region)
         self._counts_region = Region.create("counts", 8 * blueprint.tables)
         self.counts: NDArray[np.int64] = self._counts_region.array(np.int64, blueprint.tables)
-        states = {member.name: new_learner(blueprint, member).state() for member in blueprint.members}
-        self._weight_regions = {name: Region.create(f"weights-{name}", published_bytes(state)) for name, state in states.items()}
-        self.published = {name: PublishedWeights(state, self._weight_regions[name]) for name, state in states.items()}
-        self._forms = {name: [[key, list(tensor.shape), str(tensor.dtype)] for key, tensor in state.items()] for name, state in states.items()}
+        states = {
+            member.name: new_learner(blueprint, member).state() for member in blueprint.members
+        }
+        self._weight_regions = {
+            name: Region.create(f"weights-{name}", published_bytes(state))
+            for name, state in states.items()
+        }
+        self.published = {
+            name: PublishedWeights(state, self._weight_regions[name])
+            for name, state in states.items()
+        }
+        self._forms = {
+            name: [[key, list(tensor.shape), str(tensor.dtype)] for key, tensor in state.items()]
+            for name, state in states.items()
+        }
         self._parameters = {name: _parameters(state) for name, state in states.items()}
         self._requests: list[Fifo] = []
         self._replies: dict[str, Fifo] = {}
@@ -59,7 +79,12 @@ class SharedMemory:
         for share in self.shares:
             for role, slab in enumerate(self.slabs):
                 seats = len(share.tables) * self._blueprint.seats_per_role[role]
-                usual = usual_slots(seats, self._blueprint.role_members(role), self._blueprint.batch_slots, len(self.shares))
+                usual = usual_slots(
+                    seats,
+                    self._blueprint.role_members(role),
+                    self._blueprint.batch_slots,
+                    len(self.shares),
+                )
                 slab.populate(share.slots[role][:usual])
 
     def owner(self, role: int, slot: int) -> str:
@@ -77,18 +102,44 @@ class SharedMemory:
             word = self._blueprint.config.runtime.queues
             kind = fifo_kinds()[0] if word == "auto" else word
             self._requests = [make_fifo(kind, FIFO_BYTES) for _ in servers]
-            self._replies = {plan.name: make_fifo(kind, FIFO_BYTES) for plan in self._plans if plan.groups}
-        shards = {shard.member: shard.shards for plan in self._plans for shard in plan.trains if shard.shards > 1}
-        self._reducers = {name: Region.create(f"reducer-{name}", reducer_bytes(count, self._parameters[name])) for name, count in shards.items()}
+            self._replies = {
+                plan.name: make_fifo(kind, FIFO_BYTES) for plan in self._plans if plan.groups
+            }
+        shards = {
+            shard.member: shard.shards
+            for plan in self._plans
+            for shard in plan.trains
+            if shard.shards > 1
+        }
+        self._reducers = {
+            name: Region.create(f"reducer-{name}", reducer_bytes(count, self._parameters[name]))
+            for name, count in shards.items()
+        }
 
     def handles(self, plan: ProcessPlan) -> tuple[JsonState, list[int]]:
         """What a process needs to attach, and the descriptors it must be given."""
-        regions: dict[str, Region] = {f"slab-{role}": region for role, region in enumerate(self._slab_regions)}
+        regions: dict[str, Region] = {
+            f"slab-{role}": region for role, region in enumerate(self._slab_regions)
+        }
         regions |= {"board": self._board_region, "counts": self._counts_region}
         regions |= {f"weights-{name}": region for name, region in self._weight_regions.items()}
-        regions |= {f"reducer-{shard.member}": self._reducers[shard.member] for shard in plan.trains if shard.shards > 1}
-        requests = self._requests if not plan.local and plan.groups else [self._requests[plan.serves]] if plan.serves is not None else []
-        replies = {name: fifo for name, fifo in self._replies.items() if name == plan.name or plan.serves is not None}
+        regions |= {
+            f"reducer-{shard.member}": self._reducers[shard.member]
+            for shard in plan.trains
+            if shard.shards > 1
+        }
+        requests = (
+            self._requests
+            if not plan.local and plan.groups
+            else [self._requests[plan.serves]]
+            if plan.serves is not None
+            else []
+        )
+        replies = {
+            name: fifo
+            for name, fifo in self._replies.items()
+            if name == plan.name or plan.serves is not None
+        }
         fifos = (*requests, *replies.values())
         handles = {
             "regions": {name: [region.fd, region.size] for name, region in regions.items()},
@@ -99,7 +150,9 @@ class SharedMemory:
             "processes": len(self._plans),
             "row": self._plans.index(plan),
         }
-        return handles, [region.fd for region in regions.values()] + [fd for fifo in fifos for fd in fifo.descriptors]
+        return handles, [region.fd for region in regions.values()] + [
+            fd for fifo in fifos for fd in fifo.descriptors
+        ]
 
     def empty_workers(self) -> list[JsonState]:
         """The states of workers at whose tables nobody sat yet, by share (`pbt.checkpoint.workers`)."""
@@ -109,14 +162,27 @@ class SharedMemory:
                 "tables": [None] * len(share.tables),
                 "idle": list(share.tables),
                 "waiting": [],
-                "fillers": [{"pool": {"free": list(reversed(slots)), "parked": {}}, "produced": 0, "dropped": {}} for slots in share.slots],
+                "fillers": [
+                    {
+                        "pool": {"free": list(reversed(slots)), "parked": {}},
+                        "produced": 0,
+                        "dropped": {},
+                    }
+                    for slots in share.slots
+                ],
             }
             for share in self.shares
         ]
 
     def close(self) -> None:
         """Give the descriptors back; the memory goes with its last user."""
-        for region in (self._board_region, self._counts_region, *self._slab_regions, *self._weight_regions.values(), *self._reducers.values()):
+        for region in (
+            self._board_region,
+            self._counts_region,
+            *self._slab_regions,
+            *self._weight_regions.values(),
+            *self._reducers.values(),
+        ):
             region.close()
         for fifo in (*self._requests, *self._replies.values()):
             fifo.close()
@@ -126,16 +192,24 @@ class AttachedMemory:
     """The others' side of `SharedMemory`."""
 
     def __init__(self, blueprint: Blueprint, handles: JsonState) -> None:
-        self.regions = {name: Region.attach(fd, size) for name, (fd, size) in handles["regions"].items()}
+        self.regions = {
+            name: Region.attach(fd, size) for name, (fd, size) in handles["regions"].items()
+        }
         slots = handles["slots"]
-        self.slabs = [Slab(layout, slots[role], self.regions[f"slab-{role}"]) for role, layout in enumerate(blueprint.layouts)]
+        self.slabs = [
+            Slab(layout, slots[role], self.regions[f"slab-{role}"])
+            for role, layout in enumerate(blueprint.layouts)
+        ]
         self.row = Board(handles["processes"], self.regions["board"]).row(handles["row"])
         self.counts: NDArray[np.int64] = self.regions["counts"].array(np.int64, blueprint.tables)
         self._forms = handles["forms"]
 
     def published(self, member: MemberPlace) -> PublishedWeights:
         """A member's learner state, to be read; its learner alone publishes."""
-        template = {key: torch.empty(shape, dtype=getattr(torch, dtype.removeprefix("torch."))) for key, shape, dtype in self._forms[member.name]}
+        template = {
+            key: torch.empty(shape, dtype=getattr(torch, dtype.removeprefix("torch.")))
+            for key, shape, dtype in self._forms[member.name]
+        }
         return PublishedWeights(template, self.regions[f"weights-{member.name}"], owner=False)
 
 
@@ -145,9 +219,14 @@ def _parameters(state: Mapping[str, Tensor]) -> int:
 
 def share_state(share: Share) -> dict[str, Any]:
     """For a message."""
-    return {"tables": list(share.tables), "slots": [[slots.start, slots.stop] for slots in share.slots]}
+    return {
+        "tables": list(share.tables),
+        "slots": [[slots.start, slots.stop] for slots in share.slots],
+    }
 
 
 def read_share(state: Mapping[str, Any]) -> Share:
     """The reverse of `share_state`."""
-    return Share(tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"]))
+    return Share(
+        tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"])
+    )

@@ -11,16 +11,26 @@ def start_line(config: RunConfig, spec: EnvSpec) -> str:
     processes = {"workers": runtime.workers if runtime.placement != "serial" else 0}
     if runtime.placement == "central":
         processes |= {"policy servers": runtime.servers, "learners": runtime.learners}
-    parts = [f"placement {runtime.placement}", *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count)]
+    parts = [
+        f"placement {runtime.placement}",
+        *(f"{count} {_singular(name, count)}" for name, count in processes.items() if count),
+    ]
     parts.append(f"{config.sampling.environments} environments")
-    clauses = [", ".join(parts), f"networks compute in {' and '.join(precisions(config, spec))}", remark(config, spec)]
+    clauses = [
+        ", ".join(parts),
+        f"networks compute in {' and '.join(precisions(config, spec))}",
+        remark(config, spec),
+    ]
     return "; ".join(filter(None, clauses))
 
 
 def precisions(config: RunConfig, spec: EnvSpec) -> list[str]:
     """Of the networks of all roles, each named once. Makes a game to look at."""
     game = game_maker(config, spec)()
-    names = [str(network_dtype(config, layout)).removeprefix("torch.") for layout in game_layouts(game, config)]
+    names = [
+        str(network_dtype(config, layout)).removeprefix("torch.")
+        for layout in game_layouts(game, config)
+    ]
     game.close()
     return list(dict.fromkeys(names))
 

@@ -31,7 +31,11 @@ class Tally:
     def of(self, name: str) -> dict[str, float]:
         """Everything one process counted since the run began, whoever stood in for it."""
         buried = self._buried[name]
-        return {column: value + buried[column] for column, value in self.rows[name].read().items() if column not in _MOMENTARY}
+        return {
+            column: value + buried[column]
+            for column, value in self.rows[name].read().items()
+            if column not in _MOMENTARY
+        }
 
     def bury(self, names: Sequence[str]) -> None:
         """These processes are dead: keep what they counted and clear their rows."""
@@ -47,7 +51,9 @@ class Tally:
 
     def dropped(self) -> Counter[str]:
         """Rows that workers dropped, by reason."""
-        return self.dropped_before + Counter({reason: int(self.total(f"dropped_{reason}")) for reason in DROPPED})
+        return self.dropped_before + Counter(
+            {reason: int(self.total(f"dropped_{reason}")) for reason in DROPPED}
+        )
 
     def stage_s(self) -> dict[str, float]:
         """Seconds by stage, summed over processes."""
@@ -55,21 +61,43 @@ class Tally:
 
     def statuses(self, crew: Crew, waiting: Mapping[str, int]) -> list[ProcessStatus]:
         """What every process does now. waiting: full slots in front of each member's learner."""
-        return [self._status(plan, crew, sum(waiting[shard.member] for shard in plan.trains)) for plan in self._plans]
+        return [
+            self._status(plan, crew, sum(waiting[shard.member] for shard in plan.trains))
+            for plan in self._plans
+        ]
 
     def _status(self, plan: ProcessPlan, crew: Crew, waiting: int) -> ProcessStatus:
-        child, row, counted, now = crew.children.get(plan.name), self.rows[plan.name].read(), self.of(plan.name), time.monotonic()
+        child, row, counted, now = (
+            crew.children.get(plan.name),
+            self.rows[plan.name].read(),
+            self.of(plan.name),
+            time.monotonic(),
+        )
         queue = waiting + int(row["queue"])
         stages = {stage: counted[f"{stage}_s"] for stage in STAGES if counted[f"{stage}_s"]}
         rate = self._rate(plan, counted, now)
         if child is None:
-            return ProcessStatus(plan.name, 0, plan.roles, "down", rate, crew.restarts[plan.name], 0.0, stages, queue)
+            return ProcessStatus(
+                plan.name, 0, plan.roles, "down", rate, crew.restarts[plan.name], 0.0, stages, queue
+            )
         beat_age_s = now - max(row["beat_s"], child.started_s)
-        return ProcessStatus(plan.name, child.pid, plan.roles, PHASES[int(row["phase"])], rate, crew.restarts[plan.name], beat_age_s, stages, queue)
+        return ProcessStatus(
+            plan.name,
+            child.pid,
+            plan.roles,
+            PHASES[int(row["phase"])],
+            rate,
+            crew.restarts[plan.name],
+            beat_age_s,
+            stages,
+            queue,
+        )
 
     def _rate(self, plan: ProcessPlan, counted: Mapping[str, float], now: float) -> float:
         """Rows per second of what the process is there for."""
-        done = counted["produced" if plan.groups else "trained" if plan.serves is None else "rows_served"]
+        done = counted[
+            "produced" if plan.groups else "trained" if plan.serves is None else "rows_served"
+        ]
         then, before, rate = self._measured.get(plan.name, (now, done, 0.0))
         if now - then >= RATE_OVER_S:
             then, before, rate = now, done, (done - before) / (now - then)

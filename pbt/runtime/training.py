@@ -74,7 +74,11 @@ class Trainee:
 
     def weights(self) -> dict[str, Tensor]:
         """Those of its model in what it published last."""
-        return {name.removeprefix(MODEL_PREFIX): tensor for name, tensor in self.state().items() if name.startswith(MODEL_PREFIX)}
+        return {
+            name.removeprefix(MODEL_PREFIX): tensor
+            for name, tensor in self.state().items()
+            if name.startswith(MODEL_PREFIX)
+        }
 
     def refresh(self) -> None:
         """Read the clocks alone."""
@@ -83,15 +87,23 @@ class Trainee:
         self.version, self.frames = int(clocks[0]), int(clocks[1])
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        raise EngineError(f"the learner of {self.name} lives in another process; it copies when it is sent a Copy")
+        raise EngineError(
+            f"the learner of {self.name} lives in another process; it copies when it is sent a Copy"
+        )
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None:
-        raise EngineError(f"the learner of {self.name} lives in another process; it is sent SetHyperparams")
+        raise EngineError(
+            f"the learner of {self.name} lives in another process; it is sent SetHyperparams"
+        )
 
 
-def trainees_of(blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory) -> list[Trainee]:
+def trainees_of(
+    blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory
+) -> list[Trainee]:
     """One per member, in their order."""
-    shards = sorted((shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains)
+    shards = sorted(
+        (shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains
+    )
     return [
         Trainee(
             name,
@@ -133,7 +145,12 @@ class TrainingFlow:
         # Updates that wait for a copy to be in force before their rounds are decided; their learners rest.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
 
-    def load(self, batchers: Mapping[str, JsonState], tensors: Mapping[str, Mapping[str, Tensor]], rows_trained: int) -> None:
+    def load(
+        self,
+        batchers: Mapping[str, JsonState],
+        tensors: Mapping[str, Mapping[str, Tensor]],
+        rows_trained: int,
+    ) -> None:
         """Take over what a checkpoint has of every member: what waits for its batch, and its learner."""
         self.rows_trained = rows_trained
         for name, trainee in self.trainees.items():
@@ -175,7 +192,9 @@ class TrainingFlow:
 
     def _decide(self) -> None:
         """Show the controller what was updated and put in force what it decides: one by one, since a round must find the one before it in force."""
-        while self._undecided and all(trainee.copying is None for trainee in self.trainees.values()):
+        while self._undecided and all(
+            trainee.copying is None for trainee in self.trainees.values()
+        ):
             name, stats = self._undecided.popleft()
             directive = self._controller.on_update(name, stats)
             if directive is not None:
@@ -199,7 +218,10 @@ class TrainingFlow:
         for batch in list(trainee.batches):
             self._drop(trainee, batch, "error")
         self._send_to(trainee, Discard(name))
-        if trainee.errors.died(trainee.frames) is None and not self._controller.members[name].failed:
+        if (
+            trainee.errors.died(trainee.frames) is None
+            and not self._controller.members[name].failed
+        ):
             self.fail(name, text)
 
     def fail(self, name: str, text: str) -> None:
@@ -215,7 +237,11 @@ class TrainingFlow:
         """Have the next batch gathered while the one before it is trained."""
         resting = {name for name, _ in self._undecided}
         for trainee in self.trainees.values():
-            if trainee.copying is not None or trainee.name in resting or not all(self._reachable(host) for host in trainee.hosts):
+            if (
+                trainee.copying is not None
+                or trainee.name in resting
+                or not all(self._reachable(host) for host in trainee.hosts)
+            ):
                 continue
             if len(trainee.batches) < 2 and not self.resting:
                 self._gather(trainee)
@@ -227,14 +253,22 @@ class TrainingFlow:
     def _gather(self, trainee: Trainee) -> None:
         if self._config.learning.max_lag is not None:
             # By the time it is trained, the batches in front of it will have been.
-            self._permit(trainee.batcher.drop_stale(trainee.version + len(trainee.batches), self._config.learning.max_lag))
+            self._permit(
+                trainee.batcher.drop_stale(
+                    trainee.version + len(trainee.batches), self._config.learning.max_lag
+                )
+            )
         fulls = trainee.batcher.take()
         if fulls is None:
             return
         shards = len(trainee.hosts)
-        trainee.batches.append(Dispatched(fulls, trainee.batcher.rows(fulls), set(trainee.hosts), shards))
+        trainee.batches.append(
+            Dispatched(fulls, trainee.batcher.rows(fulls), set(trainee.hosts), shards)
+        )
         for shard, host in enumerate(trainee.hosts):
-            self._send(host, Gather(trainee.name, tuple(full.slot for full in fulls[shard::shards])))
+            self._send(
+                host, Gather(trainee.name, tuple(full.slot for full in fulls[shard::shards]))
+            )
 
     def behind(self) -> bool:
         """Some learner has so many batches waiting that workers should hold."""
@@ -245,14 +279,25 @@ class TrainingFlow:
     @property
     def idle(self) -> bool:
         """No batch, no decision and no copy is on its way."""
-        return not self._undecided and not any(trainee.batches or trainee.copying is not None for trainee in self.trainees.values())
+        return not self._undecided and not any(
+            trainee.batches or trainee.copying is not None for trainee in self.trainees.values()
+        )
 
     def frames_at(self, processes: Collection[str]) -> int:
         """Trained so far by all members whose learners these processes host."""
-        return sum(trainee.frames for trainee in self.trainees.values() if not set(trainee.hosts).isdisjoint(processes))
+        return sum(
+            trainee.frames
+            for trainee in self.trainees.values()
+            if not set(trainee.hosts).isdisjoint(processes)
+        )
 
     def rows_at_learners(self) -> int:
-        return sum(batch.rows for trainee in self.trainees.values() for batch in trainee.batches if not batch.discarded)
+        return sum(
+            batch.rows
+            for trainee in self.trainees.values()
+            for batch in trainee.batches
+            if not batch.discarded
+        )
 
     # --- copies, ends, deaths ----------------------------------------------------------------------------------------------------------------
 
@@ -272,7 +317,9 @@ class TrainingFlow:
         assert directive is not None and directive.copy_snapshot is not None
         trainee.to_copy = len(trainee.hosts)
         hyperparams = SetHyperparams(trainee.name, dict(directive.hyperparams))
-        self._send_to(trainee, Discard(trainee.name), hyperparams, Copy(trainee.name, directive.copy_snapshot))
+        self._send_to(
+            trainee, Discard(trainee.name), hyperparams, Copy(trainee.name, directive.copy_snapshot)
+        )
 
     def abandon(self, trainee: Trainee, reason: str) -> None:
         """Train on nothing of what waits."""
@@ -296,7 +343,11 @@ class TrainingFlow:
                 continue
             trainee.refresh()
             for batch in reversed(trainee.batches):
-                if batch.training and trainee.published.publications > batch.publications and not batch.discarded:
+                if (
+                    batch.training
+                    and trainee.published.publications > batch.publications
+                    and not batch.discarded
+                ):
                     # It was published, only the news of it were lost. The version would not tell: it stays when every step was skipped.
                     self.rows_trained += batch.rows
                     self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
@@ -324,7 +375,9 @@ class TrainingFlow:
     @property
     def gathering(self) -> bool:
         """A learner still reads slots."""
-        return any(batch.to_gather for trainee in self.trainees.values() for batch in trainee.batches)
+        return any(
+            batch.to_gather for trainee in self.trainees.values() for batch in trainee.batches
+        )
 
     def _send_to(self, trainee: Trainee, *messages: object) -> None:
         for host in trainee.hosts:

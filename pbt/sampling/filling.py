@@ -29,7 +29,9 @@ class SlotFiller:
 
     def sit(self, seat: Seat) -> None:
         """A seat starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
-        seat.slot, seat.row = self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
+        seat.slot, seat.row = (
+            self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
+        )
         seat.first_row, seat.began_generation = seat.row, seat.generation
         if seat.row == 0:
             self.rows.open(seat.slot)
@@ -40,7 +42,9 @@ class SlotFiller:
         At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a fresh slot with its memory carried over.
         """
         if not math.isfinite(sum(turn.rewards)):
-            raise EnvError(f"the rewards of seat {seat.index} are {list(turn.rewards)} after {seat.steps} decisions; expected finite numbers")
+            raise EnvError(
+                f"the rewards of seat {seat.index} are {list(turn.rewards)} after {seat.steps} decisions; expected finite numbers"
+            )
         seat.returns += turn.rewards[0]
         seat.frames += turn.tics if seat.steps else 0
         completed, seat.pending = seat.pending, False
@@ -93,7 +97,9 @@ class SlotFiller:
 
     def standing(self, seats: Iterable[Seat]) -> int:
         """Valid rows in PARKED slots and in those of `seats`, which are of this role."""
-        places = self.pool.parked() + [(seat.slot, seat.row) for seat in seats if seat.learning and seat.slot != NO_SLOT]
+        places = self.pool.parked() + [
+            (seat.slot, seat.row) for seat in seats if seat.learning and seat.slot != NO_SLOT
+        ]
         return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
 
     def empty(self, seat: Seat, generation: int) -> None:

@@ -19,4 +19,8 @@ def raising_line(error: EnvError) -> str:
     """Where an error came from: its type and the innermost line of its traceback. Messages may differ from game to game."""
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
-    return f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(cause).__name__
+    return (
+        f"{type(cause).__name__} at {frames[-1].filename}:{frames[-1].lineno}"
+        if frames
+        else type(cause).__name__
+    )

@@ -68,9 +68,16 @@ class Recorder:
     resumed training goes on with in their middle, leave no film.
     """
 
-    def __init__(self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]) -> None:
+    def __init__(
+        self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]
+    ) -> None:
         """folder: of the films;  name_of: who plays, as films name them."""
-        self._rules, self._seed, self._spec, self._name_of = config.evaluation, config.seed, spec, name_of
+        self._rules, self._seed, self._spec, self._name_of = (
+            config.evaluation,
+            config.seed,
+            spec,
+            name_of,
+        )
         self._folder = FilmFolder(folder)
         self._films: dict[int, _Film] = {}
         try:
@@ -80,7 +87,10 @@ class Recorder:
 
     def begins(self, table: Table) -> None:
         plan = table.plan
-        if plan.kind != "evaluation" or uniform(self._seed, "film", table.index, plan.game_count) >= self._rules.record_share:
+        if (
+            plan.kind != "evaluation"
+            or uniform(self._seed, "film", table.index, plan.game_count) >= self._rules.record_share
+        ):
             return
         with self._filming(table.index):
             self._begin(table)
@@ -94,7 +104,9 @@ class Recorder:
 
             film.camera.look(turns, counted(table.game))
             if film.video.size_bytes > self._most_bytes:
-                raise FilmError(f"the film of {table.where} was given up: it alone is larger than evaluation.record_mb = {self._rules.record_mb}")
+                raise FilmError(
+                    f"the film of {table.where} was given up: it alone is larger than evaluation.record_mb = {self._rules.record_mb}"
+                )
 
     def spoiled(self, table: Table) -> None:
         self._drop(table.index)
@@ -105,7 +117,9 @@ class Recorder:
             return
         with self._filming(end.table):
             film.camera.ends(end, voided=False)
-            film.video.path = film.video.path.with_name(FilmName(end.table, end.plan.game_count, end.trajectory_hash).file)
+            film.video.path = film.video.path.with_name(
+                FilmName(end.table, end.plan.game_count, end.trajectory_hash).file
+            )
             film.video.close(keep=True)
             del self._films[end.table]
             self._folder.tidy(self._rules.record_films, self._most_bytes)
@@ -121,7 +135,9 @@ class Recorder:
 
         self._folder.path.mkdir(parents=True, exist_ok=True)
         eyes, pace = Eyes(self._spec.name, table.game), pace_of(self._spec.tics_per_s, None)
-        painter = Painter(len(eyes.seats), eyes.height, eyes.width, max(1, round(TILE_HEIGHT / eyes.height)))
+        painter = Painter(
+            len(eyes.seats), eyes.height, eyes.width, max(1, round(TILE_HEIGHT / eyes.height))
+        )
         names = [self._name_of(seat.player) for seat in table.plan.seats]
         place = self._folder.path / f"{table.index}-{table.plan.game_count}{SUFFIX}"
         video = VideoWriter(place, painter.size, pace.ticks_per_s, SMALL)
@@ -150,7 +166,9 @@ class Recorder:
 
 
 def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, FilmError | OSError) else f"{type(error).__name__}: {error}"
+    return (
+        str(error) if isinstance(error, FilmError | OSError) else f"{type(error).__name__}: {error}"
+    )
 
 
 def check_recording(config: RunConfig, game: Game, source: str) -> None:
@@ -164,4 +182,6 @@ def check_recording(config: RunConfig, game: Game, source: str) -> None:
 
         Eyes(config.env.name, game)
     except FilmError as error:
-        raise ConfigError(source, [f"evaluation.record_share = {share:g}: {error}; or set it to 0"]) from error
+        raise ConfigError(
+            source, [f"evaluation.record_share = {share:g}: {error}; or set it to 0"]
+        ) from error

@@ -30,7 +30,14 @@ from pbt.sampling.slots import Share
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Seat, Table, opening_action
 from pbt.seeding import seat_key
-from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, WorkerMessage
+from pbt.transport.messages import (
+    ActionRequest,
+    ActionsReady,
+    GameEnd,
+    GamePlan,
+    RolloutPermit,
+    WorkerMessage,
+)
 from pbt.transport.slab import Slab
 
 T = TypeVar("T")
@@ -84,14 +91,22 @@ class RolloutWorker:
         watch          told a table's number right before its game's own code runs, NO_TABLE right after, so that a game that hangs can be named
         onlooker       sees the games that are played
         """
-        self._max_decisions, self._on_error, self._watch, self._onlooker = max_decisions, on_error, watch, onlooker or Nobody()
+        self._max_decisions, self._on_error, self._watch, self._onlooker = (
+            max_decisions,
+            on_error,
+            watch,
+            onlooker or Nobody(),
+        )
         self._make_game, self._games, self._seed = make_game, games, seed
         self.share = share
         self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
         self.table = {table.index: table for table in self.tables}
         start_games(self.tables, self._watched)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
-        self.fillers = [SlotFiller(slab, slots, self._send) for slab, slots in zip(slabs, share.slots, strict=True)]
+        self.fillers = [
+            SlotFiller(slab, slots, self._send)
+            for slab, slots in zip(slabs, share.slots, strict=True)
+        ]
         roles = self.tables[0].game.seat_roles if self.tables else ()
         self._seats = [len(self.tables) * roles.count(role) for role in range(len(self.fillers))]
         # (policy, role, greedy) -> seats that wait for an action
@@ -147,7 +162,9 @@ class RolloutWorker:
         Raises: EngineError when one is: its row moves, and the answer would stand where it was.
         """
         if self.outstanding:
-            raise EngineError(f"policy {policy} got another generation while {self.outstanding} actions were on their way")
+            raise EngineError(
+                f"policy {policy} got another generation while {self.outstanding} actions were on their way"
+            )
         for filler in self.fillers:
             filler.discard_parked(policy)
         for table in self.tables:
@@ -167,12 +184,18 @@ class RolloutWorker:
     @property
     def can_turn(self) -> bool:
         """The slots suffice for one more turn, whatever happens in it: every seat may start a game in a fresh slot and need the next one at once."""
-        return all(filler.pool.free >= 2 * seats for filler, seats in zip(self.fillers, self._seats, strict=True))
+        return all(
+            filler.pool.free >= 2 * seats
+            for filler, seats in zip(self.fillers, self._seats, strict=True)
+        )
 
     def rows_standing(self) -> int:
         """Valid rows in OPEN and PARKED slots."""
         seats = [seat for table in self.tables for seat in table.seats]
-        return sum(filler.standing(seat for seat in seats if seat.role == role) for role, filler in enumerate(self.fillers))
+        return sum(
+            filler.standing(seat for seat in seats if seat.role == role)
+            for role, filler in enumerate(self.fillers)
+        )
 
     @property
     def busy(self) -> bool:
@@ -187,7 +210,9 @@ class RolloutWorker:
     def _send(self, message: WorkerMessage) -> None:
         self._outbox.append(message)
 
-    def _request(self, policy: int, role: int, greedy: bool, asking: list[tuple[Table, Seat]]) -> ActionRequest:
+    def _request(
+        self, policy: int, role: int, greedy: bool, asking: list[tuple[Table, Seat]]
+    ) -> ActionRequest:
         slots = [seat.slot for _, seat in asking]
         self._asked[role].update(zip(slots, asking, strict=True))
         rows = np.array([seat.row for _, seat in asking], np.int64)
@@ -218,7 +243,12 @@ class RolloutWorker:
 
     def _step(self, table: Table) -> None:
         if table.steps >= self._max_decisions:
-            self._spoil(table, EnvError(f"{table.where} did not end within {self._max_decisions} decisions; end it, or raise env.max_decisions"))
+            self._spoil(
+                table,
+                EnvError(
+                    f"{table.where} did not end within {self._max_decisions} decisions; end it, or raise env.max_decisions"
+                ),
+            )
             return
         actions = table.take_actions()
         table.moves += 1
@@ -262,7 +292,9 @@ class RolloutWorker:
         if table.moves < plan.opening_plies:
             rows = self.fillers[seat.role].rows
             rows.fingerprint([seat.slot], [seat.row], [origin(table, seat)])
-            self._act(table, seat, opening_action(plan.opening_seed, table.moves, turn, rows.head_sizes))
+            self._act(
+                table, seat, opening_action(plan.opening_seed, table.moves, turn, rows.head_sizes)
+            )
         else:
             self.waiting.setdefault((seat.policy, seat.role, plan.greedy), []).append((table, seat))
 
@@ -277,11 +309,17 @@ class RolloutWorker:
 
     def _finish(self, table: Table) -> None:
         if table.steps == 0:
-            raise EnvError(f"{table.where} was over before anybody could decide anything; a game needs at least one decision")
+            raise EnvError(
+                f"{table.where} was over before anybody could decide anything; a game needs at least one decision"
+            )
         outcome = self.run_game(table.game.outcome, table, "outcome")
         table.crashes = 0
-        if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(table.seats):
-            raise EnvError(f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none")
+        if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(
+            table.seats
+        ):
+            raise EnvError(
+                f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none"
+            )
         points = outcome.points or (None,) * len(table.seats)
         for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
             seat.place, seat.points = place, own_points
@@ -309,7 +347,16 @@ class RolloutWorker:
         trajectory = hashlib.blake2b(history, digest_size=8).hexdigest()
         frames = sum(seat.frames for seat in table.seats)
         records = tuple(seat.record() for seat in table.seats)
-        end = GameEnd(table.index, plan, records, table.steps, frames, reason, trajectory, history if plan.record_actions else None)
+        end = GameEnd(
+            table.index,
+            plan,
+            records,
+            table.steps,
+            frames,
+            reason,
+            trajectory,
+            history if plan.record_actions else None,
+        )
         self._onlooker.ends(end)
         self._send(end)
         table.seats = []
@@ -323,7 +370,9 @@ class RolloutWorker:
         except EnvError:
             raise
         except (Exception, SystemExit) as error:
-            raise EnvError(f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}") from error
+            raise EnvError(
+                f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}"
+            ) from error
 
     def _watched(self, ask: Callable[[], T], number: int) -> T:
         if self._watch is None:

@@ -21,14 +21,20 @@ class RowWriter:
         column = slab.column
         self._slab = slab
         self._codec = ObservationCodec(slab.layout.role.observation_space)
-        self._observations: list[NDArray[Any]] = [column[OBSERVATION_PREFIX + leaf.name] for leaf in slab.layout.leaves]
+        self._observations: list[NDArray[Any]] = [
+            column[OBSERVATION_PREFIX + leaf.name] for leaf in slab.layout.leaves
+        ]
         self.rollout_steps = slab.layout.rollout_steps
         self.head_sizes = slab.layout.head_sizes
         self.actions = column["actions"]
         self.live_state, self._initial_state = column["live_state"], column["initial_state"]
         self.valid = column["valid"]
         self._mask, self._episode_start = column["mask"], column["episode_start"]
-        self._rewards, self._tics, self._origin = column["rewards"], column["tics"], column["origin"]
+        self._rewards, self._tics, self._origin = (
+            column["rewards"],
+            column["tics"],
+            column["origin"],
+        )
         self._terminated, self._truncated = column["terminated"], column["truncated"]
         self._masked = slab.layout.role.masked
         self._checked = False
@@ -48,7 +54,9 @@ class RowWriter:
         """Write what the seat sees at `row`. Raises: EnvError when the role's first observation is not of the declared shape."""
         if not self._checked:
             self._check_shapes(turn)
-        for column, part in zip(self._observations, self._codec.split(turn.observation), strict=True):
+        for column, part in zip(
+            self._observations, self._codec.split(turn.observation), strict=True
+        ):
             column[slot, row] = part
         self._episode_start[slot, row] = episode_start
         if self._masked:
@@ -56,7 +64,9 @@ class RowWriter:
 
     def _check_shapes(self, turn: SeatTurn) -> None:
         """Once per role: an observation that is too small would be spread over its leaf without a word."""
-        for leaf, part in zip(self._slab.layout.leaves, self._codec.split(turn.observation), strict=True):
+        for leaf, part in zip(
+            self._slab.layout.leaves, self._codec.split(turn.observation), strict=True
+        ):
             found = np.shape(part)
             # A single number may come as a scalar or in any number of brackets.
             if found != leaf.shape and not np.size(part) == np.prod(leaf.shape) == 1:
@@ -68,9 +78,16 @@ class RowWriter:
     def holds(self, slot: int, row: int, turn: SeatTurn) -> bool:
         """Whether `row` holds what the turn shows."""
         pairs = zip(self._observations, self._codec.split(turn.observation), strict=True)
-        return all(np.array_equal(column[slot, row], np.broadcast_to(part, column.shape[2:]).astype(column.dtype)) for column, part in pairs)
+        return all(
+            np.array_equal(
+                column[slot, row], np.broadcast_to(part, column.shape[2:]).astype(column.dtype)
+            )
+            for column, part in pairs
+        )
 
-    def fingerprint(self, slots: Places, rows: Places, origins: Sequence[tuple[int, int, int, int]]) -> None:
+    def fingerprint(
+        self, slots: Places, rows: Places, origins: Sequence[tuple[int, int, int, int]]
+    ) -> None:
         """Where rows come from: (table, game count, seat, step) of each."""
         # None where a guest forfeited every game it was asked in.
         if origins:

@@ -48,7 +48,10 @@ class Sampler:
                     asked += self._start(index)
                     started.append(index)
         messages = self._play(0.0 if started else timeout_s, started)
-        self.stalled = not (asked or messages or any(self.groups[index].waiting for index in started)) and self.at_rest()
+        self.stalled = (
+            not (asked or messages or any(self.groups[index].waiting for index in started))
+            and self.at_rest()
+        )
         return messages
 
     def drain(self, timeout_s: float) -> list[WorkerMessage]:
@@ -76,7 +79,9 @@ class Sampler:
             if permit.slot in group.share.slots[permit.role]:
                 group.permit(permit)
                 return
-        raise EngineError(f"slot {permit.slot} of role {permit.role} came back to a worker that does not own it")
+        raise EngineError(
+            f"slot {permit.slot} of role {permit.role} came back to a worker that does not own it"
+        )
 
     def _start(self, index: int) -> int:
         """Ask for the actions of a group's rows; returns the number of requests."""

@@ -39,7 +39,9 @@ class SlotPool:
     def take(self) -> int:
         """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
         if not self._free:
-            raise EngineError("no free slot left: the slab is smaller than live seats, parked slots and waiting batches need")
+            raise EngineError(
+                "no free slot left: the slab is smaller than live seats, parked slots and waiting batches need"
+            )
         return self._free.pop()
 
     def resume(self, policy: int) -> tuple[int, int]:
@@ -74,8 +76,17 @@ class SlotPool:
         return set(self._free)
 
     def state(self) -> JsonState:
-        return {"free": list(self._free), "parked": {str(policy): entries for policy, entries in self._parked.items() if entries}}
+        return {
+            "free": list(self._free),
+            "parked": {str(policy): entries for policy, entries in self._parked.items() if entries},
+        }
 
     def load(self, state: JsonState) -> None:
         self._free = list(state["free"])
-        self._parked = defaultdict(list, {int(p): [(int(s), int(r)) for s, r in entries] for p, entries in state["parked"].items()})
+        self._parked = defaultdict(
+            list,
+            {
+                int(p): [(int(s), int(r)) for s, r in entries]
+                for p, entries in state["parked"].items()
+            },
+        )

@@ -11,13 +11,17 @@ from pbt.sampling.table import Table
 _PER_CORE = 2
 
 
-def start_games(tables: Sequence[Table], watched: Callable[[Callable[[], None], int], None]) -> None:
+def start_games(
+    tables: Sequence[Table], watched: Callable[[Callable[[], None], int], None]
+) -> None:
     """Let games that have something to start do so, on the cores that this process may use.
 
     watched: calls a function as code of the table of a number, so that one that hangs is named.
     Raises: EnvError of the first game that cannot be played at all; the others are not started then.
     """
-    waiting = [(table.index, table.game.prepare) for table in tables if isinstance(table.game, Preparing)]
+    waiting = [
+        (table.index, table.game.prepare) for table in tables if isinstance(table.game, Preparing)
+    ]
     if not waiting:
         return
     pool = ThreadPoolExecutor(_PER_CORE * len(os.sched_getaffinity(0)), "start-games")

@@ -47,7 +47,15 @@ class Seat:
     points: float | None = None
 
     def record(self) -> SeatRecord:
-        return SeatRecord(self.player, self.began_generation, self.version_start, self.version_end, self.place, self.returns, self.points)
+        return SeatRecord(
+            self.player,
+            self.began_generation,
+            self.version_start,
+            self.version_end,
+            self.place,
+            self.returns,
+            self.points,
+        )
 
 
 NO_PLAN = GamePlan(-1, "training", 0, (), ())
@@ -99,7 +107,9 @@ class Table:
         return np.asarray(self.history, dtype="<u2").tobytes()
 
 
-def unpack_actions(packed: bytes, heads_of_seat: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+def unpack_actions(
+    packed: bytes, heads_of_seat: tuple[int, ...]
+) -> list[tuple[int, tuple[int, ...]]]:
     """(seat, one index per head) of every action, in order; the reverse of `Table.packed_history`."""
     flat = np.frombuffer(packed, dtype="<u2").tolist()
     actions, at = [], 0
@@ -110,11 +120,15 @@ def unpack_actions(packed: bytes, heads_of_seat: tuple[int, ...]) -> list[tuple[
     return actions
 
 
-def opening_action(seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]) -> tuple[int, ...]:
+def opening_action(
+    seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]
+) -> tuple[int, ...]:
     """A uniformly random legal action that depends on the seed, the ply and the seat only: both games of a pair open alike."""
     action, start = [], 0
     for head, size in enumerate(head_sizes):
-        legal = range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
+        legal = (
+            range(size) if turn.mask is None else np.flatnonzero(turn.mask[start : start + size])
+        )
         action.append(int(legal[int(uniform(seed, "opening", ply, turn.seat, head) * len(legal))]))
         start += size
     return tuple(action)

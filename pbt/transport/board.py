@@ -6,7 +6,16 @@ import numpy as np
 
 from pbt.transport.memory import Region
 
-PHASES = ("starting", "waiting", "simulating", "inferring", "learning", "gathering", "game", "paused")
+PHASES = (
+    "starting",
+    "waiting",
+    "simulating",
+    "inferring",
+    "learning",
+    "gathering",
+    "game",
+    "paused",
+)
 
 COLUMNS = (
     "beat_s", "phase", "phase_since_s", "detail",
@@ -15,7 +24,9 @@ COLUMNS = (
 )  # fmt: skip
 
 _COLUMN = {name: index for index, name in enumerate(COLUMNS)}
-_BEAT, _PHASE, _SINCE, _DETAIL = (_COLUMN[name] for name in ("beat_s", "phase", "phase_since_s", "detail"))
+_BEAT, _PHASE, _SINCE, _DETAIL = (
+    _COLUMN[name] for name in ("beat_s", "phase", "phase_since_s", "detail")
+)
 _PHASE_CODE = {name: float(code) for code, name in enumerate(PHASES)}
 # 8 cells are a cache line: neighbours do not share one.
 _CELLS = -(-len(COLUMNS) // 8) * 8
@@ -72,7 +83,9 @@ class Row:
         """Every column; `PHASES[int(read["phase"])]` is the word. `phase_since_s` is never that of an earlier phase than the one it stands with."""
         while True:
             facts = list(self._cells)
-            facts[_SINCE], facts[_PHASE], facts[_DETAIL] = (self._cells[cell] for cell in (_SINCE, _PHASE, _DETAIL))
+            facts[_SINCE], facts[_PHASE], facts[_DETAIL] = (
+                self._cells[cell] for cell in (_SINCE, _PHASE, _DETAIL)
+            )
             if self._cells[_SINCE] == facts[_SINCE]:
                 return dict(zip(COLUMNS, facts, strict=False))
 

@@ -44,7 +44,13 @@ class Channel:
     """
 
     def __init__(
-        self, sock: socket.socket, outgoing: MessageCodec, incoming: MessageCodec, *, blocking_send: bool = True, deadline_s: float = 30.0
+        self,
+        sock: socket.socket,
+        outgoing: MessageCodec,
+        incoming: MessageCodec,
+        *,
+        blocking_send: bool = True,
+        deadline_s: float = 30.0,
     ) -> None:
         # Games' own subprocesses must not keep the stream open after this process.
         sock.set_inheritable(False)
@@ -82,7 +88,9 @@ class Channel:
         for message in messages:
             payload = self._outgoing.encode(message)
             if len(payload) > _LONGEST_FRAME_BYTES:
-                raise EngineError(f"message {type(message).__name__} of {len(payload)} bytes; expected at most {_LONGEST_FRAME_BYTES}")
+                raise EngineError(
+                    f"message {type(message).__name__} of {len(payload)} bytes; expected at most {_LONGEST_FRAME_BYTES}"
+                )
             frames += _LENGTH.pack(len(payload)) + payload
         with self._lock:
             if self._unsendable is None:
@@ -120,7 +128,9 @@ class Channel:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
                 # A part of a frame may be under way, so nothing can follow it.
-                self._unsendable = f"the process at the other end took nothing for {self._deadline_s:g} s"
+                self._unsendable = (
+                    f"the process at the other end took nothing for {self._deadline_s:g} s"
+                )
                 self._outbox.clear()
                 raise EngineError(f"channel: {self._unsendable}; it is blocked or stopped")
             poll.poll(left_s * 1000)
@@ -134,7 +144,9 @@ class Channel:
         poll = select.poll()
         while True:
             flushed = self.flush()
-            poll.register(self._socket, select.POLLIN if flushed else select.POLLIN | select.POLLOUT)
+            poll.register(
+                self._socket, select.POLLIN if flushed else select.POLLIN | select.POLLOUT
+            )
             left_s = deadline_s - time.monotonic()
             ready = poll.poll(max(left_s, 0.0) * 1000)
             if any(events & ~select.POLLOUT for _, events in ready):
@@ -150,7 +162,11 @@ class Channel:
             more = self._read()
             messages = self._parse()
         if self._ended and not messages:
-            cut = f", in the middle of a message ({len(self._inbox)} bytes of it came)" if self._inbox else ""
+            cut = (
+                f", in the middle of a message ({len(self._inbox)} bytes of it came)"
+                if self._inbox
+                else ""
+            )
             raise PeerGone(f"channel: the process at the other end is gone{cut}")
         return messages
 
@@ -177,7 +193,9 @@ class Channel:
             while len(view) - start >= _LENGTH.size:
                 (length,) = _LENGTH.unpack_from(view, start)
                 if length > _LONGEST_FRAME_BYTES:
-                    raise EngineError(f"channel: a frame of {length} bytes; expected at most {_LONGEST_FRAME_BYTES}: the stream is damaged")
+                    raise EngineError(
+                        f"channel: a frame of {length} bytes; expected at most {_LONGEST_FRAME_BYTES}: the stream is damaged"
+                    )
                 stop = start + _LENGTH.size + length
                 if len(view) < stop:
                     break

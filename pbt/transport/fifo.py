@@ -73,9 +73,13 @@ def make_fifo(kind: str, size_bytes: int) -> Fifo:
     """An empty fifo. size_bytes: about how much may wait in it; at least one message of LARGEST_MESSAGE_BYTES must fit."""
     least = LARGEST_MESSAGE_BYTES + _LENGTH_BYTES
     if size_bytes < least:
-        raise EngineError(f"a fifo of {size_bytes} bytes; expected at least {least}, which is its largest message")
+        raise EngineError(
+            f"a fifo of {size_bytes} bytes; expected at least {least}, which is its largest message"
+        )
     if kind not in fifo_kinds():
-        raise EngineError(f"no fifos of kind {kind!r} here; expected one of {', '.join(fifo_kinds())}")
+        raise EngineError(
+            f"no fifos of kind {kind!r} here; expected one of {', '.join(fifo_kinds())}"
+        )
     if kind == "sockets":
         return SocketFifo(*_socket_pair(size_bytes))
     return FasterFifo.create(size_bytes)
@@ -84,17 +88,26 @@ def make_fifo(kind: str, size_bytes: int) -> Fifo:
 def attach_fifo(handle: Mapping[str, Any]) -> Fifo:
     """The fifo of `handle()`, in a process that was started with its descriptors; they are owned from now on."""
     if handle["kind"] == "sockets":
-        return SocketFifo(*(socket.socket(fileno=descriptor) for descriptor in (handle["writer"], handle["reader"])))
+        return SocketFifo(
+            *(
+                socket.socket(fileno=descriptor)
+                for descriptor in (handle["writer"], handle["reader"])
+            )
+        )
     return FasterFifo(Region.attach(handle["descriptor"], handle["bytes"]), handle["size_bytes"])
 
 
 def _check(message: bytes) -> None:
     if not 0 < len(message) <= LARGEST_MESSAGE_BYTES:
-        raise EngineError(f"a message of {len(message)} bytes; expected 1 to {LARGEST_MESSAGE_BYTES}: send it in parts")
+        raise EngineError(
+            f"a message of {len(message)} bytes; expected 1 to {LARGEST_MESSAGE_BYTES}: send it in parts"
+        )
 
 
 def _full(message: bytes, timeout_s: float) -> FifoFull:
-    return FifoFull(f"no room for a message of {len(message)} bytes within {timeout_s:g} s; its reader is busy or gone")
+    return FifoFull(
+        f"no room for a message of {len(message)} bytes within {timeout_s:g} s; its reader is busy or gone"
+    )
 
 
 class FasterFifo:
@@ -107,7 +120,9 @@ class FasterFifo:
         queue = _new_queue(1)
         object_bytes = ctypes.sizeof(queue.queue_obj_buffer)
         queue.queue_obj_buffer = (ctypes.c_ubyte * object_bytes).from_buffer(region.buffer, 0)
-        queue.shared_memory = (ctypes.c_ubyte * size_bytes).from_buffer(region.buffer, aligned(object_bytes))
+        queue.shared_memory = (ctypes.c_ubyte * size_bytes).from_buffer(
+            region.buffer, aligned(object_bytes)
+        )
         queue.max_size_bytes = queue.max_bytes_to_read = size_bytes
         self._queue, self._region, self._size_bytes = queue, region, size_bytes
         self._reads = False
@@ -126,7 +141,9 @@ class FasterFifo:
         while True:
             left_s = deadline_s - time.monotonic()
             try:
-                self._queue.put(message, block=left_s > 0, timeout=min(max(left_s, 0.0), _PUT_SLICE_S))
+                self._queue.put(
+                    message, block=left_s > 0, timeout=min(max(left_s, 0.0), _PUT_SLICE_S)
+                )
                 return
             except Full:
                 if left_s <= 0:
@@ -137,7 +154,10 @@ class FasterFifo:
             self._queue.reallocate_msg_buffer(self._size_bytes)
             self._reads = True
         try:
-            return cast("list[bytes]", self._queue.get_many(block=timeout_s > 0, timeout=max(timeout_s, 0.0)))
+            return cast(
+                "list[bytes]",
+                self._queue.get_many(block=timeout_s > 0, timeout=max(timeout_s, 0.0)),
+            )
         except Empty:
             return []
 
@@ -146,7 +166,12 @@ class FasterFifo:
         return (self._region.fd,)
 
     def handle(self) -> dict[str, Any]:
-        return {"kind": "faster_fifo", "descriptor": self._region.fd, "bytes": self._region.size, "size_bytes": self._size_bytes}
+        return {
+            "kind": "faster_fifo",
+            "descriptor": self._region.fd,
+            "bytes": self._region.size,
+            "size_bytes": self._size_bytes,
+        }
 
     def close(self) -> None:
         self._region.close()

@@ -51,18 +51,24 @@ class Region:
     def create(cls, name: str, size: int) -> Self:
         """name: for people who read /proc/PID/maps. Raises EngineError when size is not positive or the system gives none."""
         if size <= 0:
-            raise EngineError(f"shared memory {name!r}: found a size of {size} bytes; expected at least one")
+            raise EngineError(
+                f"shared memory {name!r}: found a size of {size} bytes; expected at least one"
+            )
         try:
             fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         except OSError as error:
-            raise EngineError(f"shared memory {name!r}: no descriptor ({error.strerror}); raise the limit of open files") from error
+            raise EngineError(
+                f"shared memory {name!r}: no descriptor ({error.strerror}); raise the limit of open files"
+            ) from error
         try:
             os.ftruncate(fd, size)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
             return cls(fd, size)
         except OSError as error:
             os.close(fd)
-            raise EngineError(f"shared memory {name!r}: no {size} bytes ({error.strerror}); use fewer environments or members") from error
+            raise EngineError(
+                f"shared memory {name!r}: no {size} bytes ({error.strerror}); use fewer environments or members"
+            ) from error
 
     @classmethod
     def attach(cls, fd: int, size: int) -> Self:
@@ -70,9 +76,13 @@ class Region:
         try:
             found = os.fstat(fd).st_size
         except OSError as error:
-            raise EngineError(f"shared memory at descriptor {fd}: {error.strerror}; expected a region of {size} bytes") from error
+            raise EngineError(
+                f"shared memory at descriptor {fd}: {error.strerror}; expected a region of {size} bytes"
+            ) from error
         if found != size:
-            raise EngineError(f"shared memory at descriptor {fd}: found {found} bytes; expected {size}")
+            raise EngineError(
+                f"shared memory at descriptor {fd}: found {found} bytes; expected {size}"
+            )
         os.set_inheritable(fd, False)
         return cls(fd, size)
 
@@ -81,7 +91,9 @@ class Region:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         end = offset + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         if offset < 0 or end > self.size:
-            raise EngineError(f"bytes {offset} to {end} were asked of shared memory of {self.size} bytes")
+            raise EngineError(
+                f"bytes {offset} to {end} were asked of shared memory of {self.size} bytes"
+            )
         return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
 
     def close(self) -> None:

@@ -48,20 +48,36 @@ class RoleLayout:
         return sum(self.head_sizes)
 
 
-def role_layout(role: Role, reward_terms: tuple[str, ...], rollout_steps: int, state_size: int) -> RoleLayout:
+def role_layout(
+    role: Role, reward_terms: tuple[str, ...], rollout_steps: int, state_size: int
+) -> RoleLayout:
     return RoleLayout(
-        role, ObservationCodec(role.observation_space).leaves, ActionCodec(role.action_space).head_sizes, reward_terms, rollout_steps, state_size
+        role,
+        ObservationCodec(role.observation_space).leaves,
+        ActionCodec(role.action_space).head_sizes,
+        reward_terms,
+        rollout_steps,
+        state_size,
     )
 
 
 OBSERVATION_PREFIX = "obs/"
-F32, I32, I64, U64, BOOL = (np.dtype(t) for t in (np.float32, np.int32, np.int64, np.uint64, np.bool_))
+F32, I32, I64, U64, BOOL = (
+    np.dtype(t) for t in (np.float32, np.int32, np.int64, np.uint64, np.bool_)
+)
 
 
 def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
     """Every column of a role's slab."""
     observations = (
-        Column(OBSERVATION_PREFIX + leaf.name, leaf.shape, leaf.dtype, "T+1", "worker", np.nan if leaf.dtype.kind == "f" else 113)
+        Column(
+            OBSERVATION_PREFIX + leaf.name,
+            leaf.shape,
+            leaf.dtype,
+            "T+1",
+            "worker",
+            np.nan if leaf.dtype.kind == "f" else 113,
+        )
         for leaf in layout.leaves
     )
     return (
@@ -90,7 +106,9 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
 
 def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, ...]:
     """Shape of one column of a slab with so many slots."""
-    rows = {"T": (layout.rollout_steps,), "T+1": (layout.rollout_steps + 1,), "slot": ()}[column.rows]
+    rows = {"T": (layout.rollout_steps,), "T+1": (layout.rollout_steps + 1,), "slot": ()}[
+        column.rows
+    ]
     return (slots, *rows, *column.shape)
 
 
@@ -99,7 +117,10 @@ def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]
     offsets, end = {}, 0
     for column in slab_table(layout):
         offsets[column.name] = aligned(end)
-        end = offsets[column.name] + math.prod(column_shape(layout, column, slots)) * column.dtype.itemsize
+        end = (
+            offsets[column.name]
+            + math.prod(column_shape(layout, column, slots)) * column.dtype.itemsize
+        )
     return offsets, aligned(end)
 
 
@@ -121,10 +142,16 @@ class Slab:
         self.table = slab_table(layout)
         self.region = region
         if region is None:
-            self.column: dict[str, NDArray[Any]] = {c.name: np.full(column_shape(layout, c, slots), c.poison, dtype=c.dtype) for c in self.table}
+            self.column: dict[str, NDArray[Any]] = {
+                c.name: np.full(column_shape(layout, c, slots), c.poison, dtype=c.dtype)
+                for c in self.table
+            }
         else:
             offsets, _ = column_offsets(layout, slots)
-            self.column = {c.name: region.array(c.dtype, column_shape(layout, c, slots), offsets[c.name]) for c in self.table}
+            self.column = {
+                c.name: region.array(c.dtype, column_shape(layout, c, slots), offsets[c.name])
+                for c in self.table
+            }
 
     @property
     def nbytes(self) -> int:

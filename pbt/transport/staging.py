@@ -74,7 +74,9 @@ class Staging:
 
     def upload(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
         """Arrays of the host -> tensors on the device."""
-        staged = self.stage({name: Form(array.shape, array.dtype) for name, array in arrays.items()})
+        staged = self.stage(
+            {name: Form(array.shape, array.dtype) for name, array in arrays.items()}
+        )
         for name, array in arrays.items():
             staged[name][...] = array
         return self.send()
@@ -91,7 +93,9 @@ class Staging:
         return {part.name: part.of(arrived).numpy() for part in parts}
 
     def _host(self, size: int) -> Tensor:
-        return torch.empty(size, dtype=torch.uint8, pin_memory=self.device.type == "cuda" and size > 0)
+        return torch.empty(
+            size, dtype=torch.uint8, pin_memory=self.device.type == "cuda" and size > 0
+        )
 
 
 def staging_for(device: torch.device) -> Staging | None:
@@ -114,7 +118,9 @@ def _places(forms: Mapping[str, Form]) -> tuple[list[_Part], int]:
     for name, form in forms.items():
         begin = -(-end // _ALIGNMENT) * _ALIGNMENT
         end = begin + form.dtype.itemsize * int(np.prod(form.shape))
-        parts.append(_Part(name, form.shape, torch.from_numpy(np.empty(0, form.dtype)).dtype, begin, end))
+        parts.append(
+            _Part(name, form.shape, torch.from_numpy(np.empty(0, form.dtype)).dtype, begin, end)
+        )
     return parts, end
 
 

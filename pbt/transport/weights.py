@@ -62,13 +62,19 @@ class PublishedWeights:
     learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one left. One thread per object.
     """
 
-    def __init__(self, template: Mapping[str, Tensor], region: Region | None = None, *, owner: bool = True) -> None:
+    def __init__(
+        self, template: Mapping[str, Tensor], region: Region | None = None, *, owner: bool = True
+    ) -> None:
         """template: names, shapes and dtypes; `owner` also publishes its values, as publication 0 of version 0, else what stands there is kept.
 
         region: None = private memory. Raises EngineError when it is too small, or holds weights of other shapes.
         """
         self._places, size = _places(template)
-        memory = np.zeros(_HEAD_CELLS * 8 + 2 * size, dtype=np.uint8) if region is None else region.array(np.uint8, published_bytes(template))
+        memory = (
+            np.zeros(_HEAD_CELLS * 8 + 2 * size, dtype=np.uint8)
+            if region is None
+            else region.array(np.uint8, published_bytes(template))
+        )
         self._head = memory[: _HEAD_CELLS * 8].view(np.int64)
         starts = (_HEAD_CELLS * 8, _HEAD_CELLS * 8 + size)
         self._copies = tuple(torch.from_numpy(memory[start : start + size]) for start in starts)
@@ -82,7 +88,9 @@ class PublishedWeights:
             self._head[_LAYOUT] = layout
         elif self._head[_LAYOUT] != layout:
             found = "weights of other names or shapes" if self._head[_LAYOUT] else "no weights"
-            raise EngineError(f"published weights: found {found}; expected {len(self._places)} tensors, {size} bytes, as this process has them")
+            raise EngineError(
+                f"published weights: found {found}; expected {len(self._places)} tensors, {size} bytes, as this process has them"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,7 +110,9 @@ class PublishedWeights:
         """Make these weights the readable ones. All names of the template are expected; others are ignored."""
         missing = [name for name in self._places if name not in weights]
         if missing:
-            raise EngineError(f"published weights: {len(missing)} tensors are missing, the first is {missing[0]}")
+            raise EngineError(
+                f"published weights: {len(missing)} tensors are missing, the first is {missing[0]}"
+            )
         publications = self.publications + 1
         self._head[_BEGUN] = publications
         fence()
@@ -115,7 +125,9 @@ class PublishedWeights:
     def _write(self, copy: Tensor, weights: Mapping[str, Tensor]) -> None:
         for name, place in self._places.items():
             if weights[name].shape != place.shape:
-                raise EngineError(f"published weights: {name} is {list(weights[name].shape)}; expected {list(place.shape)}")
+                raise EngineError(
+                    f"published weights: {name} is {list(weights[name].shape)}; expected {list(place.shape)}"
+                )
             place.view(copy).copy_(weights[name])
 
     @torch.no_grad()
@@ -126,7 +138,9 @@ class PublishedWeights:
         """
         unknown = [name for name in weights if name not in self._places]
         if unknown:
-            raise EngineError(f"published weights: asked for {unknown[0]}; there are {', '.join(self._places)}")
+            raise EngineError(
+                f"published weights: asked for {unknown[0]}; there are {', '.join(self._places)}"
+            )
         spans = _merged([self._places[name] for name in weights])
         publications, version = self._read_places(spans, self._scratch)
         arrived = {}
@@ -157,7 +171,9 @@ class PublishedWeights:
             # Publication p + 1 writes the other copy, p + 2 this one.
             if self._head[_BEGUN] < publications + 2:
                 return publications, version
-        raise EngineError(f"published weights: overtaken by the writer {_MAX_ATTEMPTS} times; expected publications to take longer than reading one")
+        raise EngineError(
+            f"published weights: overtaken by the writer {_MAX_ATTEMPTS} times; expected publications to take longer than reading one"
+        )
 
 
 def _merged(places: list[_Place]) -> tuple[tuple[int, int], ...]:

@@ -23,12 +23,23 @@ def main() -> None:
         code, cookie = tokens.new_code("viewer"), tokens.new_cookie("admin")
         Tokens.redeem = broken  # type: ignore[method-assign]
         populations.list_supervised = broken
-        shown = [{"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin")] + [{"cookie": f"{COOKIE}={cookie}"}]
+        shown = [
+            {"authorization": f"Bearer {service.token(level)}"} for level in ("viewer", "admin")
+        ] + [{"cookie": f"{COOKIE}={cookie}"}]
         answers = [service.client.get("/v1/populations", headers=headers) for headers in shown]
         answers.append(service.client.post("/v1/session", json={"code": code}))
         key = (service.data / "service/cookie.key").read_text().strip()
         secrets = [service.token("viewer"), service.token("admin"), cookie, code, key]
-        print(json.dumps({"secrets": secrets, "answers": [(answer.status_code, answer.json()["request_id"]) for answer in answers]}))
+        print(
+            json.dumps(
+                {
+                    "secrets": secrets,
+                    "answers": [
+                        (answer.status_code, answer.json()["request_id"]) for answer in answers
+                    ],
+                }
+            )
+        )
 
 
 if __name__ == "__main__":

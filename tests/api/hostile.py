@@ -16,17 +16,57 @@ KNOWN = [
     "'; DROP TABLE populations; --", '" OR 1=1 --', "$(id)", "`id`", "{{7*7}}", "import:os", "!!python/object:os.system", "os:system", "__class__",
     "a" * 10_000, "\u202e", "-", "--set", "\r\nX: y", "#", "?", "*", "[", "\U0001f600", "con", "~root", "NaN",
 ]  # fmt: skip
-UP = ("../", "..\\", "..%2f", "%2e%2e/", "%252e%252e%252f", "....//", "..;/", "..%c0%af", "\u2025/", "..\u2215", "./.././", "//../")
+UP = (
+    "../",
+    "..\\",
+    "..%2f",
+    "%2e%2e/",
+    "%252e%252e%252f",
+    "....//",
+    "..;/",
+    "..%c0%af",
+    "\u2025/",
+    "..\u2215",
+    "./.././",
+    "//../",
+)
 DEPTHS = (1, 3, 8)
-FILES = ("etc/passwd", "etc/shadow", "proc/self/environ", "root/.ssh/id_rsa", "service/admin.token", "league.db")
+FILES = (
+    "etc/passwd",
+    "etc/shadow",
+    "proc/self/environ",
+    "root/.ssh/id_rsa",
+    "service/admin.token",
+    "league.db",
+)
 ENDS = ("", "\u0000.json", "%00", "?x=1", "#x", "/.")
-INJECTED = ("'", '"', "`", "$(", "${", "{{", "<script>", "<!--", "%s%n", "%0d%0a", "\\", "|", ";", "&&", "\u2028", "\ud7ff", "__proto__")
+INJECTED = (
+    "'",
+    '"',
+    "`",
+    "$(",
+    "${",
+    "{{",
+    "<script>",
+    "<!--",
+    "%s%n",
+    "%0d%0a",
+    "\\",
+    "|",
+    ";",
+    "&&",
+    "\u2028",
+    "\ud7ff",
+    "__proto__",
+)
 COMMANDS = ("id", "sleep 9", "cat /etc/passwd", "import os", "7*7", "SELECT 1", "DROP TABLE games")
 
 
 def strings(count: int) -> list[str]:
     """The known ones, then combinations, the same ones every time."""
-    climbing = [up * depth + file + end for up, depth, file, end in product(UP, DEPTHS, FILES, ENDS)]
+    climbing = [
+        up * depth + file + end for up, depth, file, end in product(UP, DEPTHS, FILES, ENDS)
+    ]
     injected = [start + command + start for start, command in product(INJECTED, COMMANDS)]
     more = random.Random(7).sample(climbing + injected, max(0, count - len(KNOWN)))
     return list(dict.fromkeys([*KNOWN, *more]))[:count]
@@ -69,7 +109,11 @@ def requests(document: dict[str, Any], text: str) -> Iterator[Sent]:
 def _in_parameter(method: str, path: str, parameter: dict[str, Any], text: str) -> Sent | None:
     match parameter["in"]:
         case "path":
-            return Sent(method, filled(path.replace("{" + parameter["name"] + "}", quote(text, safe=""))), {})
+            return Sent(
+                method,
+                filled(path.replace("{" + parameter["name"] + "}", quote(text, safe=""))),
+                {},
+            )
         case "query":
             return Sent(method, filled(path), {"params": {parameter["name"]: text}})
         case _ if text.isprintable() and text.isascii():
@@ -77,14 +121,22 @@ def _in_parameter(method: str, path: str, parameter: dict[str, Any], text: str) 
     return None
 
 
-def _in_body(method: str, path: str, operation: dict[str, Any], document: dict[str, Any], text: str) -> Iterator[Sent]:
+def _in_body(
+    method: str, path: str, operation: dict[str, Any], document: dict[str, Any], text: str
+) -> Iterator[Sent]:
     """Nothing is kept of it: populations are asked for on trial."""
     named = operation["operationId"]
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    bodies = [put(BODIES[named], place, text) for place in places(schema, document["components"]["schemas"])]
+    bodies = [
+        put(BODIES[named], place, text)
+        for place in places(schema, document["components"]["schemas"])
+    ]
     if named == "createPopulation":
         config = RunConfig.model_json_schema()
-        bodies += [{"name": "x", "config": put(CONFIG, place, text)} for place in places(config, config["$defs"])]
+        bodies += [
+            {"name": "x", "config": put(CONFIG, place, text)}
+            for place in places(config, config["$defs"])
+        ]
     query = {"params": {"dry_run": "true"}} if named == "createPopulation" else {}
     for body in bodies:
         yield Sent(method, filled(path.replace("{name}", "strings")), {"json": body, **query})
@@ -102,7 +154,9 @@ KEY = "*"
 """In a place: the name of an entry itself."""
 
 
-def places(schema: dict[str, Any], defined: dict[str, Any], at: Place = (), depth: int = 0) -> Iterator[Place]:
+def places(
+    schema: dict[str, Any], defined: dict[str, Any], at: Place = (), depth: int = 0
+) -> Iterator[Place]:
     """Where a string may stand, names of entries among them."""
     if depth > 8:
         return
@@ -110,7 +164,11 @@ def places(schema: dict[str, Any], defined: dict[str, Any], at: Place = (), dept
         yield from places(defined[schema["$ref"].rpartition("/")[2]], defined, at, depth + 1)
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
         yield from places(choice, defined, at, depth + 1)
-    if schema.get("type") == "string" or "enum" in schema or not schema.keys() - {"title", "description", "default"}:
+    if (
+        schema.get("type") == "string"
+        or "enum" in schema
+        or not schema.keys() - {"title", "description", "default"}
+    ):
         yield at
     if "items" in schema:
         yield from places(schema["items"], defined, (*at, 0), depth + 1)

@@ -47,7 +47,9 @@ def play(league: League, number: int, data: Path) -> int:
         while games < REPORT["planned"] or name == "endless":
             games += STEP
             half = 0.5 / (1 + games)
-            path.with_suffix(".part").write_text(json.dumps({**REPORT, "games": games, "low": 0.5 - half, "high": 0.5 + half}))
+            path.with_suffix(".part").write_text(
+                json.dumps({**REPORT, "games": games, "low": 0.5 - half, "high": 0.5 + half})
+            )
             path.with_suffix(".part").replace(path)
             if name == "breaks":
                 print("error: broken")

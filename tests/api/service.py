@@ -20,7 +20,11 @@ from api.http.settings import Settings
 from arena.league.database import League, open_league
 
 HERE = Path(__file__).parent
-CONFIG: dict[str, Any] = {"env": {"name": "connect_four"}, "population": {"members": 1}, "sampling": {"environments": 8}}
+CONFIG: dict[str, Any] = {
+    "env": {"name": "connect_four"},
+    "population": {"members": 1},
+    "sampling": {"environments": 8},
+}
 BASE = "http://127.0.0.1"
 WAIT_S = 30.0
 
@@ -55,10 +59,16 @@ class Service:
     def token(self, level: str) -> str:
         return (self.data / "service" / f"{level}.token").read_text().strip()
 
-    def call(self, method: str, path: str, body: Any = None, status: int | None = None, **headers: str) -> Any:
+    def call(
+        self, method: str, path: str, body: Any = None, status: int | None = None, **headers: str
+    ) -> Any:
         """The answer's JSON; status: the one expected, else any success."""
         sent = {"authorization": f"Bearer {self.token('admin')}", **headers}
-        answer = self.client.request(method, path, json=body, headers=sent) if body is not None else self.client.request(method, path, headers=sent)
+        answer = (
+            self.client.request(method, path, json=body, headers=sent)
+            if body is not None
+            else self.client.request(method, path, headers=sent)
+        )
         expected = answer.status_code < 400 if status is None else answer.status_code == status
         assert expected, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
@@ -84,19 +94,36 @@ class Service:
 
     def wait_state(self, name: str, *states: str) -> Any:
         """The population, once it is in one of the states."""
-        return self.wait(lambda: found if (found := self.call("GET", f"/v1/populations/{name}"))["status"]["state"] in states else None)
+        return self.wait(
+            lambda: (
+                found
+                if (found := self.call("GET", f"/v1/populations/{name}"))["status"]["state"]
+                in states
+                else None
+            )
+        )
 
     def done(self, operation: Any) -> Any:
         """The operation, once it has ended."""
         path = f"/v1/operations/{operation['id']}"
-        return self.wait(lambda: found if (found := self.call("GET", path))["state"] not in ("PENDING", "RUNNING") else None)
+        return self.wait(
+            lambda: (
+                found
+                if (found := self.call("GET", path))["state"] not in ("PENDING", "RUNNING")
+                else None
+            )
+        )
 
     def wait_starts(self, name: str, count: int) -> None:
         """Until its trainer was started so often."""
         self.wait(lambda: len(self.starts(name)) == count)
 
     def wait_gone(self, name: str) -> None:
-        self.wait(lambda: name not in {item["id"] for item in self.call("GET", "/v1/populations")["items"]})
+        self.wait(
+            lambda: (
+                name not in {item["id"] for item in self.call("GET", "/v1/populations")["items"]}
+            )
+        )
 
     def wait_checkpoint(self, name: str) -> None:
         """Until there is one more."""

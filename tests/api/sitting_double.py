@@ -24,7 +24,9 @@ class Game:
 
     def move(self, action: int) -> None:
         seat, board = len(self.moves) % 2, f"{len(self.moves) + 1} moves"
-        self.moves.append({"seat": seat, "action": action, "name": None, "square": [None, action], "board": board})
+        self.moves.append(
+            {"seat": seat, "action": action, "name": None, "square": [None, action], "board": board}
+        )
 
     def answer(self) -> None:
         while len(self.moves) < MOVES and len(self.moves) % 2 != self.mine:
@@ -32,19 +34,44 @@ class Game:
 
     def tell(self, state: str, reason: str = "rules", places: tuple[int, int] = (0, 1)) -> None:
         person, opponent = (
-            {"player": self.asked[key], "kind": kind, "id": self.asked[key]} for key, kind in (("name", "guest"), ("opponent", "scripted"))
+            {"player": self.asked[key], "kind": kind, "id": self.asked[key]}
+            for key, kind in (("name", "guest"), ("opponent", "scripted"))
         )
         players = [person, opponent] if self.mine == 0 else [opponent, person]
-        legal = [{"action": action, "name": None, "square": [None, action]} for action in range(CHOICES)] if state == "turn" else []
-        result = {"places": places, "reason": reason, "game": "1", "match": "1"} if state == "over" else None
+        legal = (
+            [
+                {"action": action, "name": None, "square": [None, action]}
+                for action in range(CHOICES)
+            ]
+            if state == "turn"
+            else []
+        )
+        result = (
+            {"places": places, "reason": reason, "game": "1", "match": "1"}
+            if state == "over"
+            else None
+        )
         seats = [{"seat": name, **player} for name, player in zip(SEATS, players, strict=True)]
-        say(type="standing", state=state, env="double", seats=seats, grid=[1, CHOICES], start="0 moves", moves=self.moves, legal=legal, result=result)
+        say(
+            type="standing",
+            state=state,
+            env="double",
+            seats=seats,
+            grid=[1, CHOICES],
+            start="0 moves",
+            moves=self.moves,
+            legal=legal,
+            result=result,
+        )
 
     def leave(self, why: str) -> int:
         if any(move["seat"] == self.mine for move in self.moves):
             self.tell("over", f"forfeit: {self.asked['name']} {why}", (1 - self.mine, self.mine))
         else:
-            say(type="dropped", detail=f"{self.asked['name']} {why} before their first move; nothing is stored")
+            say(
+                type="dropped",
+                detail=f"{self.asked['name']} {why} before their first move; nothing is stored",
+            )
         return 0
 
 

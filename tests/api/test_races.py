@@ -29,20 +29,34 @@ def trainers(data: Path, name: str) -> int:
     found = 0
     for process in psutil.process_iter(["cmdline", "status"]):
         words = process.info["cmdline"] or []
-        found += str(data) in words and name in words and process.info["status"] != psutil.STATUS_ZOMBIE
+        found += (
+            str(data) in words and name in words and process.info["status"] != psutil.STATUS_ZOMBIE
+        )
     return found
 
 
 def doubled(data: Path) -> list[str]:
     """Of all trainers that ever were (doubles, which note it): those that came while another one of their population was there."""
     path = data / "trainers"
-    return [line for line in path.read_text().splitlines() if json.loads(line)[2] not in ("came", "went")] if path.exists() else []
+    return (
+        [
+            line
+            for line in path.read_text().splitlines()
+            if json.loads(line)[2] not in ("came", "went")
+        ]
+        if path.exists()
+        else []
+    )
 
 
-def bother(url: str, token: str, seed: int, requests: int, names: list[str], deletes: bool, seen: list[int]) -> None:
+def bother(
+    url: str, token: str, seed: int, requests: int, names: list[str], deletes: bool, seen: list[int]
+) -> None:
     """One client: random requests at random moments."""
     rng = random.Random(seed)
-    with httpx2.Client(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60) as client:
+    with httpx2.Client(
+        base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60
+    ) as client:
         for _ in range(requests):
             path = f"/v1/populations/{rng.choice(names)}"
             if deletes and rng.random() < 0.1:
@@ -59,10 +73,21 @@ def test_two_trainers_at_the_same_time_are_noticed(tmp_path: Path) -> None:
         service.create("one", start=True)
         service.wait_state("one", "running")
         assert doubled(tmp_path) == []
-        words = [sys.executable, str(HERE / "trainer_double.py"), "train", "--resume", "one", "--data", str(tmp_path)]
+        words = [
+            sys.executable,
+            str(HERE / "trainer_double.py"),
+            "train",
+            "--resume",
+            "one",
+            "--data",
+            str(tmp_path),
+        ]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as second:
             assert second.wait(60) == 1
-        assert [json.loads(line)[2].partition(" ")[0] for line in doubled(tmp_path)] == ["beside", "refused"]
+        assert [json.loads(line)[2].partition(" ")[0] for line in doubled(tmp_path)] == [
+            "beside",
+            "refused",
+        ]
 
 
 @pytest.mark.slow
@@ -74,7 +99,10 @@ def test_clients_at_war(tmp_path: Path, deletes: bool) -> None:
         for name in names:
             service.create(name)
         seen: list[int] = []
-        given = [(url, service.token("admin"), seed, REQUESTS, names, deletes, seen) for seed in range(CLIENTS)]
+        given = [
+            (url, service.token("admin"), seed, REQUESTS, names, deletes, seen)
+            for seed in range(CLIENTS)
+        ]
         clients = [threading.Thread(target=bother, args=each) for each in given]
         for client in clients:
             client.start()
@@ -93,11 +121,16 @@ def test_clients_at_war(tmp_path: Path, deletes: bool) -> None:
                 service.wait_gone(name)
                 continue
             service.wait_state(name, AT_REST[wanted], "created")
-            assert (holder(tmp_path / "populations" / name / "lock") is not None) == (wanted == "running")
+            assert (holder(tmp_path / "populations" / name / "lock") is not None) == (
+                wanted == "running"
+            )
             service.done(service.call("POST", f"/v1/populations/{name}/stop"))
         assert [trainers(tmp_path, name) for name in names] == [0, 0]
         for number in range(1, len(seen) * 2):
-            answer = service.client.get(f"/v1/operations/{number}", headers={"authorization": f"Bearer {service.token('viewer')}"})
+            answer = service.client.get(
+                f"/v1/operations/{number}",
+                headers={"authorization": f"Bearer {service.token('viewer')}"},
+            )
             if answer.status_code == 404:
                 break
             assert answer.json()["state"] in ("SUCCEEDED", "STOPPED"), answer.text

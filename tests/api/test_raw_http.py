@@ -56,10 +56,19 @@ PATIENCE_S, LIMIT_S = 0.3, 20.0
 
 def plain(rng: random.Random, token: str) -> bytes:
     """A request that is well formed as HTTP: what is wrong with it comes from the others."""
-    method = rng.choice(["GET", "GET", "GET", "GET", "POST", "PATCH", "DELETE", "PUT", "BREW", "get"])
-    body = rng.choice(['{"name": "x"}', "{", "[]", '"\\ud800"', "null", "9" * 400, '{"name": {"a": ' * 50, ""]).encode()
+    method = rng.choice(
+        ["GET", "GET", "GET", "GET", "POST", "PATCH", "DELETE", "PUT", "BREW", "get"]
+    )
+    body = rng.choice(
+        ['{"name": "x"}', "{", "[]", '"\\ud800"', "null", "9" * 400, '{"name": {"a": ' * 50, ""]
+    ).encode()
     head = f"{method} {rng.choice(PATHS)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
-    return head.encode("latin-1") + b"Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body
+    return (
+        head.encode("latin-1")
+        + b"Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+        % len(body)
+        + body
+    )
 
 
 def flip(rng: random.Random, text: bytes) -> bytes:
@@ -78,7 +87,9 @@ def noise(rng: random.Random, text: bytes) -> bytes:
 
 
 def long_head(rng: random.Random, text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\r\nX-Long: " + b"a" * rng.choice([10_000, 100_000]) + b"\r\n", 1)
+    return text.replace(
+        b"\r\n", b"\r\nX-Long: " + b"a" * rng.choice([10_000, 100_000]) + b"\r\n", 1
+    )
 
 
 def many_heads(rng: random.Random, text: bytes) -> bytes:
@@ -90,20 +101,41 @@ def two_lengths(rng: random.Random, text: bytes) -> bytes:
 
 
 def chunks(rng: random.Random, text: bytes) -> bytes:
-    return re.sub(rb"Content-Length: \d+", b"Transfer-Encoding: chunked", text) + rng.choice([b"zz\r\n", b"ffffffffff\r\n", b"-1\r\nx\r\n0\r\n\r\n"])
+    return re.sub(rb"Content-Length: \d+", b"Transfer-Encoding: chunked", text) + rng.choice(
+        [b"zz\r\n", b"ffffffffff\r\n", b"-1\r\nx\r\n0\r\n\r\n"]
+    )
 
 
 def wrong_length(rng: random.Random, text: bytes) -> bytes:
-    return re.sub(rb"Content-Length: \d+", b"Content-Length: " + rng.choice([b"99999999999", b"-5", b"abc", b"2097152"]), text)
+    return re.sub(
+        rb"Content-Length: \d+",
+        b"Content-Length: " + rng.choice([b"99999999999", b"-5", b"abc", b"2097152"]),
+        text,
+    )
 
 
 def other_host(rng: random.Random, text: bytes) -> bytes:
-    return text.replace(b"Host: localhost", rng.choice([b"Host: evil.example", b"Host:", b"Host: a\r\nHost: localhost", b"X: y", b"Host: [::"]))
+    return text.replace(
+        b"Host: localhost",
+        rng.choice(
+            [b"Host: evil.example", b"Host:", b"Host: a\r\nHost: localhost", b"X: y", b"Host: [::"]
+        ),
+    )
 
 
 def odd_headers(rng: random.Random, text: bytes) -> bytes:
     """Whoever asks may be anybody: what these say is parsed before any token is looked at."""
-    name = rng.choice([b"Origin", b"Cookie", b"Authorization", b"Sec-Fetch-Site", b"If-Match", b"Idempotency-Key", b"Last-Event-ID"])
+    name = rng.choice(
+        [
+            b"Origin",
+            b"Cookie",
+            b"Authorization",
+            b"Sec-Fetch-Site",
+            b"If-Match",
+            b"Idempotency-Key",
+            b"Last-Event-ID",
+        ]
+    )
     value = rng.choice([*ODD, rng.randbytes(rng.randint(0, 60)).translate(None, b"\r\n\x00")])
     kept = re.sub(rb"Authorization: [^\r]*\r\n", b"", text) if name == b"Authorization" else text
     return kept.replace(b"\r\n", b"\r\n" + name + b": " + value + b"\r\n", 1)
@@ -141,13 +173,17 @@ def answer(address: tuple[str, int], request: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-def test_a_body_that_is_none_is_refused_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_body_that_is_none_is_refused_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The head could be read, so the request is being answered when the rest turns out to be no HTTP."""
     with live(tmp_path / "data") as (url, service), structlog.testing.capture_logs() as told:
         address = ("127.0.0.1", int(urlsplit(url).port or 0))
         for token in ("", service.token("admin")):
             head = f"GET /nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nTransfer-Encoding: chunked\r\n\r\n"
-            assert [answer(address, head.encode() + damage) for damage in (b"zz\r\n", b"-1\r\nx\r\n")] == [400, 400]
+            assert [
+                answer(address, head.encode() + damage) for damage in (b"zz\r\n", b"-1\r\nx\r\n")
+            ] == [400, 400]
         assert service.client.get("/livez").status_code == 200
     assert [entry for entry in told if entry["log_level"] == "error"] == []
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
@@ -173,6 +209,9 @@ def test_no_bytes_are_a_fault_of_the_service(tmp_path: Path) -> None:
         assert service.client.get("/readyz").status_code == 200
         # Refusals of several kinds, and requests that were let through: the damage was neither everything nor nothing.
         assert {400, 401, 404} <= seen.keys() and (seen[200] or seen[201] or seen[202])
-        answers = ", ".join(f"{count} of {status or 'a closed connection'}" for status, count in sorted(seen.items(), key=lambda item: item[0] or 0))
+        answers = ", ".join(
+            f"{count} of {status or 'a closed connection'}"
+            for status, count in sorted(seen.items(), key=lambda item: item[0] or 0)
+        )
         print(f"{REQUESTS} requests: {answers}")
     assert [entry for entry in told if entry["log_level"] == "error"] == []

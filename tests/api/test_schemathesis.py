@@ -46,7 +46,10 @@ KNOWN = {
 }
 # Would end the subject of all others, or never ends; both are called below.
 LEFT_OUT = ("/v1/events", "deletePopulation")
-DOUBLES = {"sitting": (sys.executable, str(HERE / "sitting_double.py")), "replayer": (sys.executable, str(HERE / "replayer_double.py"))}
+DOUBLES = {
+    "sitting": (sys.executable, str(HERE / "sitting_double.py")),
+    "replayer": (sys.executable, str(HERE / "replayer_double.py")),
+}
 
 Operation = tuple[str, str]
 """Method and path, as documented."""
@@ -57,23 +60,57 @@ def prepare(service: Service) -> Mapping[str, Any]:
     record = game(0)
     films = population_paths(service.data, "demo").films
     films.mkdir(exist_ok=True)
-    (films / FilmName(record.environment, record.count, record.trajectory_hash).file).write_bytes(b"a film")
+    (films / FilmName(record.environment, record.count, record.trajectory_hash).file).write_bytes(
+        b"a film"
+    )
     service.call("POST", "/v1/populations/demo/stop")
     service.call("POST", "/v1/evaluations", {"players": ["quick", "random"], "env": "connect_four"})
-    play = service.call("POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"})
+    play = service.call(
+        "POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"}
+    )
     return {**KNOWN, "path.play_id": play["id"]}
 
 
 def explore(folder: Path, level: str, url: str, service: Service, known: Mapping[str, Any]) -> int:
     """Calls that were made; fails with what Schemathesis found."""
     config, document = folder / "schemathesis.toml", folder / "openapi.json"
-    config.write_text("[parameters]\n" + "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in known.items()))
+    config.write_text(
+        "[parameters]\n"
+        + "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in known.items())
+    )
     document.write_text(json.dumps(service.app.openapi()))
-    words = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", str(document), "--url", url]
-    words += ["--exclude-path", LEFT_OUT[0], "--exclude-operation-id", LEFT_OUT[1], "--checks", ",".join(CHECKS), "--no-color"]
-    words += ["--max-examples", str(EXAMPLES), "--generation-deterministic", "--continue-on-failure"]
-    words += ["--header", f"Authorization: Bearer {service.token(level)}"] if level != "none" else []
-    done = subprocess.run(words, capture_output=True, text=True, timeout=800 + 60 * EXAMPLES, cwd=folder, check=False)
+    words = [
+        sys.executable,
+        "-m",
+        "schemathesis.cli",
+        "--config-file",
+        str(config),
+        "run",
+        str(document),
+        "--url",
+        url,
+    ]
+    words += [
+        "--exclude-path",
+        LEFT_OUT[0],
+        "--exclude-operation-id",
+        LEFT_OUT[1],
+        "--checks",
+        ",".join(CHECKS),
+        "--no-color",
+    ]
+    words += [
+        "--max-examples",
+        str(EXAMPLES),
+        "--generation-deterministic",
+        "--continue-on-failure",
+    ]
+    words += (
+        ["--header", f"Authorization: Bearer {service.token(level)}"] if level != "none" else []
+    )
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=800 + 60 * EXAMPLES, cwd=folder, check=False
+    )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     calls = re.search(r"(\d+) generated", done.stdout)
     assert calls is not None, done.stdout[-2000:]
@@ -91,7 +128,11 @@ def succeeded(service: Service) -> Counter[Operation]:
 
 
 def documented(service: Service) -> set[Operation]:
-    return {(method.upper(), path) for path, by in service.app.openapi()["paths"].items() for method in by}
+    return {
+        (method.upper(), path)
+        for path, by in service.app.openapi()["paths"].items()
+        for method in by
+    }
 
 
 class Fresh:
@@ -106,7 +147,9 @@ class Fresh:
         return {
             ("POST", populations): self._create,
             ("DELETE", name): self._delete,
-            ("PATCH", name): lambda: self._call("PATCH", f"{populations}/demo", {"set": {"evaluation.share": 0.5}}),
+            ("PATCH", name): lambda: self._call(
+                "PATCH", f"{populations}/demo", {"set": {"evaluation.share": 0.5}}
+            ),
             ("POST", f"{name}/start"): self._pause,
             ("POST", f"{name}/pause"): self._pause,
             ("POST", f"{name}/resume"): self._pause,
@@ -132,7 +175,9 @@ class Fresh:
         self._call("DELETE", f"/v1/populations/{self._name}")
 
     def _log_in(self) -> None:
-        answer = self._service.client.post("/v1/session", json={"code": self._call("POST", "/v1/session/codes")["code"]})
+        answer = self._service.client.post(
+            "/v1/session", json={"code": self._call("POST", "/v1/session/codes")["code"]}
+        )
         self._service.client.cookies.clear()
         assert answer.status_code == 204
 
@@ -146,11 +191,15 @@ class Fresh:
             self._call("POST", f"/v1/populations/demo/{word}")
 
     def _cancel(self) -> None:
-        made = self._call("POST", "/v1/evaluations", {"players": ["endless", "random"], "env": "connect_four"})
+        made = self._call(
+            "POST", "/v1/evaluations", {"players": ["endless", "random"], "env": "connect_four"}
+        )
         self._call("POST", f"/v1/evaluations/{made['id']}/cancel")
 
     def _play(self) -> None:
-        play = self._call("POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"})
+        play = self._call(
+            "POST", "/v1/plays", {"opponent": "random", "name": "somebody", "env": "connect_four"}
+        )
         path = f"/v1/plays/{play['id']}"
         self._service.wait(lambda: self._call("GET", path)["state"] == "turn")
         self._call("POST", f"{path}/moves", {"action": 0, "at": 0})
@@ -162,7 +211,9 @@ class Fresh:
         self._call("DELETE", f"/v1/populations/demo/members/{joined['member']}")
 
 
-def top_up(service: Service, known: Mapping[str, Any], earlier: Counter[Operation]) -> Counter[Operation]:
+def top_up(
+    service: Service, known: Mapping[str, Any], earlier: Counter[Operation]
+) -> Counter[Operation]:
     """Until each operation has succeeded often enough: those without parameters have few cases. earlier: successes at the other levels."""
     # Boards that Schemathesis left open would keep others from being set up.
     service.app.state.context.plays.close()
@@ -170,7 +221,9 @@ def top_up(service: Service, known: Mapping[str, Any], earlier: Counter[Operatio
     for method, path in sorted(documented(service)):
         for _ in range(SUCCESSES - found[method, path]):
             number += 1
-            succeed = Fresh(service, number).of((method, path)) or partial(service.call, method, filled(path, known))
+            succeed = Fresh(service, number).of((method, path)) or partial(
+                service.call, method, filled(path, known)
+            )
             succeed()
         found = earlier + succeeded(service)
     return found
@@ -181,7 +234,12 @@ def filled(path: str, known: Mapping[str, Any]) -> str:
     for place, value in known.items():
         kind, _, name = place.partition(".")
         path = path.replace("{" + name + "}", str(value)) if kind == "path" else path
-    needed = {"/lineage": "player=m0", "/v1/ratings": "population=demo", "/v1/win-matrix": "population=demo", "/v1/cycles": "population=demo"}
+    needed = {
+        "/lineage": "player=m0",
+        "/v1/ratings": "population=demo",
+        "/v1/win-matrix": "population=demo",
+        "/v1/cycles": "population=demo",
+    }
     query = next((text for end, text in needed.items() if path.endswith(end)), "")
     return f"{path}?{query}" if query else path
 
@@ -198,9 +256,13 @@ def test_what_is_documented_is_what_is_answered(tmp_path: Path) -> None:
             calls[level] = explore(folder, level, url, service, known)
             assert calls[level] > FEWEST_CALLS
             assert service.client.get("/readyz").status_code == 200
-            found = top_up(service, known, found) if level == "admin" else found + succeeded(service)
+            found = (
+                top_up(service, known, found) if level == "admin" else found + succeeded(service)
+            )
             often = {operation: found[operation] for operation in documented(service)}
     told = ", ".join(f"{level} {count}" for level, count in calls.items())
-    print(f"{sum(calls.values())} calls of Schemathesis ({told}); each operation succeeded {min(often.values())} times or more")
+    print(
+        f"{sum(calls.values())} calls of Schemathesis ({told}); each operation succeeded {min(often.values())} times or more"
+    )
     assert EXAMPLES < CAMPAIGN or sum(calls.values()) >= FEWEST_OF_A_CAMPAIGN
     assert not {operation: count for operation, count in often.items() if count < SUCCESSES}

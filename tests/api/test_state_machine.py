@@ -19,14 +19,24 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, seed, settings, strategies
-from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    get_state_machine_test,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from arena.data.lock import holder
 from tests.api.service import Service, serving
 from tests.api.test_races import doubled, trainers
 from tests.contracts.test_trainer import CONFIG
 
-STEPS, REAL_STEPS = int(os.environ.get("ARENA_STEPS", "25")), int(os.environ.get("ARENA_REAL_STEPS", "4"))
+STEPS, REAL_STEPS = (
+    int(os.environ.get("ARENA_STEPS", "25")),
+    int(os.environ.get("ARENA_REAL_STEPS", "4")),
+)
 STEPS_PER_SERVICE = 40
 # Patience of the test, on a machine that may be busy; what is promised of an idle one stands in docs/service.md.
 LONG_S = 150.0
@@ -68,7 +78,9 @@ class Supervised(RuleBasedStateMachine):
 
     def serve(self) -> None:
         self.running = ExitStack()
-        self.service: Service = self.running.enter_context(serving(self.folder / "data", max_restarts=1000, max_running=3, **self.more))
+        self.service: Service = self.running.enter_context(
+            serving(self.folder / "data", max_restarts=1000, max_running=3, **self.more)
+        )
         self.service.wait_s = LONG_S
 
     def teardown(self) -> None:
@@ -88,7 +100,12 @@ class Supervised(RuleBasedStateMachine):
     @rule(name=names, start=strategies.booleans())
     def create(self, name: str, start: bool) -> None:
         there = name in self.wanted
-        self.service.call("POST", "/v1/populations", {"name": name, "config": self.config, "start": start}, 409 if there else 201)
+        self.service.call(
+            "POST",
+            "/v1/populations",
+            {"name": name, "config": self.config, "start": start},
+            409 if there else 201,
+        )
         if not there:
             self.wanted[name], self.joined[name] = "running" if start else "stopped", 0
 
@@ -111,7 +128,11 @@ class Supervised(RuleBasedStateMachine):
         assert self.service.done(self.ask("DELETE", name, 202))["state"] == "SUCCEEDED"
         del self.wanted[name]
 
-    @rule(name=names, key=strategies.sampled_from(("learning.gamma", "evaluation.share")), value=strategies.sampled_from((0.25, 0.5)))
+    @rule(
+        name=names,
+        key=strategies.sampled_from(("learning.gamma", "evaluation.share")),
+        value=strategies.sampled_from((0.25, 0.5)),
+    )
     def edit(self, name: str, key: str, value: float) -> None:
         self.ask("PATCH", name, 200 if name in self.wanted else 404, {"set": {key: value}})
 
@@ -129,7 +150,11 @@ class Supervised(RuleBasedStateMachine):
     @precondition(lambda self: self.wanted)
     @rule(name=names)
     def kill_trainer(self, name: str) -> None:
-        pid = holder(self.folder / "data/populations" / name / "lock") if name in self.wanted else None
+        pid = (
+            holder(self.folder / "data/populations" / name / "lock")
+            if name in self.wanted
+            else None
+        )
         if pid is not None and pid != os.getpid():
             os.kill(pid, signal.SIGKILL)
             self.done["trainers killed"] += 1
@@ -161,7 +186,10 @@ class Supervised(RuleBasedStateMachine):
 
     @invariant()
     def what_there_is_is_what_was_made(self) -> None:
-        listed = {item["id"]: item["spec"]["desired"] for item in self.service.call("GET", "/v1/populations")["items"]}
+        listed = {
+            item["id"]: item["spec"]["desired"]
+            for item in self.service.call("GET", "/v1/populations")["items"]
+        }
         assert listed == self.wanted
 
 
@@ -181,17 +209,29 @@ class WithRealTrainers(Supervised):
 
     def trained_by(self, name: str, expected: set[str]) -> bool:
         found = self.service.call("GET", f"/v1/populations/{name}")
-        return found["status"]["state"] == "running" and {member["name"] for member in found["status"]["members"]} == expected
+        return (
+            found["status"]["state"] == "running"
+            and {member["name"] for member in found["status"]["members"]} == expected
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("machine", "steps"), [(Supervised, STEPS), (WithRealTrainers, REAL_STEPS)], ids=["double", "real"])
+@pytest.mark.parametrize(
+    ("machine", "steps"),
+    [(Supervised, STEPS), (WithRealTrainers, REAL_STEPS)],
+    ids=["double", "real"],
+)
 def test_the_model_and_the_service_agree(machine: type[Supervised], steps: int) -> None:
     per_service = min(max(8, steps // 4), STEPS_PER_SERVICE)
     # The first two of each search are the simplest ones: one rule again and again, and none.
     chosen = settings(
-        max_examples=6, stateful_step_count=per_service, deadline=None, derandomize=False, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=6,
+        stateful_step_count=per_service,
+        deadline=None,
+        derandomize=False,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     # Each of them may be shorter than it could be; the same ones every time.
     for number in count():

@@ -55,7 +55,21 @@ class Double:
     def say(self, ended: str) -> None:
         rows = RowCounts(0, 0, 0, {})
         members = (MemberRow("m0", int(1000 * (time.monotonic() - self.began)), None, "learning"),)
-        write_status(self.paths.status, RunStatus(self.name, os.getpid(), "serial", time.time(), time.time(), ended, (), members, rows, self.edits))
+        write_status(
+            self.paths.status,
+            RunStatus(
+                self.name,
+                os.getpid(),
+                "serial",
+                time.time(),
+                time.time(),
+                ended,
+                (),
+                members,
+                rows,
+                self.edits,
+            ),
+        )
 
     def checkpoint(self) -> None:
         self.paths.checkpoints.mkdir(exist_ok=True)
@@ -64,7 +78,13 @@ class Double:
 
     def run(self) -> int:
         time.sleep(self.plan.get("start_s", 0.0))
-        self.put_in_force([word for key, word in zip(sys.argv[2::2], sys.argv[3::2], strict=False) if key == "--set"])
+        self.put_in_force(
+            [
+                word
+                for key, word in zip(sys.argv[2::2], sys.argv[3::2], strict=False)
+                if key == "--set"
+            ]
+        )
         saved = time.monotonic()
         while not self.asked:
             now = time.monotonic()
@@ -103,7 +123,13 @@ def others(data: Path, name: str) -> set[str]:
     for line in (data / "trainers").read_text().splitlines():
         whose, who, what = json.loads(line)
         if whose == name:
-            there = there | {who} if what == "came" else there - {who} if what in ("went", "refused") else there
+            there = (
+                there | {who}
+                if what == "came"
+                else there - {who}
+                if what in ("went", "refused")
+                else there
+            )
     return {who for who in there if alive(who) not in (None, os.getpid())}
 
 

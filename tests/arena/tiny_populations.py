@@ -20,7 +20,11 @@ CONNECT_FOUR: dict[str, Any] = {
     "runtime": {"placement": "serial"},
 }
 UNRATED = {**CONNECT_FOUR, "stop_at_frames": 300, "evaluation": {"share": 0.0, "final_games": 0}}
-TWO_ROLES = {**UNRATED, "env": {"name": "hide_and_seek"}, "population": {"members": {"hider": 2, "seeker": 1}}}
+TWO_ROLES = {
+    **UNRATED,
+    "env": {"name": "hide_and_seek"},
+    "population": {"members": {"hider": 2, "seeker": 1}},
+}
 
 
 def with_memory(size: int) -> dict[str, Any]:

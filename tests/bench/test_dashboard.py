@@ -12,7 +12,9 @@ from bench.dashboard import INTERACTIONS, over_budget, p95, run, views
 @pytest.mark.slow
 def test_every_view_and_interaction_has_its_figure(tmp_path: Path) -> None:
     if chromium() is None or not hatch_build.bundle_is_whole():
-        pytest.skip("no Chromium, or no dashboard built from web/ as it stands: python hatch_build.py")
+        pytest.skip(
+            "no Chromium, or no dashboard built from web/ as it stands: python hatch_build.py"
+        )
     found = run(tmp_path / "data", members=18, points=60, repeats=2)
     assert list(found["views"]) == [view.name for view in views(18)]
     assert list(found["interactions"]) == [interaction.name for interaction in INTERACTIONS]
@@ -23,5 +25,8 @@ def test_every_view_and_interaction_has_its_figure(tmp_path: Path) -> None:
 def test_what_is_over_the_budget_is_named() -> None:
     assert p95([float(number) for number in range(1, 21)]) == 19.0
     assert p95([7.0]) == 7.0
-    found = {"views": {"slow": {"p95_ms": 1000.5}, "quick": {"p95_ms": 1000.0}}, "interactions": {"late": {"p95_ms": 250.0}}}
+    found = {
+        "views": {"slow": {"p95_ms": 1000.5}, "quick": {"p95_ms": 1000.0}},
+        "interactions": {"late": {"p95_ms": 250.0}},
+    }
     assert over_budget(found) == ["slow: 1000 ms", "late: 250 ms"]

@@ -65,14 +65,31 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_match_that_ends_is_told_and_the_others_are_counted(told: Path) -> None:
     report = json.loads(told.read_text())
     found = report["in_step"]["barrier"]
-    assert found["1"] == {"steps": 20, "games": 20 // STEPS, "tics_by_player": [20, 20], "crash": None} and found["4"]["tics_by_player"] == [80, 80]
+    assert found["1"] == {
+        "steps": 20,
+        "games": 20 // STEPS,
+        "tics_by_player": [20, 20],
+        "crash": None,
+    } and found["4"]["tics_by_player"] == [80, 80]
     steps = CRASHES_IN - 1
-    assert (found["2"]["steps"], found["2"]["tics_by_player"], found["2"]["crash"]["step"]) == (steps, [2 * steps] * 2, CRASHES_IN)
+    assert (found["2"]["steps"], found["2"]["tics_by_player"], found["2"]["crash"]["step"]) == (
+        steps,
+        [2 * steps] * 2,
+        CRASHES_IN,
+    )
     assert "tics [14, 12]" in found["2"]["crash"]["text"]
-    assert [line for line in doom_in_step.lines(report) if "skip 2: 6 steps, 12 and 12 tics; THE MATCH ENDED in step 7: " in line]
+    assert [
+        line
+        for line in doom_in_step.lines(report)
+        if "skip 2: 6 steps, 12 and 12 tics; THE MATCH ENDED in step 7: " in line
+    ]
 
 
 def test_games_of_a_match_that_ends_are_no_equal_games(told: Path) -> None:
     report = json.loads(told.read_text())
     games = report["equal_games"]["barrier"]
-    assert (games["runs"], games["first_games"], len(games["crashes"])) == (2, 0, 2) and "not in step" in games["crashes"][0]
+    assert (games["runs"], games["first_games"], len(games["crashes"])) == (
+        2,
+        0,
+        2,
+    ) and "not in step" in games["crashes"][0]

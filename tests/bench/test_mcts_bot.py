@@ -45,5 +45,8 @@ def test_an_impossible_board_is_refused() -> None:
 def test_it_beats_the_one_ply_player() -> None:
     played = play(["oneply", BOT], 20)
     assert set(played.reasons) == {"rules"}
-    points = [1.0 - end.seats[index % 2].place if end.seats[0].place != end.seats[1].place else 0.5 for index, end in enumerate(played.ends)]
+    points = [
+        1.0 - end.seats[index % 2].place if end.seats[0].place != end.seats[1].place else 0.5
+        for index, end in enumerate(played.ends)
+    ]
     assert sum(points) < 6

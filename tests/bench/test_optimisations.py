@@ -16,7 +16,15 @@ from pbt.config.load import find_config, load_config
 def said(tree: Path, code: str) -> str:
     """By a program that finds our packages in that tree."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
-    found = subprocess.run([sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=60, cwd=tree)
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=tree,
+    )
     return found.stdout.strip()
 
 
@@ -31,14 +39,19 @@ def test_a_copy_lacks_its_piece_and_nothing_else(tmp_path: Path, name: str) -> N
         for path in (ROOT / package).rglob("*.[ps][yo]"):
             file = str(path.relative_to(ROOT))
             copy = tree / file
-            assert (copy.exists() and copy.read_bytes() == path.read_bytes()) != (file in changed), file
+            assert (copy.exists() and copy.read_bytes() == path.read_bytes()) != (
+                file in changed
+            ), file
     load_config(find_config(optimisations.CONFIG), piece.settings)
 
 
 def test_what_runs_in_a_copy_is_the_copy(tmp_path: Path) -> None:
     tree = tree_without(PIECES["no_blocks"], tmp_path)
     code = "import pbt, arena; from pbt.models.pixels import block_side as b; from pbt.config.schema import ConvLayer as L; "
-    assert said(tree, code + "print(pbt.__file__, arena.__file__)") == f"{tree}/pbt/__init__.py {tree}/arena/__init__.py"
+    assert (
+        said(tree, code + "print(pbt.__file__, arena.__file__)")
+        == f"{tree}/pbt/__init__.py {tree}/arena/__init__.py"
+    )
     assert said(tree, code + "print(b(L(channels=32, kernel=8, stride=4), 72, 128, 3))") == "1"
 
 

@@ -36,7 +36,9 @@ def test_as_many_engines_are_stepped_as_rows_are_inferred() -> None:
 def test_the_reference_of_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roofline, "usable_cores", lambda: [0, 1])
     # Microseconds; one core was slower, the other faster.
-    answers = [{name: [factor * time * 1e-6] for name, time in TIMES.items()} for factor in (0.5, 1.5)]
+    answers = [
+        {name: [factor * time * 1e-6] for name, time in TIMES.items()} for factor in (0.5, 1.5)
+    ]
     monkeypatch.setattr(roofline, "answers_of", lambda cores, options: answers)
     found = report(argparse.Namespace(scenario="basic", frame_skip=4))
     assert found["microseconds_per_step"] == TIMES
@@ -55,7 +57,9 @@ def test_the_reference_of_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         ({}, None),
     ],
 )
-def test_the_quota_of_the_cgroup(files: dict[str, str], cores: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quota_of_the_cgroup(
+    files: dict[str, str], cores: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text + "\n", encoding="ascii")
@@ -70,12 +74,16 @@ def test_a_network_that_reads_blocks_computes_the_same() -> None:
     weights = plain.state_dict()
     to, channels, height, width = weights["convs.0.weight"].shape
     cut = weights["convs.0.weight"].view(to, channels, height // SIDE, SIDE, width // SIDE, SIDE)
-    weights["convs.0.weight"] = cut.permute(0, 3, 5, 1, 2, 4).reshape(to, SIDE * SIDE * channels, height // SIDE, width // SIDE)
+    weights["convs.0.weight"] = cut.permute(0, 3, 5, 1, 2, 4).reshape(
+        to, SIDE * SIDE * channels, height // SIDE, width // SIDE
+    )
     blocks.load_state_dict(weights)
     images = torch.randint(0, 256, (2, 3, HEIGHT, WIDTH, 3), dtype=torch.uint8)
     state, keep = torch.randn(3, STATE), torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0, 0.0]).view(2, 3, 1)
     with torch.inference_mode():
-        torch.testing.assert_close(blocks(images, state, keep), plain(images, state, keep), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(
+            blocks(images, state, keep), plain(images, state, keep), rtol=1e-5, atol=1e-5
+        )
 
 
 def test_engines_are_calm_only_where_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

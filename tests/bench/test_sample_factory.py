@@ -9,7 +9,16 @@ import pytest
 from torch.utils.tensorboard import SummaryWriter
 
 from bench import sample_factory
-from bench.sample_factory import LOG, UPDATE_TAG, end_all, lags, reports, setting_options, updates_of, updates_until
+from bench.sample_factory import (
+    LOG,
+    UPDATE_TAG,
+    end_all,
+    lags,
+    reports,
+    setting_options,
+    updates_of,
+    updates_until,
+)
 from tests.e2e.faults import processes
 
 # As version 2.1 wrote them, with the colours of its log.
@@ -22,8 +31,10 @@ Samples: 306. Policy #0 lag: (min: 0.0, avg: 0.0, max: 0.0)\x1b[0m
 \x1b[36m[2026-11-23 01:00:56,821][03463] Fps is (10 sec: 307.3, 60 sec: 177.7, 300 sec: 177.7). Total num frames: 3072. Throughput: 0: 50.2. \
 Samples: 868. Policy #0 lag: (min: 0.0, avg: 0.5, max: 3.0)\x1b[0m
 """
-FIRST = "\x1b[36m[2026-11-23 01:00:39,530][03463] Fps is (10 sec: nan, 60 sec: nan, 300 sec: nan). Total num frames: 0. Throughput: 0: nan. \
+FIRST = (
+    "\x1b[36m[2026-11-23 01:00:39,530][03463] Fps is (10 sec: nan, 60 sec: nan, 300 sec: nan). Total num frames: 0. Throughput: 0: nan. \
 Samples: 0. Policy #0 lag: (min: -1.0, avg: -1.0, max: -1.0)\x1b[0m\n"
+)
 
 
 @pytest.fixture
@@ -35,7 +46,11 @@ def log(tmp_path: Path) -> Path:
 
 def test_its_reports_are_found_in_its_log(log: Path) -> None:
     assert [int(report["frames"]) for report in reports(log)] == [0, 0, 2048, 3072]
-    assert [(report["min"], report["mean"], report["max"]) for report in reports(log)][-1] == ("0.0", "0.5", "3.0")
+    assert [(report["min"], report["mean"], report["max"]) for report in reports(log)][-1] == (
+        "0.0",
+        "0.5",
+        "3.0",
+    )
 
 
 def test_lags_are_those_of_reports_that_tell_of_an_update(log: Path) -> None:
@@ -47,12 +62,22 @@ def test_lags_are_those_of_reports_that_tell_of_an_update(log: Path) -> None:
 def test_a_setting_in_its_own_words() -> None:
     assert setting_options("2x16") == ["--num_workers=2", "--num_envs_per_worker=16"]
     plain = ["--normalize_input=False", "--normalize_returns=False"]
-    assert setting_options("4x8-plain-batched") == ["--num_workers=4", "--num_envs_per_worker=8", *plain, "--batched_sampling=True"]
+    assert setting_options("4x8-plain-batched") == [
+        "--num_workers=4",
+        "--num_envs_per_worker=8",
+        *plain,
+        "--batched_sampling=True",
+    ]
 
 
-@pytest.mark.parametrize("setting", ["", "2", "2x", "0x16", "2x16-", "2x16-quick", "2x16 plain", "x16"])
+@pytest.mark.parametrize(
+    "setting", ["", "2", "2x", "0x16", "2x16-", "2x16-quick", "2x16 plain", "x16"]
+)
 def test_another_word_is_no_setting(setting: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="expected WORKERSxENVIRONMENTS and any of -plain, -batched, -sync, -serial"):
+    with pytest.raises(
+        argparse.ArgumentTypeError,
+        match="expected WORKERSxENVIRONMENTS and any of -plain, -batched, -sync, -serial",
+    ):
         setting_options(setting)
 
 
@@ -75,7 +100,9 @@ def test_updates_are_those_of_its_summaries(tmp_path: Path) -> None:
     ]
 
 
-def test_updates_of_a_time_are_known_when_every_policy_has_told_of_a_later_one(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_of_a_time_are_known_when_every_policy_has_told_of_a_later_one(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written(tmp_path, 0, (100.0, 10), (102.0, 20), (104.0, 30), (106.0, 40))
     written(tmp_path, 1, (101.0, 10), (103.0, 20))
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
@@ -87,14 +114,22 @@ def test_updates_of_a_time_are_known_when_every_policy_has_told_of_a_later_one(t
         found = updates_until(tmp_path, 101.0, 104.0, process)
     finally:
         process.communicate(b"\n")
-    assert [(point["member"], point["t"]) for point in found] == [("0", 102.0), ("0", 104.0), ("1", 101.0), ("1", 103.0)]
+    assert [(point["member"], point["t"]) for point in found] == [
+        ("0", 102.0),
+        ("0", 104.0),
+        ("1", 101.0),
+        ("1", 103.0),
+    ]
 
 
 def test_names_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they are called: an error here would hide the one for which all is ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     own = tmp_path / f"torch_{process.pid}_123_0"
-    others = [tmp_path / name for name in ("torch_", "torch_shm_1", "torch_1x_2", "torch_1_2", f"torch_{process.pid}")]
+    others = [
+        tmp_path / name
+        for name in ("torch_", "torch_shm_1", "torch_1x_2", "torch_1_2", f"torch_{process.pid}")
+    ]
     for path in (own, *others):
         path.touch()
     monkeypatch.setattr(processes, "SHARED_MEMORY", tmp_path)

@@ -19,7 +19,10 @@ def test_the_random_player_takes_all_legal_actions_alike() -> None:
 
 
 def test_another_game_is_refused() -> None:
-    with pytest.raises(SystemExit, match=r"--config doom_basic: a training of doom, but every layer beneath it plays connect_four; take one of that"):
+    with pytest.raises(
+        SystemExit,
+        match=r"--config doom_basic: a training of doom, but every layer beneath it plays connect_four; take one of that",
+    ):
         Training("doom_basic", None)
 
 
@@ -30,15 +33,23 @@ def test_settings_add_up() -> None:
 
 def test_a_process_that_ends_without_a_figure_is_named() -> None:
     found: queue.Queue[float] = queue.Queue()
-    alive, failed = SimpleNamespace(name="Process-1", exitcode=None), SimpleNamespace(name="Process-2", exitcode=1)
+    alive, failed = (
+        SimpleNamespace(name="Process-1", exitcode=None),
+        SimpleNamespace(name="Process-2", exitcode=1),
+    )
     found.put(10.0)
-    with pytest.raises(SystemExit, match="ended without a figure: Process-2 with 1; what went wrong stands above"):
+    with pytest.raises(
+        SystemExit, match="ended without a figure: Process-2 with 1; what went wrong stands above"
+    ):
         light.answers(found, [alive, failed], 60.0)
     with pytest.raises(SystemExit, match="0 figures of 1 processes within 0 s"):
         light.answers(found, [alive], 0.0)
     found.put(10.0)
     found.put(12.5)
-    assert light.answers(found, [alive, SimpleNamespace(name="Process-2", exitcode=0)], 60.0) == [10.0, 12.5]
+    assert light.answers(found, [alive, SimpleNamespace(name="Process-2", exitcode=0)], 60.0) == [
+        10.0,
+        12.5,
+    ]
 
 
 def test_configurations_are_found_from_anywhere() -> None:

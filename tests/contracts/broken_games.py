@@ -57,7 +57,9 @@ def _with(**methods: Any) -> Callable[[], Any]:
 
 
 def _first_turn(**more: Any) -> Callable[[], Any]:
-    return _with(reset=lambda self, seed: [*Sound.reset(self, seed)[:0], self.turn(0, **{"tics": 0, **more})])
+    return _with(
+        reset=lambda self, seed: [*Sound.reset(self, seed)[:0], self.turn(0, **{"tics": 0, **more})]
+    )
 
 
 def _set(**attributes: Any) -> Callable[[], Any]:
@@ -81,7 +83,10 @@ def _never_ends(self: Any, actions: Any) -> list[SeatTurn]:
 
 def _again_after_the_end(self: Any, actions: Any) -> list[SeatTurn]:
     self.left -= 1
-    return [self.turn(0, terminated=self.left == 5), *([self.turn(1, tics=0)] if self.left == 5 else [])]
+    return [
+        self.turn(0, terminated=self.left == 5),
+        *([self.turn(1, tics=0)] if self.left == 5 else []),
+    ]
 
 
 def _nobody_due(self: Any, actions: Any) -> list[SeatTurn]:
@@ -112,44 +117,92 @@ def _left_over(self: Any, seed: int) -> list[SeatTurn]:
 
 
 BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
-    "observation shape": (_with(seen=lambda self: np.zeros(3, np.float32)), r"observation has shape \(3,\).*expected \(2,\)"),
-    "observation dtype": (_with(seen=lambda self: np.zeros(2, np.float64)), "dtype float64; expected .* float32"),
-    "observation range": (_with(seen=lambda self: np.full(2, 7.0, np.float32)), "values from 7.0 to 7.0; expected -1.0 to 1.0"),
-    "observation not finite": (_with(seen=lambda self: np.full(2, np.nan, np.float32)), "2 values that are not finite"),
+    "observation shape": (
+        _with(seen=lambda self: np.zeros(3, np.float32)),
+        r"observation has shape \(3,\).*expected \(2,\)",
+    ),
+    "observation dtype": (
+        _with(seen=lambda self: np.zeros(2, np.float64)),
+        "dtype float64; expected .* float32",
+    ),
+    "observation range": (
+        _with(seen=lambda self: np.full(2, 7.0, np.float32)),
+        "values from 7.0 to 7.0; expected -1.0 to 1.0",
+    ),
+    "observation not finite": (
+        _with(seen=lambda self: np.full(2, np.nan, np.float32)),
+        "2 values that are not finite",
+    ),
     "observation type": (_with(seen=lambda self: [0.0, 0.0]), "is a list; expected a numpy array"),
     "observation missing": (_with(seen=lambda self: None), "observation None while it must act"),
-    "mask shape": (_with(mask=lambda self: np.ones(4, np.bool_)), r"mask with shape \(4,\).*expected .*\(3,\)"),
+    "mask shape": (
+        _with(mask=lambda self: np.ones(4, np.bool_)),
+        r"mask with shape \(4,\).*expected .*\(3,\)",
+    ),
     "mask dtype": (_with(mask=lambda self: np.ones(3, np.int8)), "dtype int8; expected .* bool"),
     "mask missing": (_with(mask=lambda self: None), "mask with NoneType"),
     "mask all zero": (_with(mask=lambda self: np.zeros(3, np.bool_)), "no legal choice in head 0"),
     "mask unannounced": (_unmasked_role, "a mask, though role 'player' is not masked"),
-    "rewards not finite": (_with(step=lambda self, actions: [self.turn(0, rewards=(np.inf,))]), "expected finite"),
+    "rewards not finite": (
+        _with(step=lambda self, actions: [self.turn(0, rewards=(np.inf,))]),
+        "expected finite",
+    ),
     "rewards per term": (_set(reward_terms=("reward", "bonus")), "1 rewards; expected 2"),
     "rewards at reset": (_first_turn(rewards=(1.0,)), "at reset; expected zeros"),
     "tics at reset": (_first_turn(tics=1), "tics 1 at reset"),
-    "tics zero": (_with(step=lambda self, actions: [self.turn(0, tics=0)]), "tics 0 after an action"),
-    "seat unknown": (_with(step=lambda self, actions: [self.turn(2)]), "a turn for seat 2; expected 0 to 1"),
-    "seat twice": (_with(step=lambda self, actions: [self.turn(0), self.turn(0)]), r"turns for seats \[0, 0\]"),
-    "turn after the end": (_with(step=_again_after_the_end), "seat 0 .*: a turn after its episode ended|nobody is due"),
+    "tics zero": (
+        _with(step=lambda self, actions: [self.turn(0, tics=0)]),
+        "tics 0 after an action",
+    ),
+    "seat unknown": (
+        _with(step=lambda self, actions: [self.turn(2)]),
+        "a turn for seat 2; expected 0 to 1",
+    ),
+    "seat twice": (
+        _with(step=lambda self, actions: [self.turn(0), self.turn(0)]),
+        r"turns for seats \[0, 0\]",
+    ),
+    "turn after the end": (
+        _with(step=_again_after_the_end),
+        "seat 0 .*: a turn after its episode ended|nobody is due",
+    ),
     "nobody due": (_with(step=_nobody_due), r"nobody is due, yet seats \[1\] are not over"),
     "endless": (_with(step=_never_ends), "no end after 50 steps"),
-    "ranking length": (_with(outcome=lambda self: Outcome((0,))), r"ranking \(0,\); expected one place per seat \(2\)"),
+    "ranking length": (
+        _with(outcome=lambda self: Outcome((0,))),
+        r"ranking \(0,\); expected one place per seat \(2\)",
+    ),
     "ranking gap": (_with(outcome=lambda self: Outcome((1, 2))), r"ranking \(1, 2\)"),
     "points": (_with(outcome=lambda self: Outcome((0, 1), (1.0,))), r"points \(1.0,\)"),
-    "raises": (_with(step=_step_raises), "ZeroDivisionError: the game's own mistake .*seed 0, step 1, seat a"),
+    "raises": (
+        _with(step=_step_raises),
+        "ZeroDivisionError: the game's own mistake .*seed 0, step 1, seat a",
+    ),
     "constructor raises": (lambda: 1 / 0, "building game 'broken' raised ZeroDivisionError"),
     "no seats": (_set(seat_names=(), seat_roles=()), "1 roles and 0 seats"),
     "seat roles": (_set(seat_roles=(0, 1)), r"seat_roles \(0, 1\)"),
     "equal seat names": (_set(seat_names=("a", "a")), "expected each name once"),
     "no reward terms": (_set(reward_terms=()), r"reward_terms \(\)"),
-    "continuous actions": (_set(roles=(Role("player", SEEN, SEEN),)), "action space Box is not supported"),
+    "continuous actions": (
+        _set(roles=(Role("player", SEEN, SEEN),)),
+        "action space Box is not supported",
+    ),
     "not replayable": (_with(reset=_unseeded), "declared replayable, but"),
     "keeps state between games": (_with(reset=_left_over), "declared replayable, but"),
     "chance undeclared": (Sound, "declared chance=False, but"),
-    "seed ignored": (_with(reset=lambda self, seed: Sound.reset(self, 3)), "declared chance=True, but"),
+    "seed ignored": (
+        _with(reset=lambda self, seed: Sound.reset(self, 3)),
+        "declared chance=True, but",
+    ),
 }
 """Name -> (how to build the table, what the report must say)."""
 
 
 def broken_spec(name: str) -> EnvSpec:
-    return EnvSpec("broken", BROKEN[name][0], chance=name != "chance undeclared", replayable=True, winners="more points")
+    return EnvSpec(
+        "broken",
+        BROKEN[name][0],
+        chance=name != "chance undeclared",
+        replayable=True,
+        winners="more points",
+    )

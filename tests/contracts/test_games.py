@@ -14,7 +14,13 @@ from tests.contracts.broken_games import BROKEN, Sound, broken_spec
 LONG = ("doom_match",)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in sorted(BUILTIN)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in sorted(BUILTIN)
+    ],
+)
 def test_registered_game_keeps_the_contract(name: str) -> None:
     registered = spec(name)
     assert registered.name == name
@@ -44,10 +50,16 @@ def test_registered_game_is_a_game_with_supported_spaces(name: str) -> None:
 def test_broken_promise_is_named(name: str) -> None:
     report = check_game(broken_spec(name), seeds=5, max_steps=50)
     assert not report.ok
-    assert any(re.search(BROKEN[name][1], problem, re.DOTALL) for problem in report.problems), report.problems
+    assert any(re.search(BROKEN[name][1], problem, re.DOTALL) for problem in report.problems), (
+        report.problems
+    )
 
 
 def test_the_sound_game_behind_the_broken_ones_is_sound() -> None:
-    report = check_game(EnvSpec("sound", Sound, chance=True, replayable=True, winners="more points"), seeds=5, max_steps=50)
+    report = check_game(
+        EnvSpec("sound", Sound, chance=True, replayable=True, winners="more points"),
+        seeds=5,
+        max_steps=50,
+    )
     assert report.problems == ()
     assert report.mean_decisions == 6

@@ -22,7 +22,9 @@ GAMES: dict[str, tuple[str, dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("name", "options", "seats"), GAMES.values(), ids=GAMES.keys())
-def test_an_openspiel_game_keeps_the_contract(name: str, options: dict[str, Any], seats: int) -> None:
+def test_an_openspiel_game_keeps_the_contract(
+    name: str, options: dict[str, Any], seats: int
+) -> None:
     registered = spec(f"openspiel:{name}")
     assert registered.name == f"openspiel:{name}"
     report = check_game(replace(registered, make=partial(registered.make, **options)))

@@ -40,7 +40,10 @@ class Trained:
     """One population and whoever trains it."""
 
     def __init__(self, command: tuple[str, ...], data: Path) -> None:
-        self.paths, self._words = population_paths(data, "first"), [*command, "train", "--resume", "first", "--data", str(data)]
+        self.paths, self._words = (
+            population_paths(data, "first"),
+            [*command, "train", "--resume", "first", "--data", str(data)],
+        )
         self.paths.root.mkdir(parents=True)
         write_config(self.paths, config_from_table(CONFIG, "test"))
         self.processes: list[subprocess.Popen[str]] = []
@@ -48,12 +51,24 @@ class Trained:
     def start(self) -> subprocess.Popen[str]:
         """Until it says that it trains."""
         process = self.spawn()
-        self.wait(lambda: (status := self.status()) is not None and status.pid == process.pid and not status.ended)
+        self.wait(
+            lambda: (
+                (status := self.status()) is not None
+                and status.pid == process.pid
+                and not status.ended
+            )
+        )
         assert holder(self.paths.lock) == process.pid
         return process
 
     def spawn(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(self._words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            self._words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.processes.append(process)
         return process
 
@@ -61,7 +76,10 @@ class Trained:
         return read_status(self.paths.status)
 
     def newest(self) -> int:
-        return max((int(path.name) for path in self.paths.checkpoints.glob("*") if path.name.isdigit()), default=0)
+        return max(
+            (int(path.name) for path in self.paths.checkpoints.glob("*") if path.name.isdigit()),
+            default=0,
+        )
 
     def wait(self, look: Callable[[], object]) -> None:
         deadline = time.monotonic() + LIMIT_S
@@ -69,7 +87,9 @@ class Trained:
             assert time.monotonic() < deadline, self.status()
             time.sleep(0.02)
 
-    def ended(self, process: subprocess.Popen[str], words: str, before: int, within_s: float = SAVED_S) -> None:
+    def ended(
+        self, process: subprocess.Popen[str], words: str, before: int, within_s: float = SAVED_S
+    ) -> None:
         """It saved, says so, and is gone within the time that the service gives it."""
         assert process.wait(within_s) in (0, INTERRUPTED)
         status = self.status()

@@ -20,7 +20,13 @@ from arena.data.metrics import MetricsWriter, read_metrics
 from arena.league.database import damage, open_league
 from arena.league.game_rows import population_games
 from arena.league.writer import LeagueWriter
-from pbt.checkpoint.files import Checkpoint, checkpoint_folders, read_checkpoint, read_newest, write_checkpoint
+from pbt.checkpoint.files import (
+    Checkpoint,
+    checkpoint_folders,
+    read_checkpoint,
+    read_newest,
+    write_checkpoint,
+)
 from pbt.errors import CheckpointError, PbtError, SnapshotError
 from pbt.film.folder import FilmFolder
 from pbt.snapshots import FileSnapshotStore
@@ -87,7 +93,9 @@ def free_bytes() -> int:
 
 
 def cut(number: int) -> Checkpoint:
-    return Checkpoint(number, {"number": number}, {"weights": {"a": torch.full((50_000,), float(number))}})
+    return Checkpoint(
+        number, {"number": number}, {"weights": {"a": torch.full((50_000,), float(number))}}
+    )
 
 
 def test_a_checkpoint_that_does_not_fit_leaves_the_older_ones(folder: Path) -> None:
@@ -129,7 +137,8 @@ def test_games_wait_for_room_and_none_is_lost(folder: Path) -> None:
     with league:
         assert damage(league) == []
         assert [stored.record for stored in population_games(league, "demo")] == [
-            game(number, kind="evaluation" if number % 2 else "training") for number in range(20_000)
+            game(number, kind="evaluation" if number % 2 else "training")
+            for number in range(20_000)
         ]
 
 
@@ -177,7 +186,10 @@ def test_a_film_that_does_not_fit_costs_no_game_and_leaves_nothing(folder: Path)
 def games(data: Path) -> set[tuple[int, int]]:
     """What another process sees committed: (incarnation, number)."""
     with closing(sqlite3.connect(data / "league.db")) as connection:
-        return {(row[0], row[1]) for row in connection.execute("SELECT incarnation_id, number FROM games")}
+        return {
+            (row[0], row[1])
+            for row in connection.execute("SELECT incarnation_id, number FROM games")
+        }
 
 
 def while_full(served: Served) -> None:
@@ -192,14 +204,20 @@ def while_full(served: Served) -> None:
         served.ask("POST", "/v1/populations/first/start"),
         served.ask("POST", "/v1/populations/first/members", {}),
     ]
-    assert [(answer.status_code, answer.json()["type"].rpartition(":")[2]) for answer in refused] == [(507, "disk-full")] * 4, (
+    assert [
+        (answer.status_code, answer.json()["type"].rpartition(":")[2]) for answer in refused
+    ] == [(507, "disk-full")] * 4, (
         f"{[answer.text for answer in refused]}\n{served.log.read_text()[-3000:]}"
     )
     until = time.monotonic() + HELD_S
     while time.monotonic() < until:
-        assert served.process.poll() is None and httpx2.get(f"{served.url}/livez").status_code == 200
+        assert (
+            served.process.poll() is None and httpx2.get(f"{served.url}/livez").status_code == 200
+        )
         answer = served.ask("GET", "/v1/populations/first/games?limit=5")
-        assert answer.status_code == 200 and answer.json()["items"], f"{answer.text}\n{served.log.read_text()[-3000:]}"
+        assert answer.status_code == 200 and answer.json()["items"], (
+            f"{answer.text}\n{served.log.read_text()[-3000:]}"
+        )
         time.sleep(0.2)
 
 
@@ -211,11 +229,19 @@ def made_room(served: Served, name: str, left_bytes: int) -> int:
         answer = served.ask("DELETE", f"/v1/populations/{name}")
         assert answer.status_code == 202 or answer.json()["type"].endswith("disk-full"), answer.text
         if left_bytes:
-            wait(lambda: served.ask("GET", f"/v1/populations/{name}").status_code == 404, NOTICED_S, served.log)
+            wait(
+                lambda: served.ask("GET", f"/v1/populations/{name}").status_code == 404,
+                NOTICED_S,
+                served.log,
+            )
     wait(lambda: httpx2.get(f"{served.url}/readyz").status_code == 200, NOTICED_S, served.log)
     if answer.status_code != 202:
         served.call("DELETE", f"/v1/populations/{name}")
-    wait(lambda: served.ask("GET", f"/v1/populations/{name}").status_code == 404, NOTICED_S, served.log)
+    wait(
+        lambda: served.ask("GET", f"/v1/populations/{name}").status_code == 404,
+        NOTICED_S,
+        served.log,
+    )
     return int(answer.status_code)
 
 
@@ -231,7 +257,10 @@ def check_files(data: Path) -> None:
     folders = checkpoint_folders(paths / "checkpoints")
     assert folders and all(read_checkpoint(path) for path in folders)
     for path in (paths / "snapshots").glob("*"):
-        assert path.suffix == ".safetensors" and hashlib.sha256(path.read_bytes()).hexdigest() == path.stem
+        assert (
+            path.suffix == ".safetensors"
+            and hashlib.sha256(path.read_bytes()).hexdigest() == path.stem
+        )
     assert json.loads((paths / "config.json").read_text())["env"]["name"] == "connect_four"
     assert list(read_metrics(paths / "metrics"))
     with open_league(data / "league.db") as league:
@@ -249,15 +278,27 @@ def test_the_service_outlives_a_full_disk(folder: Path) -> None:
         before: set[tuple[int, int]] = set()
         for number in range(FULLS):
             played = len(before)
-            wait(lambda played=played: served.state("first") == "running" and len(games(data)) > played + 50, BACK_S, served.log)  # type: ignore[misc]
+            wait(
+                lambda played=played: (
+                    served.state("first") == "running" and len(games(data)) > played + 50
+                ),
+                BACK_S,
+                served.log,
+            )  # type: ignore[misc]
             before = games(data)
             with full(SOME if number % 2 else 0):
                 while_full(served)
                 if number % 2:
                     wait_at_rest(served)
-            wait(lambda: httpx2.get(f"{served.url}/readyz").status_code == 200, NOTICED_S, served.log)
+            wait(
+                lambda: httpx2.get(f"{served.url}/readyz").status_code == 200, NOTICED_S, served.log
+            )
             assert before <= games(data)
-        wait(lambda: served.state("first") == "running" and len(games(data)) > len(before) + 50, BACK_S, served.log)
+        wait(
+            lambda: served.state("first") == "running" and len(games(data)) > len(before) + 50,
+            BACK_S,
+            served.log,
+        )
         assert made_room(served, "second", SOME) == 202
         print(f"a deletion where no byte is free: {made_room(served, 'third', 0)}")
         assert served.stop() == 0
@@ -267,5 +308,9 @@ def test_the_service_outlives_a_full_disk(folder: Path) -> None:
             served.process.wait()
     assert before <= games(data)
     check_files(data)
-    assert not [process for process in psutil.process_iter(["cmdline"]) if str(data) in " ".join(process.info["cmdline"] or ())]
+    assert not [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(data) in " ".join(process.info["cmdline"] or ())
+    ]
     print(f"{FULLS} times full, {len(games(data))} games")

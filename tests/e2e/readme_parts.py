@@ -11,7 +11,9 @@ DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 
 def blocks(path: Path, language: str) -> list[str]:
     """The fenced blocks of a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
 
 
 def shell_lines(path: Path) -> list[str]:
@@ -21,7 +23,9 @@ def shell_lines(path: Path) -> list[str]:
 
 def quoted_lines(path: Path) -> list[str]:
     """Every `arena ...` in the running text."""
-    prose = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(
+        r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     return re.findall(r"`(arena [^`]+)`", prose)
 
 

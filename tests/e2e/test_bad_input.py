@@ -16,9 +16,22 @@ Output = pytest.CaptureFixture[str]
 
 def tree(folder: Path) -> dict[str, str]:
     """Every path below a folder and the SHA-256 of what it holds; without Python's cache of a user's file, and what SQLite keeps for readers."""
-    found = (path for path in folder.rglob("*") if "__pycache__" not in path.parts and not path.name.endswith("-shm"))
-    hashes = {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for path in found}
-    return {name: found for name, found in hashes.items() if not (name.endswith("-wal") and found == EMPTY)}
+    found = (
+        path
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts and not path.name.endswith("-shm")
+    )
+    hashes = {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.is_file()
+        else ""
+        for path in found
+    }
+    return {
+        name: found
+        for name, found in hashes.items()
+        if not (name.endswith("-wal") and found == EMPTY)
+    }
 
 
 def refused(capsys: Output, folder: Path, *arguments: str) -> list[str]:
@@ -82,22 +95,41 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_malformed_config_is_refused_with_every_problem(name: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_config_is_refused_with_every_problem(
+    name: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     text, expected = CONFIGS[name]
     (tmp_path / "bad.toml").write_text(text)
     (tmp_path / "mine.py").write_text("def make():\n    return None\n")
     headline, *lines = refused(capsys, tmp_path, "train", "bad.toml")
-    assert headline.startswith("error: ") and f"{len(expected)} problem" in headline and "bad" in headline
+    assert (
+        headline.startswith("error: ")
+        and f"{len(expected)} problem" in headline
+        and "bad" in headline
+    )
     assert len(lines) == len(expected)
     for part in expected:
         assert sum(part in line for line in lines) == 1, f"{part!r} in exactly one of {lines}"
 
 
-def test_mistakes_of_the_file_and_of_set_are_listed_together(tmp_path: Path, capsys: Output) -> None:
+def test_mistakes_of_the_file_and_of_set_are_listed_together(
+    tmp_path: Path, capsys: Output
+) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(GAME + "[learning]\ngama = 1\n")
-    headline, *lines = refused(capsys, tmp_path, "train", str(path), "--set", "seed=-1", "--set", "pbt", "--set", "model.hidden=[1,")
+    headline, *lines = refused(
+        capsys,
+        tmp_path,
+        "train",
+        str(path),
+        "--set",
+        "seed=-1",
+        "--set",
+        "pbt",
+        "--set",
+        "model.hidden=[1,",
+    )
     assert "4 problems" in headline and len(lines) == 4
     assert sum(line.strip().startswith("--set ") for line in lines) == 3
 
@@ -130,7 +162,9 @@ NAMES = {
 
 
 @pytest.mark.parametrize("line", NAMES)
-def test_a_mistyped_command_is_refused_in_one_line(line: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistyped_command_is_refused_in_one_line(
+    line: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.toml").write_text(GAME)
     *headline, said = refused(capsys, tmp_path, *shlex.split(line))
@@ -167,19 +201,40 @@ PLAYERS = {
 
 @pytest.mark.parametrize("player", PLAYERS)
 def test_a_player_that_nobody_is(player: str, trained: Path, capsys: Output) -> None:
-    for arguments in (["match", player, "random"], ["match", "random", player], ["evaluate", player]):
-        (said,) = refused(capsys, trained, *arguments, "--env", "connect_four", "--data", str(trained))
+    for arguments in (
+        ["match", player, "random"],
+        ["match", "random", player],
+        ["evaluate", player],
+    ):
+        (said,) = refused(
+            capsys, trained, *arguments, "--env", "connect_four", "--data", str(trained)
+        )
         assert PLAYERS[player] in said
 
 
-def test_edits_that_a_population_cannot_take_are_refused_together(trained: Path, capsys: Output) -> None:
-    edits = ["--set", "model.hidden=[8]", "--set", "env.name=tictactoe", "--set", "stop_at_frames=700"]
-    headline, *lines = refused(capsys, trained, "train", "--resume", "first", *edits, "--data", str(trained))
+def test_edits_that_a_population_cannot_take_are_refused_together(
+    trained: Path, capsys: Output
+) -> None:
+    edits = [
+        "--set",
+        "model.hidden=[8]",
+        "--set",
+        "env.name=tictactoe",
+        "--set",
+        "stop_at_frames=700",
+    ]
+    headline, *lines = refused(
+        capsys, trained, "train", "--resume", "first", *edits, "--data", str(trained)
+    )
     assert "2 problems" in headline and len(lines) == 2
-    assert any("model.hidden" in line for line in lines) and any("env.name" in line for line in lines)
+    assert any("model.hidden" in line for line in lines) and any(
+        "env.name" in line for line in lines
+    )
 
 
 def test_a_name_that_is_taken(trained: Path, tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "first.toml").write_text(GAME)
-    (said,) = refused(capsys, trained, "train", str(tmp_path / "first.toml"), "--data", str(trained))
+    (said,) = refused(
+        capsys, trained, "train", str(tmp_path / "first.toml"), "--data", str(trained)
+    )
     assert "exists already" in said and "arena train --resume first" in said

@@ -43,7 +43,12 @@ def make_run(tmp_path: Path, repository: Path) -> Iterator[MakeRun]:
     made: list[Run] = []
 
     def make(folder: str) -> Run:
-        made.append(Run(tmp_path / folder, (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8")))
+        made.append(
+            Run(
+                tmp_path / folder,
+                (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8"),
+            )
+        )
         return made[-1]
 
     try:
@@ -64,7 +69,10 @@ def assert_ended_well(run: Run) -> None:
 
 def newest_curves(run: Run) -> dict[str, float]:
     """Of its last update."""
-    lines = [json.loads(line) for line in (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (run.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     newest: dict[str, float] = [line for line in lines if "policy_loss" in line][-1]
     return newest
 
@@ -85,7 +93,13 @@ def test_a_training_ends_and_leaves_nothing_behind(make_run: MakeRun) -> None:
 @pytest.mark.parametrize("word", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"])
 def test_both_precisions_train(make_run: MakeRun, word: str) -> None:
     run = make_run("run")
-    run.start(*SMALL, SHORT, "runtime.placement=serial", f"runtime.precision={word}", "evaluation.final_games=0")
+    run.start(
+        *SMALL,
+        SHORT,
+        "runtime.placement=serial",
+        f"runtime.precision={word}",
+        "evaluation.final_games=0",
+    )
     assert run.wait() == 0, run.errors()
     curves = newest_curves(run)
     assert math.isfinite(curves["policy_loss"]) and math.isfinite(curves["value_loss"]), curves
@@ -112,17 +126,32 @@ def history(run: Run) -> list[tuple[object, ...]]:
     """What was played, in order."""
     with open_league(league_path(run.data), read_only=True) as league:
         games = [game.record for game in population_games(league, NAME, GameFilter())]
-    return [(game.number, game.seed, game.steps, game.trajectory_hash, [seat.returns for seat in game.seats]) for game in games]
+    return [
+        (
+            game.number,
+            game.seed,
+            game.steps,
+            game.trajectory_hash,
+            [seat.returns for seat in game.seats],
+        )
+        for game in games
+    ]
 
 
 @pytest.mark.slow
-def test_a_serial_training_that_was_killed_ends_with_the_weights_of_one_that_was_not(make_run: MakeRun) -> None:
+def test_a_serial_training_that_was_killed_ends_with_the_weights_of_one_that_was_not(
+    make_run: MakeRun,
+) -> None:
     undisturbed, killed = make_run("undisturbed"), make_run("killed")
     settings = (*SMALL, "stop_at_frames=12_000", "runtime.placement=serial")
     undisturbed.start(*settings)
     assert undisturbed.wait() == 0, undisturbed.errors()
     killed.start(*settings, "checkpoints.every_s=0.5")
-    killed.until(lambda: len(checkpoint_folders(killed.paths.checkpoints)) > 1 or None, 60.0, "two checkpoints")
+    killed.until(
+        lambda: len(checkpoint_folders(killed.paths.checkpoints)) > 1 or None,
+        60.0,
+        "two checkpoints",
+    )
     assert killed.main is not None
     killed.main.kill()
     killed.main.wait()

@@ -20,7 +20,10 @@ FULLS = int(os.environ.get("ARENA_FULLS", "2"))
 
 def can_mount() -> bool:
     """Whether this machine lets its users have mounts of their own."""
-    return shutil.which("unshare") is not None and subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
+    return (
+        shutil.which("unshare") is not None
+        and subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
+    )
 
 
 @pytest.mark.slow
@@ -30,9 +33,28 @@ def test_a_full_disk_breaks_nothing(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     inside = 'mount -t tmpfs -o size=$0 small $ARENA_SMALL_DISK && exec "$@"'
-    tests = [sys.executable, "-m", "pytest", "-q", "-n0", "-s", "-p", "no:cacheprovider", str(ROOT / "tests/e2e/on_a_small_disk.py")]
+    tests = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n0",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        str(ROOT / "tests/e2e/on_a_small_disk.py"),
+    ]
     done = subprocess.run(
-        [*NAMESPACE, "sh", "-c", inside, SIZE, *tests, f"--basetemp={tmp_path / 'inside'}", "--timeout=600"],
+        [
+            *NAMESPACE,
+            "sh",
+            "-c",
+            inside,
+            SIZE,
+            *tests,
+            f"--basetemp={tmp_path / 'inside'}",
+            "--timeout=600",
+        ],
         cwd=ROOT,
         env={**os.environ, "ARENA_SMALL_DISK": str(disk), "ARENA_FULLS": str(FULLS)},
         capture_output=True,

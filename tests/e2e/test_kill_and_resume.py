@@ -51,8 +51,20 @@ placement = "serial"
 
 
 def arena(data: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "arena", "train", *arguments, "--data", str(data), "--json"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=data)
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "train",
+        *arguments,
+        "--data",
+        str(data),
+        "--json",
+    ]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=data
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> str:
@@ -70,7 +82,9 @@ def game_log(data: Path) -> str:
         games = [stored.record for stored in population_games(league, "run")]
     for game in sorted(games, key=lambda game: game.number):
         digest.update(repr(game).encode())
-    assert [game.number for game in sorted(games, key=lambda game: game.number)] == list(range(len(games)))
+    assert [game.number for game in sorted(games, key=lambda game: game.number)] == list(
+        range(len(games))
+    )
     return digest.hexdigest()
 
 
@@ -80,7 +94,9 @@ def start(data: Path) -> subprocess.Popen[str]:
     return arena(data, "run.toml")
 
 
-def kill_when_saved(process: subprocess.Popen[str], data: Path, checkpoints: int, delay_s: float) -> bool:
+def kill_when_saved(
+    process: subprocess.Popen[str], data: Path, checkpoints: int, delay_s: float
+) -> bool:
     """SIGKILL a moment after so many checkpoints were written; False when the training was faster."""
     folder, deadline = population_paths(data, "run").checkpoints, time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
@@ -104,8 +120,14 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path, seed: int, kill
     process, killed = start(data), 0
     while killed < kills:
         written = len(checkpoint_folders(population_paths(data, "run").checkpoints))
-        newest = int(checkpoint_folders(population_paths(data, "run").checkpoints)[-1].name) if written else 0
-        if not kill_when_saved(process, data, newest + moments.randint(0, 1), moments.uniform(0.0, 0.6)):
+        newest = (
+            int(checkpoint_folders(population_paths(data, "run").checkpoints)[-1].name)
+            if written
+            else 0
+        )
+        if not kill_when_saved(
+            process, data, newest + moments.randint(0, 1), moments.uniform(0.0, 0.6)
+        ):
             break
         killed += 1
         process = arena(data, "--resume", "run")

@@ -44,14 +44,21 @@ placement = "serial"
 
 
 @pytest.mark.slow
-def test_a_member_that_cannot_learn_is_copied_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_member_that_cannot_learn_is_copied_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config, data = tmp_path / "story.toml", tmp_path / "data"
     config.write_text(CONFIG)
     assert run(["train", str(config), "--set", "seed=1", "--data", str(data), "--json"]) == 0
     with open_league(league_path(data), read_only=True) as league:
         rounds = [stored.record for stored in list_rounds(league, "story")]
-        donors = {stored.record.snapshot_id: stored.record.member for stored in list_snapshots(league, "story")}
-    copy = next(round for round in rounds if round.member == "m2" and round.directive.copy_from is not None)
+        donors = {
+            stored.record.snapshot_id: stored.record.member
+            for stored in list_snapshots(league, "story")
+        }
+    copy = next(
+        round for round in rounds if round.member == "m2" and round.directive.copy_from is not None
+    )
     scores = {score.member: score for score in copy.scores}
     assert copy.hyperparams["m2"]["learning_rate"] == 0.0
     assert copy.rules["copy_gap"] == SELF_PLAY_COPY_GAP

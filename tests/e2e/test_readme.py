@@ -18,13 +18,32 @@ from tests.e2e.readme_parts import DOCUMENTS, ROOT, blocks, commands, quoted_lin
 
 README = ROOT / "README.md"
 QUOTED = [
-    pytest.param(words, id=f"{path.name}: {' '.join(words)}") for path in DOCUMENTS for words in commands(shell_lines(path) + quoted_lines(path))
+    pytest.param(words, id=f"{path.name}: {' '.join(words)}")
+    for path in DOCUMENTS
+    for words in commands(shell_lines(path) + quoted_lines(path))
 ]
 # Long ones are cut short; later options win.
 SHORTER = {"match": ["--games", "8"], "evaluate": ["--episodes", "4"]}
-LOOKING = {"match", "evaluate", "league", "rounds", "populations", "games", "metrics", "status", "delete", "env", "config", "doctor"}
+LOOKING = {
+    "match",
+    "evaluate",
+    "league",
+    "rounds",
+    "populations",
+    "games",
+    "metrics",
+    "status",
+    "delete",
+    "env",
+    "config",
+    "doctor",
+}
 UNTRAINED = {"./my_game.py:make", "my@best", "my", "doom_basic@best"}
-EVERY_DAY = [words for words in commands(shell_lines(README)) if words[0] in LOOKING and not UNTRAINED & {*words}]
+EVERY_DAY = [
+    words
+    for words in commands(shell_lines(README))
+    if words[0] in LOOKING and not UNTRAINED & {*words}
+]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +73,11 @@ def test_every_quoted_command_line_is_understood(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", EVERY_DAY, ids=" ".join)
 def test_the_daily_commands_run(
-    words: list[str], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARENA_DATA", str(data))
@@ -74,15 +97,27 @@ def test_the_python_example_runs(data: Path, tmp_path: Path) -> None:
     assert len([line for line in example.splitlines() if line]) == 5
     environment = {**os.environ, "ARENA_DATA": str(data), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "ignore", "-c", example]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) in range(7)
 
 
 def test_every_key_of_the_runtime_is_documented_with_its_default() -> None:
-    rows = re.findall(r"^\| (`runtime\..*?`) \| (.*?) \|", (ROOT / "docs/placements.md").read_text(encoding="utf-8"), re.MULTILINE)
-    documented = {key: default.strip("`") for keys, default in rows for key in re.findall(r"`runtime\.(\w+)`", keys)}
-    assert documented == {name: json.dumps(value) for name, value in RuntimeConfig().model_dump().items()}
+    rows = re.findall(
+        r"^\| (`runtime\..*?`) \| (.*?) \|",
+        (ROOT / "docs/placements.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    documented = {
+        key: default.strip("`")
+        for keys, default in rows
+        for key in re.findall(r"`runtime\.(\w+)`", keys)
+    }
+    assert documented == {
+        name: json.dumps(value) for name, value in RuntimeConfig().model_dump().items()
+    }
 
 
 def defined_names(path: Path) -> set[str]:
@@ -92,7 +127,11 @@ def defined_names(path: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            found |= {
+                f"{node.name}.{inner.name}"
+                for inner in node.body
+                if isinstance(inner, ast.FunctionDef)
+            }
     return found
 
 

@@ -65,5 +65,8 @@ def test_evaluation_games_are_filmed_and_nothing_half_written_stays(duels: Run) 
     found = read(Path(films[-1]["film"]))
     # Two views of 128 x 72, three pixels to one, as long as the game was played; the result stays for two seconds.
     assert (found.width, found.height) == (2 * 384 + 4, 216 + 18)
-    assert found.duration_s == pytest.approx(TICS / 35 + 2, abs=0.1) and len(found.pictures) == 1 + TICS // SKIP + 2
+    assert (
+        found.duration_s == pytest.approx(TICS / 35 + 2, abs=0.1)
+        and len(found.pictures) == 1 + TICS // SKIP + 2
+    )
     assert {seat["kind"] for film in films for seat in film["seats"]} <= {"snapshot", "scripted"}

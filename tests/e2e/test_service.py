@@ -59,17 +59,34 @@ class Training(Served):
 
         after: the trainer before, which is gone; until the service has looked, it still calls that one running.
         """
-        wait(lambda: self.holder not in (None, after) and self.state("first") == "running" and self.games() > games, RESUMED_S, self.log)
+        wait(
+            lambda: (
+                self.holder not in (None, after)
+                and self.state("first") == "running"
+                and self.games() > games
+            ),
+            RESUMED_S,
+            self.log,
+        )
 
     def arena(self, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run([sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == expect, done.stderr
         return done
 
 
 def processes_of(data: Path) -> list[psutil.Process]:
     """Everything that was started for this data directory, by its arguments; and the children of that."""
-    named = [process for process in psutil.process_iter(["cmdline"]) if str(data) in " ".join(process.info["cmdline"] or ())]
+    named = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(data) in " ".join(process.info["cmdline"] or ())
+    ]
     return [*named, *(child for process in named for child in children(process))]
 
 
@@ -84,7 +101,12 @@ def stored_games(data: Path) -> list[tuple[int, int]]:
     """(incarnation, number) of every game."""
     with closing(sqlite3.connect(data / "league.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        return [tuple(row) for row in connection.execute("SELECT incarnation_id, number FROM games WHERE superseded = 0")]
+        return [
+            tuple(row)
+            for row in connection.execute(
+                "SELECT incarnation_id, number FROM games WHERE superseded = 0"
+            )
+        ]
 
 
 @pytest.fixture
@@ -98,44 +120,78 @@ def served(tmp_path: Path) -> Iterator[Training]:
         process.wait(GONE_S)
 
 
-def test_the_documented_session_with_curl_runs_as_it_stands(served: Training, tmp_path: Path) -> None:
+def test_the_documented_session_with_curl_runs_as_it_stands(
+    served: Training, tmp_path: Path
+) -> None:
     """From create to the win matrix; then what else there is to read."""
     (session,) = blocks(ROOT / "README.md", "bash")
     (tmp_path / "arena-data").symlink_to(served.data)
     environment = {**os.environ, "URL": served.url}
-    done = subprocess.run(["bash", "-euo", "pipefail", "-c", session], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", session],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr + served.log.read_text()[-2000:]
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     *_, evaluation, ratings, matrix = told
     (curves,) = (one for one in told if "keys" in one)
     assert curves["members"]["m0"].keys() == {"entropy", "value_loss"}
     assert (evaluation["games"], evaluation["report"]["b"]["name"]) == (40, "random")
-    assert evaluation["statistics"]["low"] <= evaluation["statistics"]["score"] <= evaluation["statistics"]["high"]
+    assert (
+        evaluation["statistics"]["low"]
+        <= evaluation["statistics"]["score"]
+        <= evaluation["statistics"]["high"]
+    )
     assert "random" in {row["player"] for row in ratings["players"]} and matrix["pairs"]
     # Edited while it trained: the same start of the trainer reached the new end.
-    assert served.call("GET", "/v1/populations/second")["spec"]["config"]["stop_at_frames"] == 20_000
-    assert "edited stop_at_frames: 50000 -> 20000" in json.dumps(served.call("GET", "/v1/populations/second/events?limit=500"))
+    assert (
+        served.call("GET", "/v1/populations/second")["spec"]["config"]["stop_at_frames"] == 20_000
+    )
+    assert "edited stop_at_frames: 50000 -> 20000" in json.dumps(
+        served.call("GET", "/v1/populations/second/events?limit=500")
+    )
     with closing(sqlite3.connect(served.data / "league.db")) as connection:
         assert connection.execute("SELECT COUNT(*) FROM incarnations").fetchone() == (1,)
-    assert served.call("GET", "/v1/populations/second/metrics?points=10")["members"]["m0"]["entropy"]
+    assert served.call("GET", "/v1/populations/second/metrics?points=10")["members"]["m0"][
+        "entropy"
+    ]
     assert served.call("GET", "/v1/populations/second/hyperparameters")["members"]["m0"]
-    assert served.call("GET", "/v1/populations/second/lineage?player=m0")["steps"][0]["kind"] == "start"
+    assert (
+        served.call("GET", "/v1/populations/second/lineage?player=m0")["steps"][0]["kind"]
+        == "start"
+    )
     games = served.call("GET", "/v1/populations/second/games?kind=evaluation&limit=5")
     assert len(games["items"]) == 5 and games["next"]
     snapshot = served.call("GET", "/v1/populations/second/snapshots")["items"][-1]
-    headers = {"authorization": f"Bearer {(served.data / 'service/viewer.token').read_text().strip()}"}
+    headers = {
+        "authorization": f"Bearer {(served.data / 'service/viewer.token').read_text().strip()}"
+    }
     weights = httpx2.get(f"{served.url}/v1/snapshots/{snapshot['id']}/weights", headers=headers)
     assert (weights.status_code, len(weights.content)) == (200, snapshot["size_bytes"])
-    part = httpx2.get(f"{served.url}/v1/snapshots/{snapshot['id']}/weights", headers={**headers, "range": "bytes=8-15"})
+    part = httpx2.get(
+        f"{served.url}/v1/snapshots/{snapshot['id']}/weights",
+        headers={**headers, "range": "bytes=8-15"},
+    )
     assert (part.status_code, part.content) == (206, weights.content[8:16])
 
 
 def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> None:
     config = tmp_path / "first.toml"
-    config.write_text('stop_at_frames = 50_000_000\n[env]\nname = "connect_four"\n[population]\nmembers = 1\n[sampling]\nenvironments = 8\n')
+    config.write_text(
+        'stop_at_frames = 50_000_000\n[env]\nname = "connect_four"\n[population]\nmembers = 1\n[sampling]\nenvironments = 8\n'
+    )
     served.arena("population", "create", str(config))
     assert "exists already" in served.arena("population", "create", str(config), expect=1).stderr
-    assert "gamma" in served.arena("population", "create", str(config), "--set", "learning.gama=1", expect=2).stderr
+    assert (
+        "gamma"
+        in served.arena(
+            "population", "create", str(config), "--set", "learning.gama=1", expect=2
+        ).stderr
+    )
     served.arena("population", "start", "first")
     listed = json.loads(served.arena("population", "list", "--json").stdout)["populations"]
     assert [(item["id"], item["status"]["state"]) for item in listed] == [("first", "running")]
@@ -144,13 +200,26 @@ def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> Non
     served.arena("population", "set", "first", "evaluation.share=0.3")
     served.arena("population", "resume", "first")
     shown = json.loads(served.arena("population", "status", "first", "--json").stdout)
-    assert (shown["spec"]["pending_edits"], shown["spec"]["config"]["evaluation"]["share"]) == ([], 0.3)
+    assert (shown["spec"]["pending_edits"], shown["spec"]["config"]["evaluation"]["share"]) == (
+        [],
+        0.3,
+    )
     assert "edited evaluation.share" in served.arena("population", "logs", "first").stdout
     check_members_come_and_go(served)
     assert re.search(r"#code=\S+", served.arena("open", "--no-browser").stdout)
-    assert "no population 'second'" in served.arena("population", "start", "second", expect=2).stderr
-    second = subprocess.run([sys.executable, "-P", "-m", "arena", "serve", "--data", str(served.data)], capture_output=True, text=True, timeout=60)
-    assert (second.returncode, f"served by process {served.process.pid} already" in second.stderr) == (1, True)
+    assert (
+        "no population 'second'" in served.arena("population", "start", "second", expect=2).stderr
+    )
+    second = subprocess.run(
+        [sys.executable, "-P", "-m", "arena", "serve", "--data", str(served.data)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (
+        second.returncode,
+        f"served by process {served.process.pid} already" in second.stderr,
+    ) == (1, True)
     served.arena("population", "delete", "first", "--yes")
     assert served.call("GET", "/v1/populations")["items"] == []
     assert served.stop() == 0
@@ -160,22 +229,41 @@ def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> Non
 def check_members_come_and_go(served: Training) -> None:
     """In the same process: one with the weights of another, which then leaves."""
     trainer = served.trainer()
-    assert "m1 joins as player" in served.arena("population", "join", "first", "--weights", "m0").stderr
-    wait(lambda: set(trained(served)) == {"m0", "m1"} and trained(served)["m1"] > 0, RESUMED_S, served.log)
+    assert (
+        "m1 joins as player"
+        in served.arena("population", "join", "first", "--weights", "m0").stderr
+    )
+    wait(
+        lambda: set(trained(served)) == {"m0", "m1"} and trained(served)["m1"] > 0,
+        RESUMED_S,
+        served.log,
+    )
     assert "m0 leaves" in served.arena("population", "leave", "first", "m0").stderr
     wait(lambda: set(trained(served)) == {"m1"}, RESUMED_S, served.log)
-    assert "only one that plays player" in served.arena("population", "leave", "first", "m1", expect=1).stderr
+    assert (
+        "only one that plays player"
+        in served.arena("population", "leave", "first", "m1", expect=1).stderr
+    )
     assert served.trainer() == trainer and served.state("first") == "running"
     members = served.call("GET", "/v1/populations/first/members")["items"]
-    assert [(member["name"], member["left"], member["snapshots"] > 0) for member in members] == [("m0", True, True), ("m1", False, True)]
+    assert [(member["name"], member["left"], member["snapshots"] > 0) for member in members] == [
+        ("m0", True, True),
+        ("m1", False, True),
+    ]
     lineage = served.call("GET", "/v1/populations/first/lineage?player=m1")["steps"]
-    assert [(step["kind"], step["member"]) for step in lineage][:2] == [("start", "m0"), ("join", "m1")]
+    assert [(step["kind"], step["member"]) for step in lineage][:2] == [
+        ("start", "m0"),
+        ("join", "m1"),
+    ]
     assert served.call("GET", "/v1/populations/first")["spec"]["pending_edits"] == []
 
 
 def trained(served: Training) -> dict[str, int]:
     """Frames by member, of those that play."""
-    return {member["name"]: member["frames"] for member in served.call("GET", "/v1/populations/first")["status"]["members"]}
+    return {
+        member["name"]: member["frames"]
+        for member in served.call("GET", "/v1/populations/first")["status"]["members"]
+    }
 
 
 KILLS = int(os.environ.get("ARENA_KILLS", "2"))
@@ -194,7 +282,11 @@ def load(served: Training) -> Iterator[None]:
         # One each: to make one takes longer than to be answered, and the time would be the service's.
         with httpx2.Client(headers={"authorization": f"Bearer {token}"}, timeout=30) as client:
             while not over.is_set():
-                for path in ("populations/first", "ratings?population=first", "populations/first/games?limit=50"):
+                for path in (
+                    "populations/first",
+                    "ratings?population=first",
+                    "populations/first/games?limit=50",
+                ):
                     with suppress(httpx2.HTTPError):
                         client.get(f"{served.url}/v1/{path}")
                 over.wait(0.2)
@@ -211,7 +303,9 @@ def load(served: Training) -> Iterator[None]:
 
 
 @pytest.mark.timeout(600 + 60 * KILLS)
-def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Training, tmp_path: Path) -> None:
+def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(
+    served: Training, tmp_path: Path
+) -> None:
     """The trainer saves at the end of its leash; what an observer with a log of its own had seen committed is there once; everything resumes.
 
     ARENA_KILLS: so many of each, at random moments. Prints how long it took until the service was ready, and until training had resumed.
@@ -228,13 +322,20 @@ def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(served: Trai
     assert holder(service_lock(served.data)) is None
     numbers = [number for _, number in stored_games(served.data)]
     assert sorted(numbers) == list(range(len(numbers)))
-    told = ", ".join(f"{what} after {statistics.median(found):.1f} s, {max(found):.1f} s at most" for what, found in times.items())
-    print(f"{KILLS} + {KILLS} kills, {len(numbers)} games count, {log.games} seen committed by the observer; {told}")
+    told = ", ".join(
+        f"{what} after {statistics.median(found):.1f} s, {max(found):.1f} s at most"
+        for what, found in times.items()
+    )
+    print(
+        f"{KILLS} + {KILLS} kills, {len(numbers)} games count, {log.games} seen committed by the observer; {told}"
+    )
     if KILLS >= RELEASE:
         assert max(ready_s) <= READY_LIMIT_S and max(resumed_s) <= RESUMED_LIMIT_S
 
 
-def kill_in_turn(served: Training, rng: random.Random, ready_s: list[float], resumed_s: list[float]) -> None:
+def kill_in_turn(
+    served: Training, rng: random.Random, ready_s: list[float], resumed_s: list[float]
+) -> None:
     """The service, the trainer, the service, ... each time with everything below it gone, and training again behind it."""
     for turn in range(2 * KILLS):
         with load(served):
@@ -246,7 +347,10 @@ def kill_in_turn(served: Training, rng: random.Random, ready_s: list[float], res
                 served.kill()
                 _, alive = psutil.wait_procs(tree, GONE_S)
                 assert not alive
-                assert json.loads((served.data / "populations/first/status.json").read_text())["ended"] == "stopped and saved"
+                assert (
+                    json.loads((served.data / "populations/first/status.json").read_text())["ended"]
+                    == "stopped and saved"
+                )
                 played, killed = served.games(), time.monotonic()
                 served.start()
                 ready_s.append(time.monotonic() - killed)

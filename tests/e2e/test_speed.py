@@ -44,7 +44,9 @@ def engine() -> Iterator[DoomGame]:
 
 def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomGame) -> None:
     """One process, so that both use one core at a time: engine steps per second alone, and steps learned per second."""
-    config = load_config("doom_health_gathering_supreme", ["sampling.environments=16", "learning.batch_steps=512"])
+    config = load_config(
+        "doom_health_gathering_supreme", ["sampling.environments=16", "learning.batch_steps=512"]
+    )
     sink, store = MemorySink(), MemoryStore()
     population = assemble(config, registry.spec("doom"), sink, store)
     population.controller.start()
@@ -92,7 +94,10 @@ def test_pixels_are_laid_out_faster_than_torch_does(monkeypatch: pytest.MonkeyPa
 
     def speed(kernel: object) -> float:
         monkeypatch.setattr(pixels, "pixel_blocks_bf16", lambda: kernel)
-        return 1.0 / min(_timed(lambda values: pixels.prepare(values, torch.bfloat16, normal, 4), images) for _ in range(5))
+        return 1.0 / min(
+            _timed(lambda values: pixels.prepare(values, torch.bfloat16, normal, 4), images)
+            for _ in range(5)
+        )
 
     with torch.inference_mode():
         assert ratio(lambda: speed(pixel_blocks_bf16()), lambda: speed(None)) > 2.0

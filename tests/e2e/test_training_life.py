@@ -44,7 +44,11 @@ placement = "{placement}"
 workers = 2
 """
 # Each start of a process takes seconds: one placement for every day, the others with the long tests.
-MOSTLY_INLINE = [pytest.param("serial", marks=pytest.mark.slow), "inline", pytest.param("central", marks=pytest.mark.slow)]
+MOSTLY_INLINE = [
+    pytest.param("serial", marks=pytest.mark.slow),
+    "inline",
+    pytest.param("central", marks=pytest.mark.slow),
+]
 RAISING = """
 import itertools
 import numpy as np
@@ -86,7 +90,11 @@ def _nothing_runs_on() -> Iterator[None]:
 
 def arena(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-P", "-m", "arena", *arguments, "--data", str(data)]
-    STARTED.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=data))
+    STARTED.append(
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=data
+        )
+    )
     return STARTED[-1]
 
 
@@ -95,7 +103,14 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, errors
 
 
-def config(data: Path, name: str, *, frames: int = 1_000_000, env: str = "tictactoe", placement: str = "serial") -> str:
+def config(
+    data: Path,
+    name: str,
+    *,
+    frames: int = 1_000_000,
+    env: str = "tictactoe",
+    placement: str = "serial",
+) -> str:
     (data / f"{name}.toml").write_text(CONFIG.format(frames=frames, env=env, placement=placement))
     return f"{name}.toml"
 
@@ -113,7 +128,9 @@ def children(pid: int) -> list[int]:
 
 def assert_gone(pids: list[int]) -> None:
     """Every one of these processes ends within 5 s."""
-    alive = psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=5)[1]
+    alive = psutil.wait_procs(
+        [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=5
+    )[1]
     assert not alive
 
 
@@ -147,7 +164,13 @@ def test_ctrl_c_saves_and_resume_goes_on(placement: str, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("placement", MOSTLY_INLINE)
 def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: Path) -> None:
-    process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement), "--set", "checkpoints.every_s=0.05")
+    process = arena(
+        tmp_path,
+        "train",
+        config(tmp_path, "a", placement=placement),
+        "--set",
+        "checkpoints.every_s=0.05",
+    )
     wait_for_checkpoints(tmp_path, "a", 2)
     started = children(process.pid)
     process.send_signal(signal.SIGINT)
@@ -155,7 +178,9 @@ def test_ctrl_c_twice_stops_now_and_leaves_no_process(placement: str, tmp_path: 
     code, _, errors = finished(process)
     # The first may have been answered before the second came.
     assert code == 130 or (code == 0 and "stopped and saved" in errors), errors
-    assert (code == 130) == ("what came after the last checkpoint is lost. Go on with: arena train --resume a" in errors), errors
+    assert (code == 130) == (
+        "what came after the last checkpoint is lost. Go on with: arena train --resume a" in errors
+    ), errors
     assert_gone(started)
     assert answer(tmp_path, "status", "a")["state"] in {"interrupted", "stopped and saved"}
     assert answer(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1000")["finished"]
@@ -167,7 +192,11 @@ def test_a_game_that_raises_ends_the_run_with_its_reason(placement: str, tmp_pat
     (tmp_path / "bad.py").write_text(RAISING)
     path = config(tmp_path, "a", env="./bad.py:make", placement=placement)
     code, _, errors = finished(arena(tmp_path, "train", path))
-    assert code == 1 and "the dice fell off the table" in errors and "Traceback" not in errors.splitlines()[0]
+    assert (
+        code == 1
+        and "the dice fell off the table" in errors
+        and "Traceback" not in errors.splitlines()[0]
+    )
     seen = answer(tmp_path, "status", "a")
     assert not seen["running"] and seen["state"].startswith("failed: EnvError")
 
@@ -178,14 +207,26 @@ def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Pat
     process = arena(tmp_path, "train", config(tmp_path, "a", placement=placement))
     wait_for_checkpoints(tmp_path, "a", 3)
     deadline = time.monotonic() + 60
-    while not (seen := answer(tmp_path, "status", "a"))["processes"] or not all(member["frames"] for member in seen["members"]):
+    while not (seen := answer(tmp_path, "status", "a"))["processes"] or not all(
+        member["frames"] for member in seen["members"]
+    ):
         assert time.monotonic() < deadline, seen
-    assert seen["running"] and seen["pid"] == process.pid and seen["placement"] == placement and not seen["stale"]
+    assert (
+        seen["running"]
+        and seen["pid"] == process.pid
+        and seen["placement"] == placement
+        and not seen["stale"]
+    )
     assert [member["name"] for member in seen["members"]] == ["m0", "m1"]
     roles = {role.split()[0] for row in seen["processes"] for role in row["roles"]}
-    assert {"worker", "learner"} <= roles and {row["pid"] for row in seen["processes"]} <= {process.pid, *children(process.pid)}
+    assert {"worker", "learner"} <= roles and {row["pid"] for row in seen["processes"]} <= {
+        process.pid,
+        *children(process.pid),
+    }
     code, out, _ = finished(arena(tmp_path, "status", "a"))
-    assert code == 0 and out.startswith(f"a is running (process {process.pid}), placement {placement}")
+    assert code == 0 and out.startswith(
+        f"a is running (process {process.pid}), placement {placement}"
+    )
     process.kill()
     process.communicate()
     assert answer(tmp_path, "status", "a")["state"] == "killed"
@@ -194,7 +235,11 @@ def test_status_and_telemetry_tell_what_a_run_does(placement: str, tmp_path: Pat
     assert rows["produced"] == rows["trained"] + rows["standing"] + sum(rows["dropped"].values())
     assert answer(tmp_path, "status", "a")["state"] == "finished"
     code, out, _ = finished(arena(tmp_path, "metrics", "a", "--telemetry"))
-    assert code == 0 and out.startswith("incarnation,t,elapsed_s,frames,restarts,rows_produced") and len(out.splitlines()) >= 2
+    assert (
+        code == 0
+        and out.startswith("incarnation,t,elapsed_s,frames,restarts,rows_produced")
+        and len(out.splitlines()) >= 2
+    )
 
 
 @pytest.mark.slow
@@ -202,9 +247,21 @@ def test_a_population_changes_its_placement_between_starts(tmp_path: Path) -> No
     first = answer(tmp_path, "train", config(tmp_path, "a", frames=600, placement="serial"))
     frames = {member["name"]: member["frames"] for member in first["members"]}
     for stop, placement in ((1200, "inline"), (1800, "central"), (2400, "serial")):
-        result = answer(tmp_path, "train", "--resume", "a", "--set", f"stop_at_frames={stop}", "--set", f"runtime.placement={placement}")
+        result = answer(
+            tmp_path,
+            "train",
+            "--resume",
+            "a",
+            "--set",
+            f"stop_at_frames={stop}",
+            "--set",
+            f"runtime.placement={placement}",
+        )
         assert result["finished"] and result["placement"] == placement
-        assert all(stop <= member["frames"] and frames[member["name"]] <= member["frames"] for member in result["members"])
+        assert all(
+            stop <= member["frames"] and frames[member["name"]] <= member["frames"]
+            for member in result["members"]
+        )
         frames = {member["name"]: member["frames"] for member in result["members"]}
     assert finished(arena(tmp_path, "rounds", "verify", "a"))[0] == 0
 
@@ -215,11 +272,18 @@ def test_the_number_of_tables_is_decided_once_and_processes_at_every_start(tmp_p
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600), *edits))[0] == 0
     stored = json.loads(population_paths(tmp_path, "a").config.read_text())
     assert stored["sampling"]["environments"] == 128 and stored["runtime"]["workers"] == "auto"
-    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "sampling.environments=64"))
-    assert code == 2 and "sampling.environments = 64: fixed at 128 when the population started" in errors
+    code, _, errors = finished(
+        arena(tmp_path, "train", "--resume", "a", "--set", "sampling.environments=64")
+    )
+    assert (
+        code == 2
+        and "sampling.environments = 64: fixed at 128 when the population started" in errors
+    )
 
 
-def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_first(tmp_path: Path) -> None:
+def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_first(
+    tmp_path: Path,
+) -> None:
     process = arena(tmp_path, "train", config(tmp_path, "a"))
     wait_for_checkpoints(tmp_path, "a", 1)
     code, _, errors = finished(arena(tmp_path, "train", "--resume", "a"))
@@ -231,7 +295,10 @@ def test_a_second_trainer_is_refused_with_the_holders_pid_and_stop_ends_the_firs
 
 @pytest.mark.slow
 def test_two_trainings_at_once_share_one_league(tmp_path: Path) -> None:
-    processes = [arena(tmp_path, "train", config(tmp_path, name, frames=1500), "--json") for name in ("a", "b")]
+    processes = [
+        arena(tmp_path, "train", config(tmp_path, name, frames=1500), "--json")
+        for name in ("a", "b")
+    ]
     for process in processes:
         code, out, errors = finished(process)
         assert code == 0 and json.loads(out)["finished"], errors
@@ -248,30 +315,69 @@ def test_a_damaged_checkpoint_is_passed_over_with_an_event(tmp_path: Path) -> No
     content = bytearray(learner.read_bytes())
     content[len(content) // 2] ^= 1
     learner.write_bytes(content)
-    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1500"))
+    code, _, errors = finished(
+        arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1500")
+    )
     assert code == 0, errors
     with open_league(league_path(tmp_path), read_only=True) as league:
         texts = [stored.event.text for stored in list_events(league, "a")]
-    assert any(newest.name in text and "learner-m0.safetensors is damaged" in text for text in texts)
+    assert any(
+        newest.name in text and "learner-m0.safetensors is damaged" in text for text in texts
+    )
 
 
 @pytest.mark.slow
 def test_edits_that_change_shapes_are_refused_and_others_are_logged(tmp_path: Path) -> None:
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
-    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "model.hidden=[8]", "--set", "sampling.rollout_steps=2"))
+    code, _, errors = finished(
+        arena(
+            tmp_path,
+            "train",
+            "--resume",
+            "a",
+            "--set",
+            "model.hidden=[8]",
+            "--set",
+            "sampling.rollout_steps=2",
+        )
+    )
     assert code == 2 and "model.hidden" in errors and "sampling.rollout_steps" in errors
-    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=1200", "--set", "learning.learning_rate=0.0005"))
+    code, _, errors = finished(
+        arena(
+            tmp_path,
+            "train",
+            "--resume",
+            "a",
+            "--set",
+            "stop_at_frames=1200",
+            "--set",
+            "learning.learning_rate=0.0005",
+        )
+    )
     assert code == 0, errors
     with open_league(league_path(tmp_path), read_only=True) as league:
-        texts = [stored.event.text for stored in list_events(league, "a") if stored.event.kind == "edit"]
-    assert "edited stop_at_frames: 600 -> 1200" in texts and any("learning_rate" in text for text in texts)
+        texts = [
+            stored.event.text for stored in list_events(league, "a") if stored.event.kind == "edit"
+        ]
+    assert "edited stop_at_frames: 600 -> 1200" in texts and any(
+        "learning_rate" in text for text in texts
+    )
 
 
 @pytest.mark.parametrize(
-    "env", ["hide_and_seek", *(pytest.param(env, marks=pytest.mark.slow) for env in ("rock_paper_scissors", "memory", "cartpole", "leduc_holdem"))]
+    "env",
+    [
+        "hide_and_seek",
+        *(
+            pytest.param(env, marks=pytest.mark.slow)
+            for env in ("rock_paper_scissors", "memory", "cartpole", "leduc_holdem")
+        ),
+    ],
 )
 def test_every_kind_of_game_trains_to_its_stop(tmp_path: Path, env: str) -> None:
-    code, out, errors = finished(arena(tmp_path, "train", config(tmp_path, "a", frames=1000, env=env), "--json"))
+    code, out, errors = finished(
+        arena(tmp_path, "train", config(tmp_path, "a", frames=1000, env=env), "--json")
+    )
     assert code == 0, errors
     result = json.loads(out)
     assert result["finished"] and all(member["frames"] >= 1000 for member in result["members"])
@@ -284,7 +390,11 @@ def test_checkpoints_that_are_gone_are_not_taken_for_a_fresh_start(tmp_path: Pat
     assert finished(arena(tmp_path, "train", config(tmp_path, "a", frames=600)))[0] == 0
     checkpoints = population_paths(tmp_path, "a").checkpoints
     checkpoints.rename(tmp_path / "elsewhere")
-    code, _, errors = finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))
+    code, _, errors = finished(
+        arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900")
+    )
     assert code == 1 and "the checkpoints of 'a' are gone" in errors and "resuming" not in errors
     (tmp_path / "elsewhere").rename(checkpoints)
-    assert finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))[0] == 0
+    assert (
+        finished(arena(tmp_path, "train", "--resume", "a", "--set", "stop_at_frames=900"))[0] == 0
+    )

@@ -18,14 +18,18 @@ pytestmark = pytest.mark.gpu
 def bench() -> Bench:
     """Memory, two heads, normalised observations and advantages, minibatches: everything an update does."""
     return Bench(
-        config=LearningConfig(learning_rate=1e-3, epochs=2, minibatches=2, normalize_advantages=True),
+        config=LearningConfig(
+            learning_rate=1e-3, epochs=2, minibatches=2, normalize_advantages=True
+        ),
         model_config=ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True),
     )
 
 
 def learner_on(device: torch.device) -> Learner:
     made = bench()
-    return Learner(made.model().to(device), made.config, made.hyperparams(), made.terms, key=(1, "m0"))
+    return Learner(
+        made.model().to(device), made.config, made.hyperparams(), made.terms, key=(1, "m0")
+    )
 
 
 def test_updates_are_those_of_the_cpu(cuda: torch.device) -> None:
@@ -39,7 +43,9 @@ def test_updates_are_those_of_the_cpu(cuda: torch.device) -> None:
     assert state.keys() == reference.keys()
     for name, tensor in reference.items():
         assert state[name].device.type == "cpu"
-        torch.testing.assert_close(state[name], tensor, rtol=1e-3, atol=1e-4, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(
+            state[name], tensor, rtol=1e-3, atol=1e-4, msg=lambda text, name=name: f"{name}: {text}"
+        )
 
 
 def test_a_state_moves_between_devices_bit_for_bit(cuda: torch.device) -> None:
@@ -50,27 +56,43 @@ def test_a_state_moves_between_devices_bit_for_bit(cuda: torch.device) -> None:
     two.load_state(one.state())
     assert all(torch.equal(tensor, two.state()[name]) for name, tensor in one.state().items())
     three.copy_from(two.state())
-    assert all(torch.equal(tensor, three.state()[name]) for name, tensor in two.state().items() if name != "clocks")
+    assert all(
+        torch.equal(tensor, three.state()[name])
+        for name, tensor in two.state().items()
+        if name != "clocks"
+    )
     assert three.version == 0
     two.update(made.batch(made.model(5), seed=2).to(cuda))
     one.update(made.batch(made.model(5), seed=2))
     assert (one.version, one.frames) == (two.version, two.frames)
     for name, tensor in one.state().items():
-        torch.testing.assert_close(two.state()[name], tensor, rtol=1e-3, atol=1e-4, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(
+            two.state()[name],
+            tensor,
+            rtol=1e-3,
+            atol=1e-4,
+            msg=lambda text, name=name: f"{name}: {text}",
+        )
 
 
 def test_a_shard_on_the_device_reduces(cuda: torch.device) -> None:
     made = bench()
     there, here = learner_on(cuda), learner_on(cuda)
     parameters = sum(parameter.numel() for parameter in there.model.parameters())
-    reducer = SharedReducer(Region.create("reducer", reducer_bytes(1, parameters)), 0, 1, parameters, timeout_s=30.0)
+    reducer = SharedReducer(
+        Region.create("reducer", reducer_bytes(1, parameters)), 0, 1, parameters, timeout_s=30.0
+    )
     batch = made.batch(made.model(5)).to(cuda)
-    assert vars(there.update(batch, reducer)) == pytest.approx(vars(here.update(batch)), rel=1e-4, abs=1e-5)
+    assert vars(there.update(batch, reducer)) == pytest.approx(
+        vars(here.update(batch)), rel=1e-4, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("gru_size", [0, 8])
 @pytest.mark.parametrize("greedy", [False, True])
-def test_a_server_on_the_device_chooses_as_on_the_cpu(cuda: torch.device, gru_size: int, greedy: bool) -> None:
+def test_a_server_on_the_device_chooses_as_on_the_cpu(
+    cuda: torch.device, gru_size: int, greedy: bool
+) -> None:
     there, server = serve(gru_size, greedy, cuda, images=False)
     here, _ = serve(gru_size, greedy, CPU, images=False)
     assert (server.rows_served, server.forwards) == (13, 3)
@@ -82,7 +104,11 @@ def test_images_through_convolutions_are_acted_on(cuda: torch.device) -> None:
     """Convolutions may run in a lower precision on the device: close, not equal."""
     there, here = (serve(8, True, device)[0] for device in (cuda, CPU))
     acted = there["policy"] == 1
-    assert acted.sum() == 13 and np.isfinite(there["log_prob"][acted]).all() and np.isnan(there["log_prob"][~acted]).all()
+    assert (
+        acted.sum() == 13
+        and np.isfinite(there["log_prob"][acted]).all()
+        and np.isnan(there["log_prob"][~acted]).all()
+    )
     np.testing.assert_allclose(there["live_state"], here["live_state"], atol=5e-2)
 
 

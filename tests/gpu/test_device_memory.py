@@ -53,13 +53,18 @@ def test_host_memory_is_pinned_and_copies_down_are_whole(cuda: torch.device) -> 
 
 
 def test_batches_are_whole_while_the_device_works_on_the_one_before(cuda: torch.device) -> None:
-    role = Role("player", gymnasium.spaces.Box(0, 255, (64, 64, 3), np.uint8), gymnasium.spaces.Discrete(3))
+    role = Role(
+        "player", gymnasium.spaces.Box(0, 255, (64, 64, 3), np.uint8), gymnasium.spaces.Discrete(3)
+    )
     slab, rng = Slab(role_layout(role, ("reward",), 8, 16), 64), np.random.default_rng(0)
     for column in slab.column.values():
         column[...] = rng.integers(0, 2 if column.dtype == np.bool_ else 99, column.shape)
     gatherer = BatchGatherer([slab], cuda)
     batches = [rng.integers(0, 64, 32) for _ in range(30)]
-    busy, wrong = torch.ones(2000, 2000, device=cuda), torch.zeros((), dtype=torch.int64, device=cuda)
+    busy, wrong = (
+        torch.ones(2000, 2000, device=cuda),
+        torch.zeros((), dtype=torch.int64, device=cuda),
+    )
     # There before: bringing them in between would wait for the device.
     expected = [gather(slab, slots).to(cuda).tensors() for slots in batches]
     gatherer.gather("m0", 0, batches[0].tolist())
@@ -80,7 +85,9 @@ def test_batches_are_whole_while_the_device_works_on_the_one_before(cuda: torch.
 def test_a_policy_on_the_device_takes_what_is_published(cuda: torch.device) -> None:
     layout = role_layout(ROLE, ("reward",), 3, 8)
     trained, model = (build_model(layout, config(8), seed) for seed in (1, 2))
-    published = PublishedWeights({"model." + name: tensor for name, tensor in trained.state_dict().items()})
+    published = PublishedWeights(
+        {"model." + name: tensor for name, tensor in trained.state_dict().items()}
+    )
     policy = NetworkPolicy(model.to(cuda), published)
     policy.refresh()
     for name, tensor in model.state_dict().items():

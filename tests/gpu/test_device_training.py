@@ -41,7 +41,9 @@ learner_device = "cuda:0"
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("env", "learners"), [("tictactoe", 1), ("cartpole", 0)])
-def test_a_population_is_trained_on_the_device(cuda: torch.device, tmp_path: Path, env: str, learners: int) -> None:
+def test_a_population_is_trained_on_the_device(
+    cuda: torch.device, tmp_path: Path, env: str, learners: int
+) -> None:
     (tmp_path / "small.toml").write_text(CONFIG.format(env=env, learners=learners))
 
     def arena(*arguments: str) -> str:

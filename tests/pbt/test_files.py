@@ -10,12 +10,16 @@ from pbt.files import PART_SUFFIX, sync_folder, whole_file, write_synced, write_
 
 @pytest.mark.parametrize("durable", [False, True])
 @pytest.mark.parametrize("many_writers", [False, True])
-def test_a_file_is_whole_and_nothing_stays_beside_it(tmp_path: Path, durable: bool, many_writers: bool) -> None:
+def test_a_file_is_whole_and_nothing_stays_beside_it(
+    tmp_path: Path, durable: bool, many_writers: bool
+) -> None:
     path = tmp_path / "status.json"
     write_whole(path, "grün", durable=durable, many_writers=many_writers)
     write_whole(path, b"second", durable=durable, many_writers=many_writers)
     sync_folder(tmp_path)
-    assert path.read_bytes() == b"second" and [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"second" and [file.name for file in tmp_path.iterdir()] == [
+        path.name
+    ]
 
 
 def test_what_stood_there_stays_when_writing_fails(tmp_path: Path) -> None:

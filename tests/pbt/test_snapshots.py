@@ -16,14 +16,21 @@ METADATA = {"member": "m0", "role": "player", "frames": "100"}
 
 def weights(seed: int = 0) -> dict[str, torch.Tensor]:
     stream = torch.Generator().manual_seed(seed)
-    return {"head.bias": torch.randn(3, generator=stream), "body": torch.randn(4, 2, generator=stream), "count": torch.tensor(seed)}
+    return {
+        "head.bias": torch.randn(3, generator=stream),
+        "body": torch.randn(4, 2, generator=stream),
+        "count": torch.tensor(seed),
+    }
 
 
 def test_what_is_put_is_loaded(tmp_path: Path) -> None:
     store: SnapshotStore = FileSnapshotStore(tmp_path / "snapshots")
     snapshot_id, size = store.put(weights(), METADATA)
     path = tmp_path / "snapshots" / f"{snapshot_id}.safetensors"
-    assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size) == (snapshot_id, size)
+    assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size) == (
+        snapshot_id,
+        size,
+    )
     loaded = store.load(snapshot_id)
     assert loaded.keys() == weights().keys()
     assert all(torch.equal(loaded[name], tensor) for name, tensor in weights().items())
@@ -39,12 +46,18 @@ def test_what_is_loaded_takes_no_memory_until_it_is_changed(tmp_path: Path) -> N
     assert float(loaded["body"].sum()) == 16 << 20
     assert own_memory() - before < size / 4
     loaded["body"].add_(1.0)
-    assert torch.equal(store.load(snapshot_id)["body"], torch.ones(16 << 20)), "the file is as it was"
+    assert torch.equal(store.load(snapshot_id)["body"], torch.ones(16 << 20)), (
+        "the file is as it was"
+    )
 
 
 def own_memory() -> int:
     """Bytes that belong to this process alone and to no file."""
-    (line,) = [line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("RssAnon:")]
+    (line,) = [
+        line
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        if line.startswith("RssAnon:")
+    ]
     return int(line.split()[1]) * 1024
 
 
@@ -56,7 +69,9 @@ def test_equal_content_is_one_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
     assert store.put(weights(1), METADATA) != first
     assert store.put(weights(), {**METADATA, "frames": "101"}) != first
-    assert store.sizes().keys() == {path.name.removesuffix(".safetensors") for path in tmp_path.iterdir()}
+    assert store.sizes().keys() == {
+        path.name.removesuffix(".safetensors") for path in tmp_path.iterdir()
+    }
 
 
 def test_damaged_weights_are_refused_and_mended_by_putting_them_again(tmp_path: Path) -> None:

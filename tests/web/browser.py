@@ -16,7 +16,9 @@ from bench.browser import chromium
 
 WAIT_MS = 60_000
 """Generous: the machine may be busy."""
-SCREENSHOTS = Path(os.environ.get("SCREENSHOTS") or Path(hatch_build.__file__).parent / "artifacts/screenshots")
+SCREENSHOTS = Path(
+    os.environ.get("SCREENSHOTS") or Path(hatch_build.__file__).parent / "artifacts/screenshots"
+)
 
 
 @contextmanager
@@ -33,7 +35,9 @@ def launched() -> Iterator[Browser]:
 class Visitor:
     """Somebody with a browser of their own. expected: statuses of refusals that are the point of a test; Chromium logs each as an error."""
 
-    def __init__(self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> None:
+    def __init__(
+        self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False
+    ) -> None:
         self.url, self.expected = url, set[int]()
         self.down = False
         """The service is killed: connections are refused, reset or end in the middle of an answer, whichever they were at."""
@@ -41,7 +45,9 @@ class Visitor:
         """A view is made to fail: the page says so, and why."""
         self._said: list[str] = []
         self.context: BrowserContext = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
         )
         self.context.set_default_timeout(WAIT_MS)
         self.context.on("console", self._console)
@@ -76,7 +82,9 @@ class Visitor:
     def faults(self, axe: Path) -> list[str]:
         """What axe-core finds serious or critical on this page, in words. axe: its program, run beside the page: the policy lets nothing into it."""
         self.page.evaluate(axe.read_text(encoding="utf-8"))
-        found = self.page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)")
+        found = self.page.evaluate(
+            "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"
+        )
         return [
             f"{violation['id']}: {node['target']}: {node['failureSummary']}"
             for violation in found
@@ -87,7 +95,11 @@ class Visitor:
     @property
     def too_wide_px(self) -> int:
         """By how much the page has to be scrolled sideways."""
-        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+        return int(
+            self.page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+        )
 
     def leave(self) -> None:
         self.context.close()

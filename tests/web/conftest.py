@@ -48,7 +48,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Sourc
     if found is None:
         pytest.skip("no Node.js 20.19 or newer")
     folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(repository / "web", folder / "web", ignore=shutil.ignore_patterns("node_modules", "generated"))
+    shutil.copytree(
+        repository / "web",
+        folder / "web",
+        ignore=shutil.ignore_patterns("node_modules", "generated"),
+    )
     shutil.copytree(repository / "docs/schemas", folder / "docs/schemas")
     made = Sources(folder / "web", *found)
     run(made, "ci", "--ignore-scripts", "--prefer-offline")
@@ -65,11 +69,23 @@ def visit(browser: Browser) -> Iterator[Visit]:
     """Somebody who is logged in already; what their browser complained about fails the test."""
     visitors: list[Visitor] = []
 
-    def make(served: Served, *, level: Level = "admin", width: int = 1280, dark: bool = False) -> Visitor:
+    def make(
+        served: Served, *, level: Level = "admin", width: int = 1280, dark: bool = False
+    ) -> Visitor:
         visitor = Visitor(browser, served.url, width=width, dark=dark)
         visitors.append(visitor)
         cookie = Tokens(Path(served.data) / "service").new_cookie(level)
-        visitor.context.add_cookies([{"name": COOKIE, "value": cookie, "url": served.url, "sameSite": "Strict", "httpOnly": True}])
+        visitor.context.add_cookies(
+            [
+                {
+                    "name": COOKIE,
+                    "value": cookie,
+                    "url": served.url,
+                    "sameSite": "Strict",
+                    "httpOnly": True,
+                }
+            ]
+        )
         return visitor
 
     yield partial(make)

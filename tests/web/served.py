@@ -32,11 +32,17 @@ class Served(served.Served):
 
     def train(self, name: str, **changed: Any) -> None:
         """Make and start one."""
-        self.call("POST", "/v1/populations", {"name": name, "config": {**SMALL, **changed}, "start": True})
+        self.call(
+            "POST", "/v1/populations", {"name": name, "config": {**SMALL, **changed}, "start": True}
+        )
 
     def seated(self, **asked: Any) -> Any:
         """A game begun behind the browser's back, once the person is to move."""
-        made = self.call("POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four", **asked})
+        made = self.call(
+            "POST",
+            "/v1/plays",
+            {"opponent": "random", "name": "Ada", "env": "connect_four", **asked},
+        )
         self.wait(lambda: self.call("GET", f"/v1/plays/{made['id']}")["state"] == "turn")
         return self.call("GET", f"/v1/plays/{made['id']}")
 
@@ -45,9 +51,18 @@ class Served(served.Served):
         """Name of each view -> its address, and what it says once everything has come: of the population `first`, its first match, and a board."""
         (game,) = self.call("GET", "/v1/populations/first/games?kind=evaluation&limit=1")["items"]
         play = self.seated()
-        there = {"population": "first", "match": "1", "evaluation": "1", "game": game["id"], "play": play["id"]}
+        there = {
+            "population": "first",
+            "match": "1",
+            "evaluation": "1",
+            "game": game["id"],
+            "play": play["id"],
+        }
         try:
-            yield {name: (view.path.format(**there), view.shows.format(**there)) for name, view in VIEWS.items()}
+            yield {
+                name: (view.path.format(**there), view.shows.format(**there))
+                for name, view in VIEWS.items()
+            }
         finally:
             self.call("DELETE", f"/v1/plays/{play['id']}")
 

@@ -17,7 +17,12 @@ class Sources:
 
 def run(sources: Sources, *words: str) -> str:
     done = subprocess.run(
-        [*sources.npm, *words], cwd=sources.folder, env={**os.environ, "PATH": sources.path}, capture_output=True, text=True, timeout=300
+        [*sources.npm, *words],
+        cwd=sources.folder,
+        env={**os.environ, "PATH": sources.path},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -24,7 +24,9 @@ def test_a_population_that_failed_says_why(trained: Served, visit: Visit) -> Non
     page.get_by_role("button", name="Start broken").click()
     expect(page.locator(".chip")).to_have_text("failed", timeout=2 * WAIT_MS)
     expect(page.get_by_role("alert")).to_contain_text("stored config of 'broken' has 1 problem")
-    expect(page.locator("pre")).to_contain_text("learning.batch_steps = -1: must be a whole number", timeout=WAIT_MS)
+    expect(page.locator("pre")).to_contain_text(
+        "learning.batch_steps = -1: must be a whole number", timeout=WAIT_MS
+    )
     visitor.keep("failed")
     shows(visitor.see("populations"), "stored config of 'broken'")
     trained.call("DELETE", "/v1/populations/broken")
@@ -37,7 +39,9 @@ def test_a_population_from_its_template_to_its_deletion(served: Served, visit: V
     page = visitor.see("populations/new/population?template=demo")
     page.get_by_label("Name").fill("second")
     page.get_by_text("The whole config", exact=True).click()
-    page.get_by_label("The whole config as JSON").fill(json.dumps({**SMALL, "stop_at_frames": 50_000_000}))
+    page.get_by_label("The whole config as JSON").fill(
+        json.dumps({**SMALL, "stop_at_frames": 50_000_000})
+    )
     page.get_by_label("Members").fill("0")
     page.get_by_role("button", name="Create").click()
     expect(page.locator(".field.invalid")).to_contain_text("Members")
@@ -68,14 +72,18 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
     form.get_by_label("Evaluation share").fill("7")
     form.get_by_role("button", name="Save").click()
     expect(form.locator(".field.invalid")).to_contain_text("Evaluation share")
-    expect(form.get_by_label("Evaluation share")).to_have_accessible_description(re.compile(r"evaluation\.share"))
+    expect(form.get_by_label("Evaluation share")).to_have_accessible_description(
+        re.compile(r"evaluation\.share")
+    )
     visitor.keep("edit-wrong")
     form.get_by_label("Evaluation share").fill("0.3")
     form.get_by_role("button", name="Save").click()
     expect(form).to_contain_text("Its next start takes it")
     shows(page, "Not in force yet: evaluation.share=0.3")
     expect(form.get_by_label("Evaluation share")).to_have_value("0.3")
-    assert trained.call("GET", "/v1/populations/first")["spec"]["pending_edits"] == ["evaluation.share=0.3"]
+    assert trained.call("GET", "/v1/populations/first")["spec"]["pending_edits"] == [
+        "evaluation.share=0.3"
+    ]
     form.get_by_label("Stop at frames").fill("90_000_000")
     form.get_by_role("button", name="Save").click()
     expect(form).to_contain_text("It is finished; start it to train on.")
@@ -93,7 +101,12 @@ def test_an_edit_decided_on_an_old_look_is_refused(trained: Served, visit: Visit
         trained.call("PATCH", "/v1/populations/first", {"set": {"pbt.period_frames": 2500}})
         route.continue_()
 
-    page.route("**/v1/populations/first", lambda route: first_somebody_else(route) if route.request.method == "PATCH" else route.continue_())
+    page.route(
+        "**/v1/populations/first",
+        lambda route: (
+            first_somebody_else(route) if route.request.method == "PATCH" else route.continue_()
+        ),
+    )
     form.get_by_role("button", name="Save").click()
     expect(form.get_by_role("alert")).to_contain_text("It was changed meanwhile")
     page.unroute_all(behavior="wait")

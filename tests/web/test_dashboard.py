@@ -31,7 +31,9 @@ EMPTY = {
 }
 
 
-def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(served: Served, browser: Browser) -> None:
+def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(
+    served: Served, browser: Browser
+) -> None:
     visitor = Visitor(browser, served.url)
     visitor.see("populations")
     shows(visitor.page, "Nobody is logged in here")
@@ -64,8 +66,12 @@ def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
     shows(visitor.see("nothing/here"), "There is no such page")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (320, False)], ids=["light", "dark", "phone"])
-def test_every_view_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path, width: int, dark: bool) -> None:
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (320, False)], ids=["light", "dark", "phone"]
+)
+def test_every_view_is_whole_and_for_everybody(
+    trained: Served, visit: Visit, axe: Path, width: int, dark: bool
+) -> None:
     """Nothing is wider than the screen, and axe finds nothing serious."""
     visitor, wrong = visit(trained, width=width, dark=dark), list[str]()
     with trained.views() as views:
@@ -89,8 +95,12 @@ def test_numbers_stand_beside_every_chart_and_go_into_files(trained: Served, vis
         figure.get_by_role("button", name="CSV").click()
     lines = waiting.value.path().read_text().splitlines()
     assert lines[0] == "member,frames,Elo,low,high,games" and len(lines) == rows + 1 > 4
-    known = {row["id"]: row for row in trained.call("GET", "/v1/ratings?population=first")["players"]}
-    assert {float(line.split(",")[2]) for line in lines[1:]} <= {row["elo"] for row in known.values()}
+    known = {
+        row["id"]: row for row in trained.call("GET", "/v1/ratings?population=first")["players"]
+    }
+    assert {float(line.split(",")[2]) for line in lines[1:]} <= {
+        row["elo"] for row in known.values()
+    }
 
 
 def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
@@ -102,7 +112,11 @@ def test_every_chart_has_its_numbers(trained: Served, visit: Visit) -> None:
         expect(pictures.first).to_be_visible(timeout=WAIT_MS)
         expect(page.locator("main .loading")).to_have_count(0, timeout=WAIT_MS)
         figures = page.locator("section.figure")
-        assert figures.count() == pictures.count() == figures.filter(has=page.locator("summary", has_text="Numbers")).count()
+        assert (
+            figures.count()
+            == pictures.count()
+            == figures.filter(has=page.locator("summary", has_text="Numbers")).count()
+        )
 
 
 def test_an_address_restores_its_view(trained: Served, visit: Visit) -> None:
@@ -127,8 +141,13 @@ def test_curves_over_time_count_minutes_not_frames(trained: Served, visit: Visit
     assert "x=time" in page.url
     page.get_by_text("Numbers").click()
     seconds = [float(text) for text in page.locator("tbody tr td:nth-child(2)").all_inner_texts()]
-    told = trained.call("GET", "/v1/populations/first/metrics?keys=entropy&points=400&times=true")["members"]
-    assert seconds == pytest.approx([second for _, curves in sorted(told.items()) for second in curves["entropy"]["seconds"]], rel=0.01)
+    told = trained.call("GET", "/v1/populations/first/metrics?keys=entropy&points=400&times=true")[
+        "members"
+    ]
+    assert seconds == pytest.approx(
+        [second for _, curves in sorted(told.items()) for second in curves["entropy"]["seconds"]],
+        rel=0.01,
+    )
 
 
 def test_a_score_against_an_anchor(trained: Served, visit: Visit) -> None:
@@ -137,8 +156,13 @@ def test_a_score_against_an_anchor(trained: Served, visit: Visit) -> None:
     figure.get_by_text("Numbers").click()
     expect(figure.locator("tbody tr").first).to_be_visible()
     pairs = trained.call("GET", "/v1/win-matrix?population=first")["pairs"]
-    games = sorted(pair["games"] for pair in pairs if "random" in (pair["player"], pair["opponent"]))
-    assert sorted(int(text) for text in figure.locator("tbody tr td:nth-child(6)").all_inner_texts()) == games
+    games = sorted(
+        pair["games"] for pair in pairs if "random" in (pair["player"], pair["opponent"])
+    )
+    assert (
+        sorted(int(text) for text in figure.locator("tbody tr td:nth-child(6)").all_inner_texts())
+        == games
+    )
 
 
 def test_weights_are_taken_along(trained: Served, visit: Visit) -> None:
@@ -146,11 +170,16 @@ def test_weights_are_taken_along(trained: Served, visit: Visit) -> None:
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Download weights").click()
     best = trained.call("GET", "/v1/populations/first/lineage?player=best")["snapshot"]
-    sizes = {one["id"]: one["size_bytes"] for one in trained.call("GET", "/v1/populations/first/snapshots")["items"]}
+    sizes = {
+        one["id"]: one["size_bytes"]
+        for one in trained.call("GET", "/v1/populations/first/snapshots")["items"]
+    }
     assert waiting.value.path().stat().st_size == sizes[best]
 
 
-def test_a_number_that_is_not_there_is_a_dash_with_its_reason(trained: Served, visit: Visit) -> None:
+def test_a_number_that_is_not_there_is_a_dash_with_its_reason(
+    trained: Served, visit: Visit
+) -> None:
     row = visit(trained).see("populations").locator("tbody tr").filter(has_text="first")
     dash = row.locator("td[data-name='frames/s'] .missing")
     expect(dash).to_contain_text("–")
@@ -170,15 +199,30 @@ def test_markup_in_names_stays_text(trained: Served, visit: Visit) -> None:
     """Of a guest, who may call itself anything, in a match and the league's table; and in the config of a population."""
     guest = PlayerRef("guest", MARKUP)
     with open_league(league_path(trained.data)) as league:
-        match = create_match(league, "connect_four", {}, [guest, RANDOM], 4, 1, {"greedy": False, "opening_plies": 0, "paired": True, "batch": 4})
+        match = create_match(
+            league,
+            "connect_four",
+            {},
+            [guest, RANDOM],
+            4,
+            1,
+            {"greedy": False, "opening_plies": 0, "paired": True, "batch": 4},
+        )
         with LeagueWriter(league, match) as writer:
             for number in range(4):
                 players = (guest, RANDOM) if number % 2 == 0 else (RANDOM, guest)
                 writer.game(game(number, players, kind="evaluation", pair=number // 2))
         finish_match(league, match, 4)
-    trained.call("POST", "/v1/populations", {"name": "marked", "config": {**SMALL, "description": MARKUP}})
+    trained.call(
+        "POST", "/v1/populations", {"name": "marked", "config": {**SMALL, "description": MARKUP}}
+    )
     visitor = visit(trained)
-    for view in ("matches", f"matches/{match.id}", "league?population=first&all=1", "populations/marked/config"):
+    for view in (
+        "matches",
+        f"matches/{match.id}",
+        "league?population=first&all=1",
+        "populations/marked/config",
+    ):
         page = visitor.see(view)
         shows(page, MARKUP)
         assert page.locator("main img").count() == 0 and page.title() != "taken"
@@ -221,7 +265,9 @@ def test_a_viewer_sees_everything_and_can_change_nothing(trained: Served, visit:
         page = visitor.see(VIEWS[view].path.format(population="first"))
         shows(page, VIEWS[view].shows.format(population="first"))
         expect(page.get_by_text("Loading")).to_have_count(0, timeout=WAIT_MS)
-        changing = page.get_by_role("button").filter(has_not_text=re.compile("Log out|CSV|JSON|Shown|^m\\d"))
+        changing = page.get_by_role("button").filter(
+            has_not_text=re.compile("Log out|CSV|JSON|Shown|^m\\d")
+        )
         assert changing.all_inner_texts() == [], view
         assert page.locator("form").count() == 0, view
 
@@ -256,7 +302,10 @@ def test_on_a_phone_the_current_tab_and_section_are_in_sight(trained: Served, vi
     for bar in (page.locator("nav.tabs"), page.get_by_role("navigation", name="Sections")):
         outer, inner = bar.bounding_box(), bar.locator("[aria-current]").bounding_box()
         assert outer is not None and inner is not None
-        assert outer["x"] - 1 <= inner["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        assert (
+            outer["x"] - 1 <= inner["x"]
+            and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        )
 
 
 def test_no_page_may_run_code_that_stands_in_it(served: Served, visit: Visit) -> None:

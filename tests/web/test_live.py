@@ -40,7 +40,9 @@ def live(trained: Served) -> Iterator[Served]:
     trained.wait(lambda: trained.state("live") == "running")
     yield trained
     trained.call("DELETE", "/v1/populations/live")
-    trained.wait(lambda: "live" not in [one["id"] for one in trained.call("GET", "/v1/populations")["items"]])
+    trained.wait(
+        lambda: "live" not in [one["id"] for one in trained.call("GET", "/v1/populations")["items"]]
+    )
 
 
 def events(live: Served) -> list[dict[str, Any]]:
@@ -66,8 +68,16 @@ def test_what_is_committed_is_on_the_screen_within_two_seconds(live: Served, vis
     def seen() -> dict[str, float]:
         """Text -> how long after its commit it was on the page."""
         when = page.evaluate("window.seen")
-        fresh = [event for event in events(live) if event["created_at"] > began and event["kind"] == "checkpoint"]
-        return {event["text"]: when[event["text"]] - event["created_at"] for event in fresh if event["text"] in when}
+        fresh = [
+            event
+            for event in events(live)
+            if event["created_at"] > began and event["kind"] == "checkpoint"
+        ]
+        return {
+            event["text"]: when[event["text"]] - event["created_at"]
+            for event in fresh
+            if event["text"] in when
+        }
 
     live.wait(lambda: len(seen()) >= EVENTS)
     late = seen()
@@ -80,7 +90,9 @@ def test_frames_and_speed_go_on_without_a_reload(live: Served, visit: Visit) -> 
     page = visitor.see("populations")
     row = "tbody tr:has-text('live') "
     grows(page, row + "td[data-name='frames']")
-    expect(page.locator(row + "td[data-name='frames/s']")).to_have_text(re.compile(r"^[\d.]+k?$"), timeout=WAIT_MS)
+    expect(page.locator(row + "td[data-name='frames/s']")).to_have_text(
+        re.compile(r"^[\d.]+k?$"), timeout=WAIT_MS
+    )
     visitor.keep("live-populations")
     page.get_by_role("link", name="live", exact=True).click()
     grows(page, ".facts dd >> nth=0")
@@ -120,9 +132,15 @@ def test_an_edit_is_in_force_while_it_trains(live: Served, visit: Visit) -> None
     expect(page.locator("main")).not_to_contain_text("Not in force yet", timeout=WAIT_MS)
     visitor.keep("live-edited")
     page.get_by_role("link", name="Events").click()
-    for text in ("stop_at_frames: 50000000 -> 40000000", "pbt.period_frames: 40000 -> 80000", "evaluation.share: 0.2 -> 0.25"):
+    for text in (
+        "stop_at_frames: 50000000 -> 40000000",
+        "pbt.period_frames: 40000 -> 80000",
+        "evaluation.share: 0.2 -> 0.25",
+    ):
         shows(page, text)
-    assert not [event for event in events(live) if event["kind"] == "resume"], "taken without a new start"
+    assert not [event for event in events(live) if event["kind"] == "resume"], (
+        "taken without a new start"
+    )
 
 
 def test_its_processes_are_seen_and_one_that_died_is_told(live: Served, visit: Visit) -> None:
@@ -134,8 +152,13 @@ def test_its_processes_are_seen_and_one_that_died_is_told(live: Served, visit: V
     visitor.keep("live-health")
     status = read_status(population_paths(live.data, "live").status)
     assert status is not None
-    os.kill(next(process.pid for process in status.processes if "worker" in process.roles), signal.SIGKILL)
-    expect(page.get_by_role("list", name="Warnings")).to_contain_text("was started again once", timeout=2 * WAIT_MS)
+    os.kill(
+        next(process.pid for process in status.processes if "worker" in process.roles),
+        signal.SIGKILL,
+    )
+    expect(page.get_by_role("list", name="Warnings")).to_contain_text(
+        "was started again once", timeout=2 * WAIT_MS
+    )
     visitor.keep("live-warned")
     shows(visitor.see("populations"), "was started again once")
     shows(visitor.see("system"), re.compile(r"live\s*worker"))
@@ -155,12 +178,23 @@ def test_compared_while_one_of_them_trains(live: Served, visit: Visit) -> None:
 
 def test_the_interval_of_a_match_shrinks_while_it_is_watched(live: Served, visit: Visit) -> None:
     visitor = visit(live)
-    made = live.call("POST", "/v1/evaluations", {"players": ["random", "oneply"], "env": "connect_four", "games": 2000})
+    made = live.call(
+        "POST",
+        "/v1/evaluations",
+        {"players": ["random", "oneply"], "env": "connect_four", "games": 2000},
+    )
     page = visitor.see(f"evaluations/{made['id']}")
     expect(page.locator(".chip", has_text="succeeded")).to_be_visible(timeout=2 * WAIT_MS)
     page.get_by_text("Numbers").click()
-    cells = [text.split("\t") for text in page.locator("section.figure", has_text="Score as games came in").locator("tbody tr").all_inner_texts()]
-    widths = [float(high.removesuffix(" %")) - float(low.removesuffix(" %")) for _, _, low, high in cells]
+    cells = [
+        text.split("\t")
+        for text in page.locator("section.figure", has_text="Score as games came in")
+        .locator("tbody tr")
+        .all_inner_texts()
+    ]
+    widths = [
+        float(high.removesuffix(" %")) - float(low.removesuffix(" %")) for _, _, low, high in cells
+    ]
     assert len(widths) >= 3 and widths[-1] < 0.5 * widths[0], widths
     visitor.keep("live-match")
 
@@ -213,7 +247,9 @@ def test_paused_and_resumed_from_the_page(live: Served, visit: Visit) -> None:
     grows(page, ".facts dd >> nth=0")
 
 
-def test_a_service_that_was_killed_comes_back_without_gap_or_duplicate(live: Served, visit: Visit) -> None:
+def test_a_service_that_was_killed_comes_back_without_gap_or_duplicate(
+    live: Served, visit: Visit
+) -> None:
     """Nothing is reloaded: the page says how old it is, then shows every event once, those of the time between among them."""
     visitor = visit(live)
     page = visitor.see("populations/live/events")

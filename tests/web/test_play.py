@@ -46,7 +46,9 @@ def sit_down(page: Page, name: str) -> None:
 def play_on(page: Page, act: Any) -> None:
     """To the end. act: makes the move that is due."""
     for _ in range(42):
-        expect(said(page)).to_have_text(re.compile(f"You begin.|Your move.|{OVER.pattern}"), timeout=WAIT_MS)
+        expect(said(page)).to_have_text(
+            re.compile(f"You begin.|Your move.|{OVER.pattern}"), timeout=WAIT_MS
+        )
         if OVER.search(said(page).inner_text()):
             return
         made = moves(page).count()
@@ -67,10 +69,18 @@ def test_a_game_by_clicks_is_stored_rated_and_seen_again(trained: Served, visit:
     played = [text.split(". ")[1] for text in moves(page).all_inner_texts()]
     visitor.keep("play-over")
     page.get_by_role("link", name="the league").click()
-    row = page.get_by_role("region", name="Ratings").get_by_role("row").filter(has_text="Grace guest")
+    row = (
+        page.get_by_role("region", name="Ratings").get_by_role("row").filter(has_text="Grace guest")
+    )
     expect(row).to_be_visible(timeout=WAIT_MS)
-    assert [one["kind"] for one in trained.call("GET", "/v1/ratings?population=first")["players"] if one["player"] == "Grace"] == ["guest"]
-    page.get_by_role("region", name="Newest matches of connect_four").get_by_role("link").first.click()
+    assert [
+        one["kind"]
+        for one in trained.call("GET", "/v1/ratings?population=first")["players"]
+        if one["player"] == "Grace"
+    ] == ["guest"]
+    page.get_by_role("region", name="Newest matches of connect_four").get_by_role(
+        "link"
+    ).first.click()
     shows(page, "Grace")
     page.get_by_role("region", name="Games, newest first").get_by_role("link", name="0").click()
     step_through(page, played)
@@ -88,7 +98,10 @@ def step_through(page: Page, played: list[str]) -> None:
         page.keyboard.press("ArrowRight")
         expect(place).to_have_text(f"{number} of {len(played)}")
         label = board.get_attribute("aria-label") or ""
-        assert label.count(" on ") == number and f"{'XO'[(number - 1) % 2]} on {played[number - 1]}" in label
+        assert (
+            label.count(" on ") == number
+            and f"{'XO'[(number - 1) % 2]} on {played[number - 1]}" in label
+        )
         expect(page.locator(".piece.last")).to_have_count(1)
     page.keyboard.press("Home")
     expect(place).to_have_text(f"0 of {len(played)}")
@@ -103,7 +116,9 @@ def step_through(page: Page, played: list[str]) -> None:
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
-def test_a_game_by_keys_alone_then_another_one_from_the_other_seat(trained: Served, visit: Visit) -> None:
+def test_a_game_by_keys_alone_then_another_one_from_the_other_seat(
+    trained: Served, visit: Visit
+) -> None:
     page = visit(trained).see("play?population=first&opponent=random")
     name = page.get_by_label("Your name")
     name.focus()
@@ -141,7 +156,9 @@ def test_what_cannot_be_played_is_refused_in_words(trained: Served, visit: Visit
     other.goto(page.url)
     expect(choices(other)).to_have_count(9, timeout=WAIT_MS)
     # It hears of nothing any more.
-    other.evaluate("() => { const ask = fetch; window.fetch = (url, how) => (how?.method ? ask(url, how) : new Promise(() => {})); }")
+    other.evaluate(
+        "() => { const ask = fetch; window.fetch = (url, how) => (how?.method ? ask(url, how) : new Promise(() => {})); }"
+    )
     page.get_by_role("button", name="Play b2").click()
     expect(moves(page)).to_have_count(2)
     taken = page.locator(".squares svg").bounding_box()
@@ -178,7 +195,9 @@ def test_boards_that_are_gone_and_players_that_never_came(trained: Served, visit
     visitor = visit(trained)
     visitor.expected.add(404)
     shows(visitor.see(f"play/{'0' * 16}"), "This board was cleared")
-    play = trained.call("POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "leduc_holdem"})
+    play = trained.call(
+        "POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "leduc_holdem"}
+    )
     page = visitor.see(f"play/{play['id']}")
     shows(page, "leduc_holdem has no board to play at")
     page.get_by_role("link", name="Choose again").click()
@@ -193,7 +212,9 @@ def test_games_without_a_board(trained: Served, visit: Visit) -> None:
     shows(visitor.see(f"games/{training['id']}"), "Its moves are not stored")
     (game,) = trained.call("GET", "/v1/populations/first/games?kind=evaluation&limit=1")["items"]
     page = visitor.see("populations/first/games")
-    page.get_by_role("region", name="Evaluation games, newest first").get_by_role("link").first.click()
+    page.get_by_role("region", name="Evaluation games, newest first").get_by_role(
+        "link"
+    ).first.click()
     expect(page.get_by_role("img", name="Board")).to_be_visible(timeout=WAIT_MS)
     filmed = film(trained, game["id"])
     page.go_back()
@@ -228,7 +249,11 @@ def film(trained: Served, key: str) -> Path:
 
 def test_every_board_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path) -> None:
     """Dark, and on a phone."""
-    four, three, words = trained.seated(), trained.seated(env="tictactoe", seat=1), trained.seated(env="openspiel:tic_tac_toe")
+    four, three, words = (
+        trained.seated(),
+        trained.seated(env="tictactoe", seat=1),
+        trained.seated(env="openspiel:tic_tac_toe"),
+    )
     for play in (four, words):
         trained.call("POST", f"/v1/plays/{play['id']}/moves", {"action": 3, "at": 0})
     over = trained.call("DELETE", f"/v1/plays/{four['id']}")
@@ -240,11 +265,16 @@ def test_every_board_is_whole_and_for_everybody(trained: Served, visit: Visit, a
         f"games/{over['result']['game']}?move=2": "2 of 2",
     }
     wrong = []
-    for visitor, name in ((visit(trained, dark=True), "dark"), (visit(trained, width=320), "phone")):
+    for visitor, name in (
+        (visit(trained, dark=True), "dark"),
+        (visit(trained, width=320), "phone"),
+    ):
         for number, (view, text) in enumerate(views.items()):
             shows(visitor.see(view), text)
             visitor.keep(f"play-{number}-{name}")
-            wrong += [f"{view}: {visitor.too_wide_px} px too wide"] if visitor.too_wide_px > 0 else []
+            wrong += (
+                [f"{view}: {visitor.too_wide_px} px too wide"] if visitor.too_wide_px > 0 else []
+            )
             wrong += [f"{view}: {fault}" for fault in visitor.faults(axe)]
     assert not wrong, "\n".join(wrong)
     for play in (three, words):

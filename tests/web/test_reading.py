@@ -24,8 +24,17 @@ PICTURE = "(canvas) => canvas.toDataURL()"
 def test_an_answer_that_was_cut_off_is_asked_for_again(trained: Served, visit: Visit) -> None:
     """One view that asks every so often, and one that waits for events."""
     visitor = visit(trained)
-    for view, asked, shown in (("populations", "**/v1/populations?*", "first"), ("populations/first/values", "**/hyperparameters", "Rounds")):
-        visitor.page.route(asked, lambda route: route.fulfill(status=200, content_type="application/json", body='{"items": ['), times=1)
+    for view, asked, shown in (
+        ("populations", "**/v1/populations?*", "first"),
+        ("populations/first/values", "**/hyperparameters", "Rounds"),
+    ):
+        visitor.page.route(
+            asked,
+            lambda route: route.fulfill(
+                status=200, content_type="application/json", body='{"items": ['
+            ),
+            times=1,
+        )
         page = visitor.see(view)
         shows(page, "The service does not answer")
         shows(page, shown)
@@ -104,7 +113,9 @@ def choose_right_half(page: Page) -> None:
     expect(page.locator(".u-select").first).to_have_css("width", "0px")
 
 
-def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: Served, visit: Visit) -> None:
+def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(
+    trained: Served, visit: Visit
+) -> None:
     """The number of points, the newest and its interval are as they were: only the middle differs."""
     visitor = visit(trained)
     page = visitor.see("populations/first/curves?key=entropy")
@@ -112,10 +123,19 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: 
     changes = [0.5, 0.25]
 
     def answer(route: Route) -> None:
-        told = json.loads(route.fetch(headers={name: text for name, text in route.request.headers.items() if name != "if-none-match"}).text())
+        told = json.loads(
+            route.fetch(
+                headers={
+                    name: text
+                    for name, text in route.request.headers.items()
+                    if name != "if-none-match"
+                }
+            ).text()
+        )
         values = told["members"]["m0"]["entropy"]["values"]
         told["members"]["m0"]["entropy"]["values"] = [
-            value * changes[0] if 0 < index < len(values) - 1 else value for index, value in enumerate(values)
+            value * changes[0] if 0 < index < len(values) - 1 else value
+            for index, value in enumerate(values)
         ]
         route.fulfill(json=told)
 
@@ -136,8 +156,12 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(trained: 
     page.unroute_all(behavior="wait")
 
 
-@pytest.mark.parametrize("view", ["populations/first/curves?key=entropy", "compare?population=first&metric=entropy"])
-def test_the_address_says_which_part_of_a_chart_is_shown(view: str, trained: Served, visit: Visit) -> None:
+@pytest.mark.parametrize(
+    "view", ["populations/first/curves?key=entropy", "compare?population=first&metric=entropy"]
+)
+def test_the_address_says_which_part_of_a_chart_is_shown(
+    view: str, trained: Served, visit: Visit
+) -> None:
     """What is hidden and what was chosen by dragging come back with a reload; a double click shows all of it."""
     visitor = visit(trained)
     page = visitor.see(view)
@@ -161,7 +185,9 @@ def test_the_address_says_which_part_of_a_chart_is_shown(view: str, trained: Ser
     trained.wait(lambda: told_at(page, 0.02) == whole)
 
 
-def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(trained: Served, visit: Visit) -> None:
+def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(
+    trained: Served, visit: Visit
+) -> None:
     page = visit(trained).see("populations/first/health")
     shows(page, "as they were at the end")
     expect(page.get_by_role("columnheader", name="restarts")).to_be_visible()
@@ -170,7 +196,11 @@ def test_a_training_that_ended_tells_of_no_process_as_if_it_lived(trained: Serve
 
 def test_the_reason_of_a_dash_is_read_without_a_mouse(trained: Served, visit: Visit) -> None:
     page = visit(trained).see("populations")
-    dash = page.locator("tbody tr").filter(has_text="first").locator("td[data-name='frames/s'] .missing")
+    dash = (
+        page.locator("tbody tr")
+        .filter(has_text="first")
+        .locator("td[data-name='frames/s'] .missing")
+    )
     reason = dash.locator(".unseen")
     expect(dash).to_be_visible(timeout=WAIT_MS)
     hidden = reason.bounding_box()
@@ -180,7 +210,9 @@ def test_the_reason_of_a_dash_is_read_without_a_mouse(trained: Served, visit: Vi
     assert hidden["width"] <= 1 and shown["width"] > 30, "it does not train"
 
 
-def test_a_change_of_view_takes_the_keys_along_and_is_announced(trained: Served, visit: Visit) -> None:
+def test_a_change_of_view_takes_the_keys_along_and_is_announced(
+    trained: Served, visit: Visit
+) -> None:
     page = visit(trained).see("populations")
     page.get_by_role("link", name="first", exact=True).click()
     shows(page, "Members")
@@ -197,20 +229,39 @@ def test_a_change_of_view_takes_the_keys_along_and_is_announced(trained: Served,
 
 def test_a_viewer_logs_in_by_a_link_of_an_admin(trained: Served, browser: Browser) -> None:
     """By the command that a person types."""
-    words = [sys.executable, "-P", "-m", "arena", "open", "--viewer", "--no-browser", "--data", str(trained.data)]
-    link = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "open",
+        "--viewer",
+        "--no-browser",
+        "--data",
+        str(trained.data),
+    ]
+    link = subprocess.run(
+        words, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.strip()
     visitor = Visitor(browser, trained.url)
     visitor.page.goto(link)
     shows(visitor.page, "first")
     expect(visitor.page.locator(".level")).to_have_text("viewer")
-    expect(visitor.page.get_by_role("button", name=re.compile("Delete|Start|Stop"))).to_have_count(0)
+    expect(visitor.page.get_by_role("button", name=re.compile("Delete|Start|Stop"))).to_have_count(
+        0
+    )
     visitor.leave()
 
 
-def test_older_games_are_a_page_further_and_the_address_says_which(trained: Served, visit: Visit) -> None:
+def test_older_games_are_a_page_further_and_the_address_says_which(
+    trained: Served, visit: Visit
+) -> None:
     visitor = visit(trained)
     page = visitor.page
-    page.route("**/v1/populations/first/games?*", lambda route: route.continue_(url=route.request.url.replace("limit=100", "limit=5")))
+    page.route(
+        "**/v1/populations/first/games?*",
+        lambda route: route.continue_(url=route.request.url.replace("limit=100", "limit=5")),
+    )
     visitor.see("populations/first/games")
     numbers = page.locator("main tbody td:first-child")
     expect(numbers).to_have_count(5, timeout=WAIT_MS)

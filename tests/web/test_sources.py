@@ -33,6 +33,8 @@ def test_what_a_browser_loads(repository: Path) -> None:
     scripts = list(bundle.rglob("*.js"))
     assert 0 < sum(len(gzip.compress(path.read_bytes())) for path in scripts) <= MOST_GZIP_BYTES
     page = (bundle / "index.html").read_text()
-    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=", page), "the policy allows nothing inline"
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=", page), (
+        "the policy allows nothing inline"
+    )
     for link in re.findall(r'(?:src|href)="([^"]+)"', page):
         assert (bundle / link.removeprefix("/")).is_file(), link

@@ -21,10 +21,20 @@ class GymnasiumGame:
             _, info = env.reset(seed=0)
         except Exception as error:
             raise env_error(self._name, 0, 0, "player", error) from error
-        seating = Seating(self._name, ["player"], [env.observation_space], [env.action_space], {"player": info})
-        self.roles, self.seat_names, self.seat_roles = seating.roles, seating.seat_names, seating.seat_roles
+        seating = Seating(
+            self._name, ["player"], [env.observation_space], [env.action_space], {"player": info}
+        )
+        self.roles, self.seat_names, self.seat_roles = (
+            seating.roles,
+            seating.seat_names,
+            seating.seat_roles,
+        )
         self.reward_terms = declared_terms(env.unwrapped)
-        self._read, self._over_mask, self._decode = seating.readers[0], seating.over_masks[0], seating.codecs[0].decode
+        self._read, self._over_mask, self._decode = (
+            seating.readers[0],
+            seating.over_masks[0],
+            seating.codecs[0].decode,
+        )
         self._score = Scoreboard(self._name, 1, self.reward_terms)
         self._seed: int | None = None
         self._steps = 0
@@ -43,7 +53,9 @@ class GymnasiumGame:
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         """Act for seat 0."""
         if self._score.over[0] or actions.keys() != {0}:
-            raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected seat 0 of a running episode")
+            raise EnvError(
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected seat 0 of a running episode"
+            )
         self._steps += 1
         try:
             seen, reward, terminated, truncated, info = self._env.step(self._decode(actions[0]))
@@ -54,7 +66,17 @@ class GymnasiumGame:
         if terminated or truncated:
             self._score.end(0, info, bool(truncated) and not terminated)
             mask = self._over_mask
-        return [SeatTurn(0, observation, mask, rewards, bool(terminated), bool(truncated), int(info.get("tics", 1)))]
+        return [
+            SeatTurn(
+                0,
+                observation,
+                mask,
+                rewards,
+                bool(terminated),
+                bool(truncated),
+                int(info.get("tics", 1)),
+            )
+        ]
 
     def outcome(self) -> Outcome:
         """Always ranking (0,): alone at the table."""

@@ -56,18 +56,25 @@ class OpenSpielGame:
     def __init__(self, game: Any, name: str) -> None:
         kind = game.get_type()
         if kind.provides_information_state_tensor:
-            self._shape, self._sees = tuple(game.information_state_tensor_shape()), "information_state_tensor"
+            self._shape, self._sees = (
+                tuple(game.information_state_tensor_shape()),
+                "information_state_tensor",
+            )
         elif kind.provides_observation_tensor:
             self._shape, self._sees = tuple(game.observation_tensor_shape()), "observation_tensor"
         else:
-            raise EnvError(f"env {name!r} describes its states in words only; expected a game with an information-state or observation tensor")
+            raise EnvError(
+                f"env {name!r} describes its states in words only; expected a game with an information-state or observation tensor"
+            )
         self._game = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
         self._seats = game.num_players()
         self.seat_names = tuple(f"player_{seat}" for seat in range(self._seats))
         self.seat_roles = (0,) * self._seats
         seen = spaces.Box(-np.inf, np.inf, self._shape, np.float32)
-        self.roles = (Role("player", seen, spaces.Discrete(game.num_distinct_actions()), masked=True),)
+        self.roles = (
+            Role("player", seen, spaces.Discrete(game.num_distinct_actions()), masked=True),
+        )
 
     def reset(self, seed: int) -> list[SeatTurn]:
         """Start a game. Chance moves are drawn from `seed`, in their order."""
@@ -89,18 +96,32 @@ class OpenSpielGame:
         while state.is_chance_node():
             state.apply_action(_drawn(state.chance_outcomes(), self._rng.random()))
         if state.is_terminal():
-            return [self._turn(seat, None, np.ones(self._game.num_distinct_actions(), np.bool_), over=True) for seat in range(self._seats)]
+            return [
+                self._turn(
+                    seat, None, np.ones(self._game.num_distinct_actions(), np.bool_), over=True
+                )
+                for seat in range(self._seats)
+            ]
         seat = state.current_player()
         seen = np.asarray(getattr(state, self._sees)(seat), np.float32).reshape(self._shape)
         return [self._turn(seat, seen, np.asarray(state.legal_actions_mask(seat), np.bool_))]
 
-    def _turn(self, seat: int, seen: NDArray[np.float32] | None, mask: NDArray[np.bool_], *, over: bool = False) -> SeatTurn:
+    def _turn(
+        self,
+        seat: int,
+        seen: NDArray[np.float32] | None,
+        mask: NDArray[np.bool_],
+        *,
+        over: bool = False,
+    ) -> SeatTurn:
         total = self._state.player_return(seat)
         reward, self._paid[seat] = total - self._paid[seat], total
         return SeatTurn(seat, seen, mask, [reward], terminated=over, tics=int(self._acted[seat]))
 
     def outcome(self) -> Outcome:
-        return Outcome(ranking_from_scores([round(total, RETURN_DIGITS) for total in self._state.returns()]))
+        return Outcome(
+            ranking_from_scores([round(total, RETURN_DIGITS) for total in self._state.returns()])
+        )
 
     def position(self) -> str | None:
         """OpenSpiel's own words."""
@@ -139,19 +160,31 @@ def _pyspiel(name: str) -> Any:
 def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
     known, dynamics = kind.parameter_specification, spiel.GameType.Dynamics
     parameters = {key: value for key, value in options.items() if key != TURN_BASED}
-    if wrong := [f"{key}: no parameter of {name}; it has {', '.join(sorted(known)) or 'none'}" for key in parameters if key not in known]:
+    if wrong := [
+        f"{key}: no parameter of {name}; it has {', '.join(sorted(known)) or 'none'}"
+        for key in parameters
+        if key not in known
+    ]:
         raise EnvOptionsError(wrong)
     if kind.dynamics == dynamics.MEAN_FIELD:
-        raise EnvError(f"env {name!r} is a mean-field game, which seats a crowd; expected a game of single players")
+        raise EnvError(
+            f"env {name!r} is a mean-field game, which seats a crowd; expected a game of single players"
+        )
     if kind.dynamics == dynamics.SIMULTANEOUS and options.get(TURN_BASED) is not True:
         raise EnvError(
             f"env {name!r}: all of its players move at once; expected a game of turns; env.options.{TURN_BASED} = true lets them choose one after "
             "the other, each without seeing what the others chose"
         )
     try:
-        return spiel.load_game_as_turn_based(kind.short_name, parameters) if options.get(TURN_BASED) else spiel.load_game(kind.short_name, parameters)
+        return (
+            spiel.load_game_as_turn_based(kind.short_name, parameters)
+            if options.get(TURN_BASED)
+            else spiel.load_game(kind.short_name, parameters)
+        )
     except (spiel.SpielError, TypeError) as error:
-        raise EnvOptionsError([f"{dict(parameters)}: {name} does not take these: {str(error).strip()}"]) from error
+        raise EnvOptionsError(
+            [f"{dict(parameters)}: {name} does not take these: {str(error).strip()}"]
+        ) from error
 
 
 def _unknown(name: str, short: str, known: Sequence[str]) -> str:
@@ -159,10 +192,18 @@ def _unknown(name: str, short: str, known: Sequence[str]) -> str:
     if bracket and base in known:
         return f"env {name!r}: parameters do not belong to the name; expected {OPENSPIEL}{base}, with the parameters in env.options"
     close = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(repr(OPENSPIEL + match) for match in close)}?" if close else "pyspiel.registered_names() lists them"
+    hint = (
+        f"did you mean {' or '.join(repr(OPENSPIEL + match) for match in close)}?"
+        if close
+        else "pyspiel.registered_names() lists them"
+    )
     return f"env {name!r}: OpenSpiel has no game {short!r}; {hint}"
 
 
 def _paths(options: Mapping[str, Any]) -> list[str]:
     """Parameters such as `filename`, also inside a game that is given as another's parameter."""
-    return [key for key, value in options.items() if "file" in key.lower() or "file" in str(value).lower()]
+    return [
+        key
+        for key, value in options.items()
+        if "file" in key.lower() or "file" in str(value).lower()
+    ]

@@ -35,7 +35,11 @@ class PettingZooAEC:
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
         seating = Seating(self._name, agents, seen, acted, infos)
-        self.roles, self.seat_names, self.seat_roles = seating.roles, seating.seat_names, seating.seat_roles
+        self.roles, self.seat_names, self.seat_roles = (
+            seating.roles,
+            seating.seat_names,
+            seating.seat_roles,
+        )
         self.reward_terms = declared_terms(env)
         self._agents = agents
         self._seat_of = {agent: seat for seat, agent in enumerate(agents)}
@@ -61,7 +65,9 @@ class PettingZooAEC:
         """Act for the one seat that is due. Returns the turns of seats that ended, then the turn of the next to act."""
         seat = self._due
         if seat is None or len(actions) != 1 or seat not in actions:
-            raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seat that is due, {seat}")
+            raise EnvError(
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seat that is due, {seat}"
+            )
         self._steps += 1
         try:
             self._env.step(self._decoders[seat](actions[seat]))
@@ -70,7 +76,9 @@ class PettingZooAEC:
         except EnvError:
             raise
         except Exception as error:
-            raise env_error(self._name, self._seed, self._steps, self.seat_names[seat], error) from error
+            raise env_error(
+                self._name, self._seed, self._steps, self.seat_names[seat], error
+            ) from error
 
     def _turns(self) -> list[SeatTurn]:
         """Take leave of every ended agent until one must act or none is left."""
@@ -86,19 +94,35 @@ class PettingZooAEC:
                 self._due = seat
                 turns.append(SeatTurn(seat, observation, mask, rewards, False, False, tics))
                 return turns
-            turns.append(self._final(seat, observation, rewards, bool(terminated), bool(truncated), tics, info))
+            turns.append(
+                self._final(
+                    seat, observation, rewards, bool(terminated), bool(truncated), tics, info
+                )
+            )
             env.step(None)
         self._due = None
-        turns.extend(self._final(seat, None, self._pending(seat), True, False, int(self._acted[seat]), {}) for seat in self._unfinished())
+        turns.extend(
+            self._final(seat, None, self._pending(seat), True, False, int(self._acted[seat]), {})
+            for seat in self._unfinished()
+        )
         return turns
 
     def _final(
-        self, seat: int, observation: Any, rewards: list[float], terminated: bool, truncated: bool, tics: int, info: Mapping[str, Any]
+        self,
+        seat: int,
+        observation: Any,
+        rewards: list[float],
+        terminated: bool,
+        truncated: bool,
+        tics: int,
+        info: Mapping[str, Any],
     ) -> SeatTurn:
         if observation is not None:
             observation, _ = self._readers[seat](observation, info)
         self._score.end(seat, info, truncated and not terminated)
-        return SeatTurn(seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics)
+        return SeatTurn(
+            seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics
+        )
 
     def _unfinished(self) -> list[int]:
         """Seats whose agents were dropped without the closing step that AEC asks for."""

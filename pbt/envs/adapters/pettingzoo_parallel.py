@@ -28,7 +28,11 @@ class PettingZooParallel:
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
         seating = Seating(self._name, agents, seen, acted, infos)
-        self.roles, self.seat_names, self.seat_roles = seating.roles, seating.seat_names, seating.seat_roles
+        self.roles, self.seat_names, self.seat_roles = (
+            seating.roles,
+            seating.seat_names,
+            seating.seat_roles,
+        )
         self.reward_terms = declared_terms(env)
         self._readers, self._over_masks = seating.readers, seating.over_masks
         self._decoders = [codec.decode for codec in seating.codecs]
@@ -52,17 +56,28 @@ class PettingZooParallel:
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         """Act for every seat that is due. Returns a turn per seat that plays on or ended."""
         if actions.keys() != self._due:
-            raise EnvError(f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seats that are due, {sorted(self._due)}")
+            raise EnvError(
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seats that are due, {sorted(self._due)}"
+            )
         self._steps += 1
         try:
             observations, rewards, terminations, truncations, infos = self._env.step(
-                {self._agents[seat]: self._decoders[seat](indices) for seat, indices in actions.items()}
+                {
+                    self._agents[seat]: self._decoders[seat](indices)
+                    for seat, indices in actions.items()
+                }
             )
             return self._turns(observations, rewards, terminations, truncations, infos)
         except EnvError:
             raise
         except Exception as error:
-            raise env_error(self._name, self._seed, self._steps, ", ".join(self.seat_names[seat] for seat in sorted(actions)), error) from error
+            raise env_error(
+                self._name,
+                self._seed,
+                self._steps,
+                ", ".join(self.seat_names[seat] for seat in sorted(actions)),
+                error,
+            ) from error
 
     def _turns(
         self,
@@ -79,16 +94,30 @@ class PettingZooParallel:
             if self._score.over[seat]:
                 continue
             was_due = seat in self._due
-            if agent not in observations and agent not in terminations and agent not in truncations and not was_due:
+            if (
+                agent not in observations
+                and agent not in terminations
+                and agent not in truncations
+                and not was_due
+            ):
                 if not playing:  # the game ended before this agent ever joined
-                    turns.append(self._final(seat, None, [0.0] * len(self.reward_terms), True, False, 0, {}))
+                    turns.append(
+                        self._final(seat, None, [0.0] * len(self.reward_terms), True, False, 0, {})
+                    )
                 continue
             info = infos.get(agent) or {}
             terms = self._score.rewards(seat, rewards.get(agent, 0.0), info)
             tics = int(info.get("tics", 1)) if was_due else 0
-            terminated, truncated = bool(terminations.get(agent, False)), bool(truncations.get(agent, False))
+            terminated, truncated = (
+                bool(terminations.get(agent, False)),
+                bool(truncations.get(agent, False)),
+            )
             if terminated or truncated:
-                turns.append(self._final(seat, observations.get(agent), terms, terminated, truncated, tics, info))
+                turns.append(
+                    self._final(
+                        seat, observations.get(agent), terms, terminated, truncated, tics, info
+                    )
+                )
                 continue
             if agent not in playing:
                 raise EnvError(
@@ -102,12 +131,21 @@ class PettingZooParallel:
         return turns
 
     def _final(
-        self, seat: int, observation: Any, rewards: list[float], terminated: bool, truncated: bool, tics: int, info: Mapping[str, Any]
+        self,
+        seat: int,
+        observation: Any,
+        rewards: list[float],
+        terminated: bool,
+        truncated: bool,
+        tics: int,
+        info: Mapping[str, Any],
     ) -> SeatTurn:
         if observation is not None:
             observation, _ = self._readers[seat](observation, info)
         self._score.end(seat, info, truncated and not terminated)
-        return SeatTurn(seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics)
+        return SeatTurn(
+            seat, observation, self._over_masks[seat], rewards, terminated, truncated, tics
+        )
 
     def outcome(self) -> Outcome:
         """Declared places (`infos[agent]["place"]`), else the ranking of summed rewards."""

@@ -49,7 +49,9 @@ class Seating:
         first_infos: Mapping[Any, Info],
     ) -> None:
         if not agents:
-            raise EnvError(f"game {game!r} names no agents; expected a non-empty possible_agents, set in __init__")
+            raise EnvError(
+                f"game {game!r} names no agents; expected a non-empty possible_agents, set in __init__"
+            )
         groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
         for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
             for group_seen, group_acted, seats in groups:
@@ -59,7 +61,9 @@ class Seating:
             else:
                 groups.append((seen, acted, [seat]))
         self.seat_names = tuple(str(agent) for agent in agents)
-        role_names = _role_names([[self.seat_names[seat] for seat in seats] for _, _, seats in groups])
+        role_names = _role_names(
+            [[self.seat_names[seat] for seat in seats] for _, _, seats in groups]
+        )
         self.roles: tuple[Role, ...] = ()
         readers: dict[int, Reader] = {}
         seat_roles = [0] * len(agents)
@@ -67,15 +71,22 @@ class Seating:
         for index, (seen, acted, seats) in enumerate(groups):
             codec = ActionCodec(acted)
             in_info = any("action_mask" in (first_infos.get(agents[seat]) or {}) for seat in seats)
-            space, masked, reader = _reader(f"game {game!r}, role {role_names[index]!r}", seen, codec.head_sizes, in_info)
+            space, masked, reader = _reader(
+                f"game {game!r}, role {role_names[index]!r}", seen, codec.head_sizes, in_info
+            )
             self.roles += (Role(role_names[index], space, acted, masked),)
             for seat in seats:
                 seat_roles[seat], readers[seat], codecs[seat] = index, reader, codec
         self.readers = [readers[seat] for seat in range(len(agents))]
         self.codecs = [codecs[seat] for seat in range(len(agents))]
         self.seat_roles = tuple(seat_roles)
-        every_action = {role: np.ones(sum(codec.head_sizes), np.bool_) for role, codec in zip(self.seat_roles, self.codecs, strict=True)}
-        self.over_masks: list[Mask | None] = [every_action[role] if self.roles[role].masked else None for role in self.seat_roles]
+        every_action = {
+            role: np.ones(sum(codec.head_sizes), np.bool_)
+            for role, codec in zip(self.seat_roles, self.codecs, strict=True)
+        }
+        self.over_masks: list[Mask | None] = [
+            every_action[role] if self.roles[role].masked else None for role in self.seat_roles
+        ]
 
 
 def _role_names(members: Sequence[Sequence[str]]) -> list[str]:
@@ -84,8 +95,13 @@ def _role_names(members: Sequence[Sequence[str]]) -> list[str]:
     bases = []
     for names in members:
         stems = {re.sub(r"[_\- ]*\d+$", "", name) for name in names}
-        bases.append(stems.pop() if len(stems) == 1 else _common_start(names).rstrip("_- 0123456789"))
-    return [base if base and bases.count(base) == 1 else f"role_{index}" for index, base in enumerate(bases)]
+        bases.append(
+            stems.pop() if len(stems) == 1 else _common_start(names).rstrip("_- 0123456789")
+        )
+    return [
+        base if base and bases.count(base) == 1 else f"role_{index}"
+        for index, base in enumerate(bases)
+    ]
 
 
 def _common_start(names: Sequence[str]) -> str:
@@ -93,13 +109,17 @@ def _common_start(names: Sequence[str]) -> str:
     return next((first[:k] for k, letter in enumerate(first) if last[k : k + 1] != letter), first)
 
 
-def _reader(where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool) -> tuple[gymnasium.Space[Any], bool, Reader]:
+def _reader(
+    where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool
+) -> tuple[gymnasium.Space[Any], bool, Reader]:
     """The role's observation space without the mask, whether turns carry a mask, and the function that separates the two."""
     total = sum(head_sizes)
     if isinstance(space, spaces.Dict) and "action_mask" in space.spaces:
         rest = {key: sub for key, sub in space.spaces.items() if key != "action_mask"}
         if not rest:
-            raise EnvError(f"{where}: the observation holds nothing beside action_mask; expected at least one more entry; return what the agent sees")
+            raise EnvError(
+                f"{where}: the observation holds nothing beside action_mask; expected at least one more entry; return what the agent sees"
+            )
         if tuple(rest) == ("observation",):
 
             def read_pair(seen: Any, info: Info) -> tuple[Any, Mask]:
@@ -116,7 +136,9 @@ def _reader(where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...]
 
         def read_info(seen: Any, info: Info) -> tuple[Any, Mask]:
             given = info.get("action_mask")
-            return seen, np.ones(total, np.bool_) if given is None else flat_mask(where, given, total)
+            return seen, np.ones(total, np.bool_) if given is None else flat_mask(
+                where, given, total
+            )
 
         return space, True, read_info
 
@@ -134,7 +156,9 @@ def _reader(where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...]
 def flat_mask(where: str, mask: Any, total: int) -> Mask:
     """A game's mask as [total] bool, heads side by side. mask: one array of all heads, or a (nested) sequence or dict of arrays."""
     if type(mask) is not np.ndarray:
-        mask = np.concatenate([np.atleast_1d(np.asarray(part)).reshape(-1) for part in _parts(mask)] or [np.zeros(0)])
+        mask = np.concatenate(
+            [np.atleast_1d(np.asarray(part)).reshape(-1) for part in _parts(mask)] or [np.zeros(0)]
+        )
     if mask.size != total:
         raise EnvError(
             f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action space has {total} choices; "
@@ -147,7 +171,9 @@ def flat_mask(where: str, mask: Any, total: int) -> Mask:
 def _parts(mask: Any) -> list[Any]:
     if isinstance(mask, Mapping):
         return [leaf for part in mask.values() for leaf in _parts(part)]
-    if isinstance(mask, tuple) or (isinstance(mask, list) and mask and isinstance(mask[0], np.ndarray | list | tuple | Mapping)):
+    if isinstance(mask, tuple) or (
+        isinstance(mask, list) and mask and isinstance(mask[0], np.ndarray | list | tuple | Mapping)
+    ):
         return [leaf for part in mask for leaf in _parts(part)]
     return [mask]
 
@@ -187,19 +213,25 @@ class Scoreboard:
     def outcome(self) -> Outcome:
         """Declared places, else the ranking of returns, rounded so that the order of additions breaks no tie."""
         if not all(self.over):
-            raise EnvError(f"game {self._game!r}: outcome() was asked while seats {[s for s, o in enumerate(self.over) if not o]} still play")
+            raise EnvError(
+                f"game {self._game!r}: outcome() was asked while seats {[s for s, o in enumerate(self.over) if not o]} still play"
+            )
         places = [info.get("place") for info in self._declared]
         if all(place is None for place in places):
             ranking = ranking_from_scores([round(total, RETURN_DIGITS) for total in self.returns])
         elif any(place is None for place in places):
-            raise EnvError(f"game {self._game!r}: infos declare places {places}; expected a place for every agent or for none")
+            raise EnvError(
+                f"game {self._game!r}: infos declare places {places}; expected a place for every agent or for none"
+            )
         else:
             ranking = ranking_from_scores([-float(place) for place in places if place is not None])
         points = [info.get("points") for info in self._declared]
         reasons = [str(info["end_reason"]) for info in self._declared if info.get("end_reason")]
         return Outcome(
             ranking,
-            tuple(float(p) for p in points if p is not None) if all(p is not None for p in points) else None,
+            tuple(float(p) for p in points if p is not None)
+            if all(p is not None for p in points)
+            else None,
             reasons[0] if reasons else "truncated" if self._truncated else "rules",
         )
 
@@ -214,5 +246,7 @@ def possible_agents(env: Any, name: str) -> list[Any]:
     """All agents of a PettingZoo environment, in seat order."""
     agents = getattr(env, "possible_agents", None)
     if agents is None:
-        raise EnvError(f"game {name!r} has no possible_agents: seats must be known before play; set self.possible_agents in __init__")
+        raise EnvError(
+            f"game {name!r} has no possible_agents: seats must be known before play; set self.possible_agents in __init__"
+        )
     return list(agents)

@@ -33,22 +33,35 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     """
     path_text, _, function_name = name.rpartition(":")
     if not path_text or not function_name:
-        raise EnvNameError(f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment")
+        raise EnvNameError(
+            f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment"
+        )
     path = Path(path_text).expanduser().resolve()
     if not path.is_file():
-        raise EnvNameError(f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}")
+        raise EnvNameError(
+            f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}"
+        )
     function = _function(name, _load(name, path), function_name)
 
     def make(**options: Any) -> Game:
         try:
             env = function(**options)
         except Exception as error:
-            raise EnvError(f"env {name!r}: {function_name}() raised {type(error).__name__}: {error}\n{_user_traceback(error)}") from error
+            raise EnvError(
+                f"env {name!r}: {function_name}() raised {type(error).__name__}: {error}\n{_user_traceback(error)}"
+            ) from error
         return adapt(env, name)
 
     replayable, chance = measured or _measure(make, name)
     winners = "places the game declares (info['place']), else the ranking of summed rewards"
-    return EnvSpec(name, make, chance, replayable, winners, inspect.getdoc(function) or f"{function_name} of {path.name}")
+    return EnvSpec(
+        name,
+        make,
+        chance,
+        replayable,
+        winners,
+        inspect.getdoc(function) or f"{function_name} of {path.name}",
+    )
 
 
 def adapt(env: Any, name: str) -> Game:
@@ -70,7 +83,9 @@ def _load(name: str, path: Path) -> ModuleType:
     module_name = f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
     found = importlib.util.spec_from_file_location(module_name, path)
     if found is None or found.loader is None:
-        raise EnvError(f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py")
+        raise EnvError(
+            f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
+        )
     module = importlib.util.module_from_spec(found)
     # Dataclasses look their module up by name.
     sys.modules[module_name] = module
@@ -81,7 +96,9 @@ def _load(name: str, path: Path) -> ModuleType:
         advice = ""
         if isinstance(error, ModuleNotFoundError):
             advice = f"; its folder is not searched for modules: install {error.name!r}, or put the code into {path.name}"
-        raise EnvError(f"env {name!r}: loading {path.name} raised {type(error).__name__}: {error}{advice}\n{_user_traceback(error)}") from error
+        raise EnvError(
+            f"env {name!r}: loading {path.name} raised {type(error).__name__}: {error}{advice}\n{_user_traceback(error)}"
+        ) from error
     return module
 
 
@@ -92,17 +109,26 @@ def _function(name: str, module: ModuleType, function_name: str) -> Any:
     own = [
         key
         for key, value in vars(module).items()
-        if callable(value) and not key.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        if callable(value)
+        and not key.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
     ]
     there = f"it has {', '.join(own)}" if own else "it defines none"
-    what = f"no function {function_name!r}" if function is None else f"{function_name!r} is a {type(function).__name__}, not a function"
+    what = (
+        f"no function {function_name!r}"
+        if function is None
+        else f"{function_name!r} is a {type(function).__name__}, not a function"
+    )
     raise EnvNameError(f"env {name!r}: {what}; expected a function of the file: {there}")
 
 
 def _user_traceback(error: BaseException) -> str:
     """The traceback without this module's own frames."""
     frames = error.__traceback__
-    while frames is not None and ("importlib" in frames.tb_frame.f_code.co_filename or frames.tb_frame.f_code.co_filename == __file__):
+    while frames is not None and (
+        "importlib" in frames.tb_frame.f_code.co_filename
+        or frames.tb_frame.f_code.co_filename == __file__
+    ):
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(error), error, frames, chain=False)).rstrip()
 

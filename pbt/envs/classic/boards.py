@@ -14,4 +14,6 @@ def board_text(planes: NDArray[Any], seat: int) -> str:
     planes: [rows, columns, 2], plane 0 the pieces of `seat`, plane 1 those of the other
     """
     first, second = planes[..., seat], planes[..., 1 - seat]
-    return "\n".join(" ".join(MARKS[cell] for cell in row) for row in np.where(first, 1, np.where(second, 2, 0)))
+    return "\n".join(
+        " ".join(MARKS[cell] for cell in row) for row in np.where(first, 1, np.where(second, 2, 0))
+    )

@@ -31,7 +31,9 @@ def _lines() -> NDArray[np.float32]:
                 end_row, end_column = row + down * (IN_A_ROW - 1), column + right * (IN_A_ROW - 1)
                 if end_row < ROWS and 0 <= end_column < COLUMNS:
                     line = np.zeros(ROWS * COLUMNS, np.float32)
-                    line[[(row + down * k) * COLUMNS + column + right * k for k in range(IN_A_ROW)]] = 1.0
+                    line[
+                        [(row + down * k) * COLUMNS + column + right * k for k in range(IN_A_ROW)]
+                    ] = 1.0
                     rows.append(line)
     return np.stack(rows)
 
@@ -49,7 +51,9 @@ def _completes(pieces: NDArray[np.float32], landing: NDArray[np.int64]) -> NDArr
     return hit
 
 
-def one_ply(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+def one_ply(
+    observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """Wins if it can, else blocks if it must, else plays any legal column; equal choices are equally likely.
 
     observation["observation"]: [N, 6, 7, 2], plane 0 own pieces, plane 1 the opponent's; mask: [N, 7]; uniforms: [N, 1]. Returns [N, 1].
@@ -61,7 +65,11 @@ def one_ply(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], un
     landing = np.maximum(empty_rows - 1, 0).astype(np.int64) * COLUMNS + np.arange(COLUMNS)
     wins = _completes(own, landing) & mask
     blocks = _completes(theirs, landing) & mask
-    choices = np.where(wins.any(axis=1, keepdims=True), wins, np.where(blocks.any(axis=1, keepdims=True), blocks, mask))
+    choices = np.where(
+        wins.any(axis=1, keepdims=True),
+        wins,
+        np.where(blocks.any(axis=1, keepdims=True), blocks, mask),
+    )
     return pick(choices, uniforms[:, 0])[:, None]
 
 

@@ -46,7 +46,9 @@ def _make_cartpole(**options: Any) -> Game:
 
     from pbt.envs.adapters.gymnasium_env import GymnasiumGame
 
-    return GymnasiumGame(gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole")
+    return GymnasiumGame(
+        gymnasium.make("CartPole-v1", disable_env_checker=True, **options), "cartpole"
+    )
 
 
 TICTACTOE = EnvSpec(
@@ -59,6 +61,27 @@ TICTACTOE = EnvSpec(
     draw=_draw_tictactoe,
     grid=Grid(3, 3, lambda square: (square % 3, square // 3), 3),
 )
-LEDUC_HOLDEM = EnvSpec("leduc_holdem", _make_leduc, True, True, _CHIPS, "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)")
-TEXAS_HOLDEM = EnvSpec("texas_holdem", _make_texas, True, True, _CHIPS, "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)")
-CARTPOLE = EnvSpec("cartpole", _make_cartpole, True, True, "one seat: nobody wins, the return counts", "Pole balancing (Gymnasium CartPole-v1)")
+LEDUC_HOLDEM = EnvSpec(
+    "leduc_holdem",
+    _make_leduc,
+    True,
+    True,
+    _CHIPS,
+    "Leduc hold'em poker, 6 cards (PettingZoo leduc_holdem_v4)",
+)
+TEXAS_HOLDEM = EnvSpec(
+    "texas_holdem",
+    _make_texas,
+    True,
+    True,
+    _CHIPS,
+    "Limit Texas hold'em poker (PettingZoo texas_holdem_v4)",
+)
+CARTPOLE = EnvSpec(
+    "cartpole",
+    _make_cartpole,
+    True,
+    True,
+    "one seat: nobody wins, the return counts",
+    "Pole balancing (Gymnasium CartPole-v1)",
+)

@@ -47,7 +47,13 @@ def heads_of(buttons: Sequence[str]) -> ButtonHeads:
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(buttons):
         groups.setdefault(_group(name), []).append(index)
-    return ButtonHeads(tuple(_deltas(group) if name.endswith("_DELTA") else _at_most_one(group) for name, group in groups.items()), len(buttons))
+    return ButtonHeads(
+        tuple(
+            _deltas(group) if name.endswith("_DELTA") else _at_most_one(group)
+            for name, group in groups.items()
+        ),
+        len(buttons),
+    )
 
 
 def one_head_of(buttons: Sequence[str]) -> ButtonHeads:

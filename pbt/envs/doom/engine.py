@@ -51,8 +51,12 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
             if attempt == _ATTEMPTS:
                 log = folder / ENGINE_LOG
                 found = f"{type(error).__name__}: {error}{last_words(log.read_bytes() if log.exists() else b'')}"
-                advice = "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
-                raise EnvCrash(f"the Doom engine did not start in {_ATTEMPTS} attempts: {found}; {advice}") from error
+                advice = (
+                    "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
+                )
+                raise EnvCrash(
+                    f"the Doom engine did not start in {_ATTEMPTS} attempts: {found}; {advice}"
+                ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     raise AssertionError("every attempt returns or raises")
@@ -60,7 +64,9 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
 
 def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
     """Start the engine of a `vizdoom.DoomGame` in an empty folder, with a library loaded into it. Raises: what `init` raises, EnvError as above."""
-    game.set_vizdoom_path(str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload)))
+    game.set_vizdoom_path(
+        str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload))
+    )
     game.set_doom_config_path(str(folder / "engine.ini"))
     game.init()
     _forget_names(game.get_instance_id())
@@ -86,7 +92,9 @@ def load_vizdoom() -> Any:
     try:
         import vizdoom
     except ImportError as error:
-        raise EnvError(f"Doom games need ViZDoom, which cannot be loaded ({error}); install it: pip install vizdoom") from error
+        raise EnvError(
+            f"Doom games need ViZDoom, which cannot be loaded ({error}); install it: pip install vizdoom"
+        ) from error
     return vizdoom
 
 
@@ -104,7 +112,9 @@ def _watched(pid: int) -> int:
     command = [sys.executable, "-I", "-S", strays.__file__]
     read, write = os.pipe()
     with open(os.devnull, "wb") as nowhere:
-        watcher = subprocess.Popen(command, stdin=read, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        watcher = subprocess.Popen(
+            command, stdin=read, stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
     os.close(read)
     watcher.returncode = 0
     return write
@@ -112,18 +122,32 @@ def _watched(pid: int) -> int:
 
 def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
     """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where it may not be executed."""
-    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), str(folder), str(preload or ""), str(engine)]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        launcher.__file__,
+        str(os.getpid()),
+        str(folder),
+        str(preload or ""),
+        str(engine),
+    ]
     (folder / "start").write_text(f'exec {shlex.join(command)} "$@"\n', encoding="utf-8")
     script = folder / "engine"
     script.symlink_to(_STARTER)
     if not os.access(script, os.X_OK):
-        raise EnvError(f"{_STARTER} may not be executed, and starts Doom's engines: install on a file system without noexec, or chmod +x it")
+        raise EnvError(
+            f"{_STARTER} may not be executed, and starts Doom's engines: install on a file system without noexec, or chmod +x it"
+        )
     return script
 
 
 def last_words(log: bytes, who: str = "it") -> str:
     """What was printed at the end, as a terminal would have shown it: an engine that waits writes over its line thousands of times."""
-    shown = (line.rstrip("\r").rpartition("\r")[2].strip() for line in log.decode(errors="replace").split("\n"))
+    shown = (
+        line.rstrip("\r").rpartition("\r")[2].strip()
+        for line in log.decode(errors="replace").split("\n")
+    )
     found = [line[:_LINE_LENGTH] for line in shown if line][-3:]
     return f"; {who} said: {' / '.join(found)}" if found else ""
 

@@ -44,15 +44,26 @@ class DoomGame:
         self._configure(described)
         buttons = [button.name for button in described.get_available_buttons()]
         if not buttons:
-            raise EnvError(f"scenario {options.scenario!r} names no available_buttons; expected at least one in its .cfg file")
+            raise EnvError(
+                f"scenario {options.scenario!r} names no available_buttons; expected at least one in its .cfg file"
+            )
         self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
         self._variables = tuple(described.get_available_game_variables())
         self._scales = scales([variable.name for variable in self._variables])
-        self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), _CHANNELS)
-        self._terms = [(getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss) for term in options.terms]
-        self._points = getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
-        self.roles: tuple[Role, ...] = (Role("player", self._space(), action_space(self._heads.sizes)),)
+        self._sampler = ScreenSampler(
+            options.screen_size, (options.height, options.width), _CHANNELS
+        )
+        self._terms = [
+            (getattr(vizdoom.GameVariable, term.variable), term.gain, term.loss)
+            for term in options.terms
+        ]
+        self._points = (
+            getattr(vizdoom.GameVariable, options.points.upper()) if options.points else None
+        )
+        self.roles: tuple[Role, ...] = (
+            Role("player", self._space(), action_space(self._heads.sizes)),
+        )
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
@@ -93,7 +104,11 @@ class DoomGame:
         timeout = not dead and self._ask(lambda engine: engine.is_episode_timeout_reached())
         truncated = timeout and self._options.timeout == "truncated"
         self._reason = "timeout" if timeout else "died" if dead else "rules"
-        return [SeatTurn(0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=tics)]
+        return [
+            SeatTurn(
+                0, None, None, rewards, terminated=not truncated, truncated=truncated, tics=tics
+            )
+        ]
 
     def outcome(self) -> Outcome:
         """Alone at the table: ranking (0,); points as the options say."""
@@ -101,7 +116,11 @@ class DoomGame:
 
     def points_now(self) -> tuple[float, ...] | None:
         """None where the options name no variable that counts."""
-        return None if self._points is None else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
+        return (
+            None
+            if self._points is None
+            else (float(self._ask(lambda engine: engine.get_game_variable(self._points))),)
+        )
 
     def close(self) -> None:
         engine, self._engine = self._engine, None
@@ -115,30 +134,51 @@ class DoomGame:
         if (starts := scene_starts(game)) is not None and not starts.players:
             # The engine ends within its start, and this process with it.
             place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
-            raise EnvOptionsError([f"scenario: {place} has no place for a single player to appear; say another map, or env.name = 'doom_match'"])
+            raise EnvOptionsError(
+                [
+                    f"scenario: {place} has no place for a single player to appear; say another map, or env.name = 'doom_match'"
+                ]
+            )
         if options.max_tics is not None or not game.get_episode_timeout():
             game.set_episode_timeout(options.max_tics or _LONGEST_TICS)
         if options.variables is not None:
-            game.set_available_game_variables([getattr(self._vizdoom.GameVariable, name.upper()) for name in options.variables])
+            game.set_available_game_variables(
+                [getattr(self._vizdoom.GameVariable, name.upper()) for name in options.variables]
+            )
 
     def _space(self) -> spaces.Space[Any]:
         screen = spaces.Box(0, 255, self._sampler.shape, np.uint8)
         if not self._variables:
             return screen
-        return spaces.Dict({"screen": screen, "variables": spaces.Box(-LARGEST, LARGEST, (len(self._variables),), np.float32)})
+        return spaces.Dict(
+            {
+                "screen": screen,
+                "variables": spaces.Box(-LARGEST, LARGEST, (len(self._variables),), np.float32),
+            }
+        )
 
     def _see(self) -> Any:
         state = self._ask(lambda engine: engine.get_state())
         screen = self._sampler.sample(state.screen_buffer)
-        return {"screen": screen, "variables": scaled(state.game_variables, self._scales)} if self._variables else screen
+        return (
+            {"screen": screen, "variables": scaled(state.game_variables, self._scales)}
+            if self._variables
+            else screen
+        )
 
     def _measure(self) -> list[float]:
-        return [self._ask(lambda engine, variable=variable: engine.get_game_variable(variable)) for variable, _, _ in self._terms]
+        return [
+            self._ask(lambda engine, variable=variable: engine.get_game_variable(variable))
+            for variable, _, _ in self._terms
+        ]
 
     def _shaping(self) -> list[float]:
         before, self._measured = self._measured, self._measure()
         changes = [after - earlier for after, earlier in zip(self._measured, before, strict=True)]
-        return [change * gain if change > 0 else -change * loss for change, (_, gain, loss) in zip(changes, self._terms, strict=True)]
+        return [
+            change * gain if change > 0 else -change * loss
+            for change, (_, gain, loss) in zip(changes, self._terms, strict=True)
+        ]
 
     def _ask(self, question: Callable[..., T]) -> T:
         """Raises: EnvCrash for whatever the engine raises."""
@@ -149,7 +189,9 @@ class DoomGame:
 
     def _crashed(self, error: Exception) -> EnvCrash:
         found = f"{type(error).__name__}: {error}"
-        return EnvCrash(f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the table gets another one")
+        return EnvCrash(
+            f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the table gets another one"
+        )
 
 
 def action_space(sizes: tuple[int, ...]) -> spaces.Space[Any]:

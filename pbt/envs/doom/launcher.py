@@ -13,7 +13,9 @@ ENGINE_LOG = "engine.log"
 _PR_SET_PDEATHSIG = 1
 
 
-def become_engine(parent: int, folder: str, preload: str, engine: str, arguments: list[str]) -> None:
+def become_engine(
+    parent: int, folder: str, preload: str, engine: str, arguments: list[str]
+) -> None:
     """parent: the process to die with;  folder: an empty one of this engine's own;  preload: a library to load into the engine, or empty."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

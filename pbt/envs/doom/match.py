@@ -52,7 +52,9 @@ class DoomMatch:
         variables = spaces.Box(-LARGEST, LARGEST, (len(options.seen),), np.float32)
         space = spaces.Dict({"screen": screen, "variables": variables}) if options.seen else screen
         self.roles: tuple[Role, ...] = (Role("player", space, action_space(heads.sizes)),)
-        self.seat_names: tuple[str, ...] = tuple(f"player{number}" for number in range(1, options.players + 1))
+        self.seat_names: tuple[str, ...] = tuple(
+            f"player{number}" for number in range(1, options.players + 1)
+        )
         self.seat_roles: tuple[int, ...] = (0,) * options.players
         self.reward_terms: tuple[str, ...] = ("reward", *(term.name for term in options.terms))
 
@@ -63,7 +65,11 @@ class DoomMatch:
 
     def remark(self) -> str:
         """That the library is missing, where the options leave open who keeps players in step."""
-        if self._options.players == 1 or self._options.lock_step != "auto" or doom_preload() is not None:
+        if (
+            self._options.players == 1
+            or self._options.lock_step != "auto"
+            or doom_preload() is not None
+        ):
             return ""
         return "matches wait for every player after every tic: the library that keeps them in step is not compiled, see `arena doctor`"
 
@@ -128,7 +134,10 @@ class DoomMatch:
 
     def points_now(self) -> tuple[float, ...]:
         """Frags since the game began."""
-        return tuple(after - before for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True))
+        return tuple(
+            after - before
+            for after, before in zip(self._column("FRAGCOUNT"), self._frags_before, strict=True)
+        )
 
     def engine_tics(self) -> tuple[int, ...]:
         """By seat: the tic of the game, warm-up included, that its engine says it has come to."""
@@ -199,7 +208,9 @@ class DoomMatch:
             if waited >= longest:
                 came = min(there) - (options.players - len(lived))
                 link, self._link = self._running, None
-                raise link.crash(f"{came} of {everybody} players and bots came within {waited} tics")
+                raise link.crash(
+                    f"{came} of {everybody} players and bots came within {waited} tics"
+                )
             self._ask(b"P", tics := min(_WARMUP_TICS, longest - waited), begun_by_s)
             waited += tics
 
@@ -213,8 +224,14 @@ class DoomMatch:
         seen: list[Any] = list(screens)
         if count := len(self._scales):
             variables = scaled(self._memory.measured[:, :count], self._scales)
-            seen = [{"screen": screen, "variables": row} for screen, row in zip(screens, variables, strict=True)]
-        return [SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics) for seat, row in enumerate(rewards)]
+            seen = [
+                {"screen": screen, "variables": row}
+                for screen, row in zip(screens, variables, strict=True)
+            ]
+        return [
+            SeatTurn(seat, seen[seat], None, row, terminated=over, tics=tics)
+            for seat, row in enumerate(rewards)
+        ]
 
 
 def make(**options: Any) -> DoomMatch:

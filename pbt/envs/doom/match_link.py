@@ -52,7 +52,9 @@ class MatchLink:
         descriptor = os.memfd_create("doom-match")
         try:
             seen = (options.height, options.width)
-            self.memory = MatchMemory(descriptor, options.players, len(options.button_names), len(measured), seen)
+            self.memory = MatchMemory(
+                descriptor, options.players, len(options.button_names), len(measured), seen
+            )
             preload = doom_preload() if options.lock_step != "barrier" else None
             plan = {
                 "parent": os.getpid(), "socket": theirs.fileno(), "memory": descriptor, "folder": str(self._folder), "preload": str(preload or ""),
@@ -63,7 +65,15 @@ class MatchLink:
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
             with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
                 # A session of its own: what a terminal sends to this one's group is not for it.
-                started = _starter().submit(subprocess.Popen, command, pass_fds=passed, stdin=nothing, stdout=log, stderr=log, start_new_session=True)
+                started = _starter().submit(
+                    subprocess.Popen,
+                    command,
+                    pass_fds=passed,
+                    stdin=nothing,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
                 self._process = started.result()
         except BaseException:
             self._socket.close()
@@ -98,9 +108,15 @@ class MatchLink:
         now_s, options = time.monotonic(), self._options
         left_s = self._asked_s + options.deadline_s - now_s
         if begun_by_s - now_s < left_s:
-            self._answer_by(begun_by_s - now_s, f"a game did not begin within {options.start_limit_s:g} s: an engine is stuck, stopped or too slow")
+            self._answer_by(
+                begun_by_s - now_s,
+                f"a game did not begin within {options.start_limit_s:g} s: an engine is stuck, stopped or too slow",
+            )
         else:
-            self._answer_by(left_s, f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or stopped")
+            self._answer_by(
+                left_s,
+                f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or stopped",
+            )
 
     def close(self) -> None:
         """End the process and its engines, those as well that stand still before they have asked to end with it. Returns when it is gone."""
@@ -118,7 +134,10 @@ class MatchLink:
         seats = range(self._options.players)
         paths = {
             "its process": self._folder / _PROCESS_LOG,
-            **{f"the engine of player{n + 1}": self._folder / f"seat{n}" / ENGINE_LOG for n in seats},
+            **{
+                f"the engine of player{n + 1}": self._folder / f"seat{n}" / ENGINE_LOG
+                for n in seats
+            },
         }
         return {who: path.open("rb") for who, path in paths.items() if path.exists()}
 
@@ -156,7 +175,9 @@ class MatchLink:
         words = [last_words(log.read(), who) for who, log in self._logs.items()]
         self.close()
         options = self._options
-        return EnvCrash(f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one")
+        return EnvCrash(
+            f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one"
+        )
 
 
 def _starter() -> ThreadPoolExecutor:

@@ -16,7 +16,9 @@ class MatchMemory:
     tics      [seats] int64: of the episode, as each engine counts them;  over [seats] bool: it says that the episode is
     """
 
-    def __init__(self, descriptor: int, seats: int, buttons: int, variables: int, screen: tuple[int, int]) -> None:
+    def __init__(
+        self, descriptor: int, seats: int, buttons: int, variables: int, screen: tuple[int, int]
+    ) -> None:
         """screen: (height, width) of what is seen. Keeps no descriptor."""
         shapes: list[tuple[tuple[int, ...], Any]] = [
             ((seats, buttons), np.float64),
@@ -36,5 +38,6 @@ class MatchMemory:
         self.screens: NDArray[np.uint8]
         self.over: NDArray[np.bool_]
         self.pressed, self.measured, self.tics, self.screens, self.over = (
-            np.frombuffer(memory, dtype, int(np.prod(shape)), start).reshape(shape) for (shape, dtype), start in zip(shapes, starts, strict=True)
+            np.frombuffer(memory, dtype, int(np.prod(shape)), start).reshape(shape)
+            for (shape, dtype), start in zip(shapes, starts, strict=True)
         )

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pbt.envs.doom.options import Known, SceneOptions, choice_problems, least_problems, parsed, scene_problems, unlike
+from pbt.envs.doom.options import (
+    Known,
+    SceneOptions,
+    choice_problems,
+    least_problems,
+    parsed,
+    scene_problems,
+    unlike,
+)
 from pbt.errors import EnvOptionsError
 from pbt.native import doom_preload
 
@@ -78,35 +86,63 @@ class MatchOptions(SceneOptions):
 
     @property
     def button_names(self) -> tuple[str, ...]:
-        return BUTTONS[self.buttons] if isinstance(self.buttons, str) else tuple(name.upper() for name in self.buttons)
+        return (
+            BUTTONS[self.buttons]
+            if isinstance(self.buttons, str)
+            else tuple(name.upper() for name in self.buttons)
+        )
 
     @property
     def seen(self) -> tuple[str, ...]:
         """Names of the variables beside the screen, each once."""
-        return MEASUREMENTS if self.variables is None else tuple(dict.fromkeys(name.upper() for name in self.variables))
+        return (
+            MEASUREMENTS
+            if self.variables is None
+            else tuple(dict.fromkeys(name.upper() for name in self.variables))
+        )
 
     @property
     def score_names(self) -> tuple[str, ...]:
         """Frags of everybody, bots included, by the engine's number of the player."""
-        return tuple(f"PLAYER{number}_FRAGCOUNT" for number in range(1, self.players + self.bots + 1))
+        return tuple(
+            f"PLAYER{number}_FRAGCOUNT" for number in range(1, self.players + self.bots + 1)
+        )
 
 
 def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
     """Raises: EnvOptionsError with everything that is wrong."""
     options = parsed(MatchOptions, given)
-    problems = choice_problems({"reward": (options.reward, REWARDS), "lock_step": (options.lock_step, LOCK_STEPS)})
-    problems += least_problems(options, {"players": 1, "bots": 0, "bot_skill": 0, "max_tics": 1, "respawn_delay_s": 0, "warmup_tics": 1})
+    problems = choice_problems(
+        {"reward": (options.reward, REWARDS), "lock_step": (options.lock_step, LOCK_STEPS)}
+    )
+    problems += least_problems(
+        options,
+        {
+            "players": 1,
+            "bots": 0,
+            "bot_skill": 0,
+            "max_tics": 1,
+            "respawn_delay_s": 0,
+            "warmup_tics": 1,
+        },
+    )
     problems += [
         f"{name} = {value}: must be more than 0 seconds"
         for name in ("deadline_s", "start_deadline_s")
         if not 0 < (value := getattr(options, name)) < float("inf")
     ]
     if options.lock_step == "helper" and doom_preload() is None:
-        problems.append('lock_step = "helper": not compiled here; install a C compiler and then pbt-arena again, or say "auto", which is slower')
+        problems.append(
+            'lock_step = "helper": not compiled here; install a C compiler and then pbt-arena again, or say "auto", which is slower'
+        )
     if options.players + options.bots > MOST_PLAYERS:
-        problems.append(f"players + bots = {options.players + options.bots}: Doom has room for {MOST_PLAYERS}")
+        problems.append(
+            f"players + bots = {options.players + options.bots}: Doom has room for {MOST_PLAYERS}"
+        )
     if options.players == 1 and not options.bots:
-        problems.append('players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: env.name = "doom"')
+        problems.append(
+            'players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: env.name = "doom"'
+        )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")
     if isinstance(options.buttons, str):
@@ -116,9 +152,15 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
         problems.append("buttons = []: expected at least one")
     else:
         named = enumerate(options.button_names)
-        problems += [f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button") for place, name in named if name not in known.buttons]
+        problems += [
+            f"buttons.{place}" + unlike("", name, sorted(known.buttons), "button")
+            for place, name in named
+            if name not in known.buttons
+        ]
         twice = sorted(name for name, times in Counter(options.button_names).items() if times > 1)
-        problems += [f"buttons: {name} stands there more than once; expected each once" for name in twice]
+        problems += [
+            f"buttons: {name} stands there more than once; expected each once" for name in twice
+        ]
     problems += scene_problems(options, known)
     if problems:
         raise EnvOptionsError(problems)

@@ -58,12 +58,16 @@ class Crew:
     def __init__(self, seats: int, fail: Fail) -> None:
         """fail: told of an error in any thread, since the others may wait for that seat for ever."""
         self._fail = fail
-        self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [queue.SimpleQueue() for _ in range(1, seats)]
+        self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [
+            queue.SimpleQueue() for _ in range(1, seats)
+        ]
         self._done: queue.SimpleQueue[None] = queue.SimpleQueue()
         for seat, tasks in enumerate(self._tasks, start=1):
             threading.Thread(target=self._work, args=(seat, tasks), daemon=True).start()
 
-    def together(self, task: Callable[[int], None], begun: Callable[[], None] = lambda: None) -> None:
+    def together(
+        self, task: Callable[[int], None], begun: Callable[[], None] = lambda: None
+    ) -> None:
         """task(seat) for all seats, the first one last; returns when every one is done. begun: called after each of the others was told to begin."""
         for tasks in self._tasks:
             tasks.put(task)
@@ -87,11 +91,15 @@ class Crew:
 class Engines:
     """The engines of a match, in step with each other."""
 
-    def __init__(self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], fail: Fail) -> None:
+    def __init__(
+        self, options: MatchOptions, memory: MatchMemory, measured: Sequence[str], fail: Fail
+    ) -> None:
         vizdoom = load_vizdoom()
         self._options, self._memory = options, memory
         self._variables = [getattr(vizdoom.GameVariable, name) for name in measured]
-        self._sampler = ScreenSampler(options.screen_size, (options.height, options.width), channels=3)
+        self._sampler = ScreenSampler(
+            options.screen_size, (options.height, options.width), channels=3
+        )
         self._none = [0.0] * len(options.button_names)
         self._games = [self._described() for _ in range(options.players)]
         self._crew = Crew(options.players, fail)
@@ -122,7 +130,10 @@ class Engines:
         for command in ("removebots", *["addbot"] * self._options.bots):
             if self._options.bots:
                 self._games[0].send_game_command(command)
-        self._play(max(1, warmup_tics - self._games[0].get_episode_time()), [self._none] * self._options.players)
+        self._play(
+            max(1, warmup_tics - self._games[0].get_episode_time()),
+            [self._none] * self._options.players,
+        )
 
     def play(self, tics: int) -> None:
         self._play(tics, self._memory.pressed.tolist())
@@ -133,7 +144,9 @@ class Engines:
             return
         self._crew.together(lambda seat: self._games[seat].set_action(pressed[seat]))
         for _ in range(1, tics):
-            self._crew.together(lambda seat: self._games[seat].advance_action(1, False), self._begun)
+            self._crew.together(
+                lambda seat: self._games[seat].advance_action(1, False), self._begun
+            )
             if self._games[0].is_episode_finished():
                 self._crew.together(self._observe)
                 return
@@ -173,7 +186,9 @@ class Engines:
         memory.over[seat] = state is None
         memory.tics[seat] = game.get_episode_time()
         if state is None:
-            memory.measured[seat] = [game.get_game_variable(variable) for variable in self._variables]
+            memory.measured[seat] = [
+                game.get_game_variable(variable) for variable in self._variables
+            ]
         else:
             memory.measured[seat] = state.game_variables
             memory.screens[seat] = self._sampler.sample(state.screen_buffer)
@@ -204,16 +219,26 @@ def _bots_file(options: MatchOptions) -> int | None:
     """A file that stands nowhere, for engines to read through /proc: bots of the skill asked for."""
     if options.bot_skill is None or not options.bots:
         return None
-    skill = " ".join(f"{quality} {options.bot_skill}" for quality in ("aiming", "perfection", "reaction", "isp"))
+    skill = " ".join(
+        f"{quality} {options.bot_skill}" for quality in ("aiming", "perfection", "reaction", "isp")
+    )
     descriptor = os.memfd_create("bots.cfg")
-    os.write(descriptor, "".join(f'{{ name Bot{number} {skill} color "40 cf 00" skin base }}\n' for number in range(1, options.bots + 1)).encode())
+    os.write(
+        descriptor,
+        "".join(
+            f'{{ name Bot{number} {skill} color "40 cf 00" skin base }}\n'
+            for number in range(1, options.bots + 1)
+        ).encode(),
+    )
     return descriptor
 
 
 def _wait_for_words(log: Path, words: str) -> None:
     """Until an engine said so, or long enough: a wrong order of the players is no harm, it is only not the same in the next match."""
     deadline = time.monotonic() + _JOIN_S
-    while time.monotonic() < deadline and not (log.exists() and words in log.read_text(encoding="utf-8", errors="replace")):
+    while time.monotonic() < deadline and not (
+        log.exists() and words in log.read_text(encoding="utf-8", errors="replace")
+    ):
         time.sleep(_LOOK_S)
 
 
@@ -253,11 +278,17 @@ def main(plan: dict[str, Any]) -> None:
     reply = Reply(link)
     options = MatchOptions(**plan["options"])
     seen = (options.height, options.width)
-    memory = MatchMemory(plan["memory"], options.players, len(options.button_names), len(plan["measured"]), seen)
+    memory = MatchMemory(
+        plan["memory"], options.players, len(options.button_names), len(plan["measured"]), seen
+    )
     try:
         engines = Engines(options, memory, plan["measured"], reply.failed)
         folder, preload = Path(plan["folder"]), Path(plan["preload"]) if plan["preload"] else None
-        commands = {b"S": lambda seed: engines.start(seed, folder, preload), b"N": engines.new_game, b"P": engines.play}
+        commands = {
+            b"S": lambda seed: engines.start(seed, folder, preload),
+            b"N": engines.new_game,
+            b"P": engines.play,
+        }
         reply.done()
         while command := link.recv(COMMAND.size):
             letter, number = COMMAND.unpack(command)

@@ -17,9 +17,15 @@ def room_problems(options: MatchOptions) -> list[str]:
     everybody = options.players + options.bots
     if starts is None or (starts.deathmatch and (everybody <= starts.deathmatch or starts.players)):
         return []
-    key, named = ("scenario", Path(options.scenario).stem) if options.wad is None else ("wad", Path(options.wad).name)
+    key, named = (
+        ("scenario", Path(options.scenario).stem)
+        if options.wad is None
+        else ("wad", Path(options.wad).name)
+    )
     place = f"{named} {game.get_doom_map()}"
     advice = 'try scenario = "cig", whose map01 has room for 16'
     if not starts.deathmatch:
         return [f"{key}: {place} has no places for players of a deathmatch to appear; {advice}"]
-    return [f"players + bots = {everybody}: {place} has room for {starts.deathmatch}, and more crash Doom's engine; {advice}"]
+    return [
+        f"players + bots = {everybody}: {place} has room for {starts.deathmatch}, and more crash Doom's engine; {advice}"
+    ]

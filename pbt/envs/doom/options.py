@@ -93,7 +93,9 @@ def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
     for name, value in options.items():
         accepted, expected = _KINDS[types[name]]
         if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
-            problems.append(f"{name} = {value!r}: must be {expected}; the default is {getattr(kind, name)!r}")
+            problems.append(
+                f"{name} = {value!r}: must be {expected}; the default is {getattr(kind, name)!r}"
+            )
         elif isinstance(value, list | tuple):
             options[name] = tuple(value)
             if not all(isinstance(word, str) for word in value):
@@ -109,10 +111,14 @@ def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
 def read_options(given: Mapping[str, Any], known: Known) -> DoomOptions:
     """Raises: EnvOptionsError with everything that is wrong."""
     options = parsed(DoomOptions, given)
-    problems = choice_problems({"actions": (options.actions, ACTIONS), "timeout": (options.timeout, TIMEOUTS)})
+    problems = choice_problems(
+        {"actions": (options.actions, ACTIONS), "timeout": (options.timeout, TIMEOUTS)}
+    )
     problems += least_problems(options, {"max_tics": 1}) + scene_problems(options, known)
     if options.points and options.points.upper() not in known.variables:
-        problems.append("points" + unlike("", options.points.upper(), sorted(known.variables), "game variable"))
+        problems.append(
+            "points" + unlike("", options.points.upper(), sorted(known.variables), "game variable")
+        )
     if problems:
         raise EnvOptionsError(problems)
     return options
@@ -149,7 +155,9 @@ def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]
     for name, values in given.items():
         example = f'write {name} = {{ variable = "HEALTH", gain = 1.0, loss = 0.0 }}'
         if not isinstance(values, Mapping) or not isinstance(values.get("variable"), str):
-            problems.append(f"terms.{name} = {values!r}: must be a table with a variable; {example}")
+            problems.append(
+                f"terms.{name} = {values!r}: must be a table with a variable; {example}"
+            )
         elif unknown := sorted(set(values) - {"variable", "gain", "loss"}):
             problems.append(f"terms.{name}.{unknown[0]}: unknown key; {example}")
         elif not all(_is_number(values.get(key, 0.0)) for key in ("gain", "loss")):
@@ -157,9 +165,18 @@ def _terms(given: Mapping[str, Any]) -> tuple[tuple[RewardTerm, ...], list[str]]
         elif not any(values.get(key) for key in ("gain", "loss")):
             problems.append(f"terms.{name}: is always 0 without gain or loss; {example}")
         elif name == "reward":
-            problems.append("terms.reward: that is the game's own reward; call the term something else")
+            problems.append(
+                "terms.reward: that is the game's own reward; call the term something else"
+            )
         else:
-            terms.append(RewardTerm(name, values["variable"].upper(), float(values.get("gain", 0.0)), float(values.get("loss", 0.0))))
+            terms.append(
+                RewardTerm(
+                    name,
+                    values["variable"].upper(),
+                    float(values.get("gain", 0.0)),
+                    float(values.get("loss", 0.0)),
+                )
+            )
     return tuple(terms), problems
 
 
@@ -169,13 +186,21 @@ def _is_number(value: Any) -> bool:
 
 def choice_problems(choices: Mapping[str, tuple[str, Iterable[str]]]) -> list[str]:
     """Of name -> (chosen, words)."""
-    return [f"{name} = {word!r}: must be one of {', '.join(map(repr, words))}" for name, (word, words) in choices.items() if word not in words]
+    return [
+        f"{name} = {word!r}: must be one of {', '.join(map(repr, words))}"
+        for name, (word, words) in choices.items()
+        if word not in words
+    ]
 
 
 def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[str]:
     """Of name -> the smallest value it may have."""
     values = {name: getattr(options, name) for name in least}
-    return [f"{name} = {value}: must be at least {least[name]}" for name, value in values.items() if value is not None and not value >= least[name]]
+    return [
+        f"{name} = {value}: must be at least {least[name]}"
+        for name, value in values.items()
+        if value is not None and not value >= least[name]
+    ]
 
 
 def scene_problems(options: SceneOptions, known: Known) -> list[str]:
@@ -183,20 +208,32 @@ def scene_problems(options: SceneOptions, known: Known) -> list[str]:
     problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1})
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
-        problems.append(f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}")
+        problems.append(
+            f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}"
+        )
     own = sorted(path.stem for path in known.scenarios.glob("*.cfg"))
     if options.scenario.endswith(".cfg"):
         file = scenario_file(options, known)
         if not file.is_file():
-            problems.append(f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}")
+            problems.append(
+                f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}"
+            )
     elif options.scenario not in own:
         problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
     if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
         found = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
-        problems.append(f"wad = {options.wad!r}: {found}; paths are relative to the working directory, {Path.cwd()}")
-    named = [(f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())]
+        problems.append(
+            f"wad = {options.wad!r}: {found}; paths are relative to the working directory, {Path.cwd()}"
+        )
+    named = [
+        (f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())
+    ]
     named += [(f"terms.{term.name}.variable", term.variable) for term in options.terms]
-    return problems + [place + unlike("", name, sorted(known.variables), "game variable") for place, name in named if name not in known.variables]
+    return problems + [
+        place + unlike("", name, sorted(known.variables), "game variable")
+        for place, name in named
+        if name not in known.variables
+    ]
 
 
 def unlike(place: str, word: str, words: Iterable[str], kind: str) -> str:

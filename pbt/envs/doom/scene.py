@@ -20,7 +20,10 @@ _MOST_NAMED = 6
 def known() -> Known:
     """What the installed ViZDoom has. Raises: EnvError without ViZDoom."""
     vizdoom = load_vizdoom()
-    names = (frozenset(kind.__members__) for kind in (vizdoom.ScreenResolution, vizdoom.GameVariable, vizdoom.Button))
+    names = (
+        frozenset(kind.__members__)
+        for kind in (vizdoom.ScreenResolution, vizdoom.GameVariable, vizdoom.Button)
+    )
     return Known(Path(vizdoom.scenarios_path), *names)
 
 
@@ -39,7 +42,9 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
     try:
         game.load_config(str(scenario_file(options, known())))
     except Exception as error:
-        raise EnvError(f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; mend its .cfg file") from error
+        raise EnvError(
+            f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; mend its .cfg file"
+        ) from error
     # Arguments of the engine's command line, by which a file of somebody else's could write files.
     game.clear_game_args()
     game.set_doom_game_path(str(_asked_game(game, options)))
@@ -48,7 +53,9 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
         game.set_doom_scenario_path(str(Path(options.wad).expanduser().resolve()))
     wad = game.get_doom_scenario_path()
     if wad and not Path(wad).is_file():
-        raise EnvError(f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it beside the .cfg file, or say env.options.wad")
+        raise EnvError(
+            f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it beside the .cfg file, or say env.options.wad"
+        )
     game.set_doom_map(_asked_map(game, options, has_own_wad))
     game.set_screen_resolution(getattr(vizdoom.ScreenResolution, options.resolution))
     game.set_screen_format(vizdoom.ScreenFormat.RGB24)
@@ -60,7 +67,9 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
 def scene_starts(game: Any) -> Starts | None:
     """Of the map of a game that was configured; None where it cannot be read."""
     wads = [Path(wad) for wad in (game.get_doom_scenario_path(), game.get_doom_game_path()) if wad]
-    return next((found for wad in wads if (found := map_starts(wad, game.get_doom_map())) is not None), None)
+    return next(
+        (found for wad in wads if (found := map_starts(wad, game.get_doom_map())) is not None), None
+    )
 
 
 def _asked_game(game: Any, options: SceneOptions) -> Path:
@@ -89,10 +98,18 @@ def _asked_map(game: Any, options: SceneOptions, has_own_wad: bool) -> str:
     if of_game and options.map is None and asked == _UNNAMED_MAP:
         return games[0]
     there = games if of_game else own
-    names = (", ".join(there[:_MOST_NAMED]) or "none") + (f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else "")
-    whose = "" if options.map is not None else " (of the .cfg file, or ViZDoom's where that names none)"
+    names = (", ".join(there[:_MOST_NAMED]) or "none") + (
+        f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
+    )
+    whose = (
+        "" if options.map is not None else " (of the .cfg file, or ViZDoom's where that names none)"
+    )
     found = f"map = {asked!r}{whose}: {played.name if of_game else Path(wad).name} has no such map; it has {names}"
-    elsewhere = f"; {played.name} has a {asked.upper()}, which is another game than this scenario" if asked.upper() in games else ""
+    elsewhere = (
+        f"; {played.name} has a {asked.upper()}, which is another game than this scenario"
+        if asked.upper() in games
+        else ""
+    )
     raise EnvOptionsError([f"{found}{elsewhere}; say another map, or another wad"])
 
 
@@ -100,5 +117,9 @@ def _maps_of(wad: Path, options: SceneOptions) -> list[str]:
     try:
         return map_names(wad)
     except (OSError, ValueError) as error:
-        place = f"wad = {options.wad!r}" if options.wad is not None else f"scenario = {options.scenario!r}: the WAD of its .cfg file, {wad}"
+        place = (
+            f"wad = {options.wad!r}"
+            if options.wad is not None
+            else f"scenario = {options.scenario!r}: the WAD of its .cfg file, {wad}"
+        )
         raise EnvOptionsError([f"{place}: {error}"]) from error

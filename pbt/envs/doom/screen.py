@@ -11,7 +11,9 @@ class ScreenSampler:
         """screen, sampled: (height, width)."""
         self._channels, self._size, self._width = channels, sampled, screen[1]
         self.shape = (*sampled, channels)
-        self._rows, self._columns = (np.arange(to) * of // to for of, to in zip(screen, sampled, strict=True))
+        self._rows, self._columns = (
+            np.arange(to) * of // to for of, to in zip(screen, sampled, strict=True)
+        )
         self._run, self._period = runs(self._columns)
 
     def sample(self, screen: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -19,7 +21,9 @@ class ScreenSampler:
         # "clip" spares numpy the buffer it needs to take back a failed "raise".
         rows = np.take(screen.reshape(screen.shape[0], -1), self._rows, axis=0, mode="clip")
         if not self._run:
-            return np.take(rows.reshape(-1, self._width, self._channels), self._columns, axis=1, mode="clip")
+            return np.take(
+                rows.reshape(-1, self._width, self._channels), self._columns, axis=1, mode="clip"
+            )
         # Neighbouring pixels are copied as one item of so many bytes: four times as fast as pixel by pixel.
         item, height = np.dtype((np.void, self._run * self._channels)), self._size[0]
         count = self._size[1] // self._run
@@ -34,6 +38,8 @@ def runs(columns: NDArray[np.int64]) -> tuple[int, int]:
         if len(columns) % run:
             continue
         period = int(columns[run]) if run < len(columns) else int(columns[-1]) + 1
-        if np.array_equal(columns, (np.arange(len(columns) // run)[:, None] * period + np.arange(run)).reshape(-1)):
+        if np.array_equal(
+            columns, (np.arange(len(columns) // run)[:, None] * period + np.arange(run)).reshape(-1)
+        ):
             return run, period
     return 0, 0

@@ -73,7 +73,11 @@ def _end_orphans() -> None:
             command = (path / "cmdline").read_bytes()
             started = _STARTED.search(command) if b"\0+viz_instance_id\0" in command else None
             # In a container a number means another process.
-            if started and not Path(f"/proc/{int(started['pid'])}").exists() and (path / "ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():
+            if (
+                started
+                and not Path(f"/proc/{int(started['pid'])}").exists()
+                and (path / "ns/pid").readlink() == Path("/proc/self/ns/pid").readlink()
+            ):
                 os.kill(int(path.name), signal.SIGKILL)
 
 
@@ -81,7 +85,11 @@ def _own_names(young_s: float) -> Iterator[Path]:
     for path in SHARED.glob("ViZDoom*"):
         with suppress(FileNotFoundError):
             status = path.stat()
-            if path.name.startswith(NAMES) and status.st_uid == os.getuid() and time.time() - status.st_mtime > young_s:
+            if (
+                path.name.startswith(NAMES)
+                and status.st_uid == os.getuid()
+                and time.time() - status.st_mtime > young_s
+            ):
                 yield path
 
 
@@ -90,7 +98,11 @@ def _mapped() -> set[str]:
     found = set()
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with suppress(OSError):
-            found |= {line.split(maxsplit=5)[5].rstrip() for line in maps.read_text(errors="replace").splitlines() if " /dev/shm/" in line}
+            found |= {
+                line.split(maxsplit=5)[5].rstrip()
+                for line in maps.read_text(errors="replace").splitlines()
+                if " /dev/shm/" in line
+            }
     return found
 
 

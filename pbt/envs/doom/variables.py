@@ -6,9 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 # A variable's ordinary range, so that the network sees numbers around 1; those not named count single things.
-_UNITS = {"HEALTH": 100.0, "ARMOR": 100.0, "DAMAGECOUNT": 100.0, "FRAGCOUNT": 10.0, "KILLCOUNT": 10.0, "HITCOUNT": 10.0}
+_UNITS = {
+    "HEALTH": 100.0,
+    "ARMOR": 100.0,
+    "DAMAGECOUNT": 100.0,
+    "FRAGCOUNT": 10.0,
+    "KILLCOUNT": 10.0,
+    "HITCOUNT": 10.0,
+}
 _UNITS |= dict.fromkeys(("SELECTED_WEAPON_AMMO", *(f"AMMO{index}" for index in range(10))), 50.0)
-_UNITS |= {"POSITION_X": 1000.0, "POSITION_Y": 1000.0, "POSITION_Z": 1000.0, "ANGLE": 180.0, "PITCH": 90.0, "ROLL": 180.0}
+_UNITS |= {
+    "POSITION_X": 1000.0,
+    "POSITION_Y": 1000.0,
+    "POSITION_Z": 1000.0,
+    "ANGLE": 180.0,
+    "PITCH": 90.0,
+    "ROLL": 180.0,
+}
 # Health is -999900 after a telefrag.
 LARGEST = 10.0
 
@@ -20,5 +34,7 @@ def scales(names: Sequence[str]) -> NDArray[np.float64]:
 
 def scaled(values: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float32]:
     """Between -LARGEST and LARGEST, a new array."""
-    result: NDArray[np.float32] = np.minimum(np.maximum(values * by, -LARGEST), LARGEST).astype(np.float32)
+    result: NDArray[np.float32] = np.minimum(np.maximum(values * by, -LARGEST), LARGEST).astype(
+        np.float32
+    )
     return result

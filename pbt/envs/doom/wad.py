@@ -37,7 +37,9 @@ def map_names(wad: Path) -> list[str]:
             file.seek(0)
             names = _pk3_maps(file) if magic == _ZIP else _wad_maps(file)
     except (struct.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"is damaged, {error}; expected a whole file that begins with IWAD or PWAD, or a .pk3") from error
+        raise ValueError(
+            f"is damaged, {error}; expected a whole file that begins with IWAD or PWAD, or a .pk3"
+        ) from error
     return sorted(names)
 
 
@@ -48,7 +50,11 @@ def map_starts(wad: Path, map_name: str) -> Starts | None:
             types = _thing_types(_map_lumps(file, map_name.upper().encode()))
     except (OSError, ValueError, struct.error):
         return None
-    return None if types is None else Starts(types.count(_DEATHMATCH), sum(types.count(number) for number in _PLAYERS))
+    return (
+        None
+        if types is None
+        else Starts(types.count(_DEATHMATCH), sum(types.count(number) for number in _PLAYERS))
+    )
 
 
 def _thing_types(lumps: dict[bytes, bytes]) -> list[int] | None:
@@ -57,12 +63,19 @@ def _thing_types(lumps: dict[bytes, bytes]) -> list[int] | None:
     if (things := lumps.get(b"THINGS")) is None:
         return None
     size, place = _HEXEN if b"BEHAVIOR" in lumps else _DOOM
-    return [int.from_bytes(things[start + place : start + place + 2], "little") for start in range(0, len(things) - size + 1, size)]
+    return [
+        int.from_bytes(things[start + place : start + place + 2], "little")
+        for start in range(0, len(things) - size + 1, size)
+    ]
 
 
 def _wad_maps(file: BinaryIO) -> set[str]:
     names = [name for _, _, name in _entries(file)]
-    return {name.decode(errors="replace") for name, following in pairwise(names) if following in _FIRST_LUMPS}
+    return {
+        name.decode(errors="replace")
+        for name, following in pairwise(names)
+        if following in _FIRST_LUMPS
+    }
 
 
 def _pk3_maps(file: BinaryIO) -> set[str]:
@@ -82,10 +95,14 @@ def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
     """Position, size, name in upper case. Raises: ValueError, struct.error where it is no WAD."""
     header = file.read(_HEADER.size)
     if header[:4] not in _MAGIC:
-        raise ValueError(f"begins with {header[:4]!r}; expected a WAD, which begins with IWAD or PWAD, or a .pk3")
+        raise ValueError(
+            f"begins with {header[:4]!r}; expected a WAD, which begins with IWAD or PWAD, or a .pk3"
+        )
     _, count, directory = _HEADER.unpack(header)
     if min(count, directory) < 0:
-        raise ValueError(f"is damaged: its directory has {count} entries at byte {directory}; expected a whole WAD, which begins with IWAD or PWAD")
+        raise ValueError(
+            f"is damaged: its directory has {count} entries at byte {directory}; expected a whole WAD, which begins with IWAD or PWAD"
+        )
     file.seek(directory)
     entries = [_ENTRY.unpack(file.read(_ENTRY.size)) for _ in range(count)]
     return [(position, size, name.partition(b"\0")[0].upper()) for position, size, name in entries]
@@ -94,7 +111,10 @@ def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
 def _map_lumps(file: BinaryIO, map_name: bytes) -> dict[bytes, bytes]:
     """By name. The last map of that name counts, as in the engine. Raises: ValueError, struct.error where it is no WAD."""
     entries = _entries(file)
-    first = max((index + 1 for index, (_, _, name) in enumerate(entries) if name == map_name), default=len(entries))
+    first = max(
+        (index + 1 for index, (_, _, name) in enumerate(entries) if name == map_name),
+        default=len(entries),
+    )
     lumps: dict[bytes, bytes] = {}
     for position, size, name in entries[first : first + len(_LUMPS)]:
         if name not in _LUMPS or name in lumps:

@@ -57,7 +57,16 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
     except EnvError as error:
         return _report(spec, None, [str(error)], [], None, None)
     except Exception as error:  # noqa: BLE001  a game's constructor may raise anything; it becomes the report's finding
-        return _report(spec, None, [f"building game {spec.name!r} raised {type(error).__name__}: {error}; fix its constructor"], [], None, None)
+        return _report(
+            spec,
+            None,
+            [
+                f"building game {spec.name!r} raised {type(error).__name__}: {error}; fix its constructor"
+            ],
+            [],
+            None,
+            None,
+        )
     finally:
         for table in tables:
             table.close()
@@ -78,7 +87,9 @@ def _check(spec: EnvSpec, seeds: int, max_steps: int, tables: list[Game]) -> Che
     if problems:
         return _report(spec, game, problems, played, None, None)
     other = Referee(_table(spec, tables))
-    replays = {seed: play(other, spec.name, seed, seed, max_steps) for seed in reversed(range(seeds))}
+    replays = {
+        seed: play(other, spec.name, seed, seed, max_steps) for seed in reversed(range(seeds))
+    }
     problems.extend(problem for again in replays.values() for problem in again.problems)
     replayable = all(replays[first.seed].digest == first.digest for first in played)
     seed_matters = varies_with_seed(referee, spec.name, seeds, max_steps)
@@ -102,8 +113,12 @@ def table_problems(game: Game) -> list[str]:
     """Broken promises that show before play: roles, seats, terms, spaces."""
     problems = []
     if not game.roles or not game.seat_names:
-        problems.append(f"{len(game.roles)} roles and {len(game.seat_names)} seats; expected at least one of each")
-    if len(game.seat_roles) != len(game.seat_names) or set(game.seat_roles) != set(range(len(game.roles))):
+        problems.append(
+            f"{len(game.roles)} roles and {len(game.seat_names)} seats; expected at least one of each"
+        )
+    if len(game.seat_roles) != len(game.seat_names) or set(game.seat_roles) != set(
+        range(len(game.roles))
+    ):
         problems.append(
             f"seat_roles {game.seat_roles} for {len(game.seat_names)} seats and {len(game.roles)} roles; expected one role index per seat, each used"
         )
@@ -138,7 +153,9 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
             "draw all randomness from the seed given to reset and keep nothing from earlier games, or declare replayable=False"
         )
     if seed_matters and not spec.chance:
-        problems.append(f"declared chance=False, but equal actions under {seeds} seeds gave different games; declare chance=True")
+        problems.append(
+            f"declared chance=False, but equal actions under {seeds} seeds gave different games; declare chance=True"
+        )
     if spec.chance and not seed_matters:
         problems.append(
             f"declared chance=True, but equal actions under {seeds} seeds gave equal games; use the seed given to reset, or declare chance=False"
@@ -147,7 +164,12 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
 
 
 def _report(
-    spec: EnvSpec, game: Game | None, problems: list[str], played: Sequence[Playthrough], replayable: bool | None, seed_matters: bool | None
+    spec: EnvSpec,
+    game: Game | None,
+    problems: list[str],
+    played: Sequence[Playthrough],
+    replayable: bool | None,
+    seed_matters: bool | None,
 ) -> CheckReport:
     ended = [one.outcome for one in played if one.outcome is not None]
     seats = game.seat_names if game is not None else ()

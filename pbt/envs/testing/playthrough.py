@@ -62,7 +62,9 @@ class Referee:
         """The seats that are due. Raises _Broken after noting the problems."""
         seats = [turn.seat for turn in turns]
         if len(set(seats)) != len(seats):
-            self.problems.append(f"turns for seats {seats}; expected each seat once; merge what one seat learns at one moment into one turn")
+            self.problems.append(
+                f"turns for seats {seats}; expected each seat once; merge what one seat learns at one moment into one turn"
+            )
         for turn in turns:
             self.problems.extend(self._problems_of(turn, first))
         if self.problems:
@@ -74,7 +76,9 @@ class Referee:
         due = {turn.seat: turn for turn in turns if not turn.over}
         if not due and len(self.over) < len(self.game.seat_names):
             waiting = sorted(set(range(len(self.game.seat_names))) - self.over)
-            self.problems.append(f"nobody is due, yet seats {waiting} are not over; expected a turn for the next to act, or final turns for all")
+            self.problems.append(
+                f"nobody is due, yet seats {waiting} are not over; expected a turn for the next to act, or final turns for all"
+            )
             raise _Broken
         return due
 
@@ -90,20 +94,36 @@ class Referee:
         found += _mask_problems(seat, role, self.heads[index], turn)
         found += _reward_problems(seat, self.game.reward_terms, turn, first)
         if turn.seat in self._acted and not turn.tics > 0:
-            found.append(f"{seat}: tics {turn.tics} after an action; expected at least 1; say how many engine ticks the action covered")
+            found.append(
+                f"{seat}: tics {turn.tics} after an action; expected at least 1; say how many engine ticks the action covered"
+            )
         if first and turn.tics != 0:
             found.append(f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet")
         return found
 
     def _note(self, turn: SeatTurn) -> None:
-        self.digest.update(repr((turn.seat, turn.terminated, turn.truncated, turn.tics, [float(r) for r in turn.rewards])).encode())
+        self.digest.update(
+            repr(
+                (
+                    turn.seat,
+                    turn.terminated,
+                    turn.truncated,
+                    turn.tics,
+                    [float(r) for r in turn.rewards],
+                )
+            ).encode()
+        )
         if turn.observation is not None:
-            for array in self.codecs[self.game.seat_roles[turn.seat]].arrays(turn.observation).values():
+            for array in (
+                self.codecs[self.game.seat_roles[turn.seat]].arrays(turn.observation).values()
+            ):
                 self.digest.update(array.tobytes())
         if turn.mask is not None and not turn.over:
             self.digest.update(turn.mask.tobytes())
 
-    def act(self, due: Mapping[int, SeatTurn], rng: np.random.Generator) -> dict[int, tuple[int, ...]]:
+    def act(
+        self, due: Mapping[int, SeatTurn], rng: np.random.Generator
+    ) -> dict[int, tuple[int, ...]]:
         actions = {}
         for seat in sorted(due):
             role, mask = self.game.seat_roles[seat], due[seat].mask
@@ -118,9 +138,15 @@ class Referee:
         seats = len(self.game.seat_names)
         ranking = tuple(outcome.ranking)
         if len(ranking) != seats or ranking != ranking_from_scores([-place for place in ranking]):
-            self.problems.append(f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = best, ties sharing the smaller number")
-        if outcome.points is not None and (len(outcome.points) != seats or not np.isfinite(outcome.points).all()):
-            self.problems.append(f"outcome: points {outcome.points}; expected one finite number per seat ({seats}), or None")
+            self.problems.append(
+                f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = best, ties sharing the smaller number"
+            )
+        if outcome.points is not None and (
+            len(outcome.points) != seats or not np.isfinite(outcome.points).all()
+        ):
+            self.problems.append(
+                f"outcome: points {outcome.points}; expected one finite number per seat ({seats}), or None"
+            )
         self.digest.update(repr((ranking, outcome.points, outcome.reason)).encode())
 
 
@@ -161,24 +187,48 @@ def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: in
     problems = [f"seed {seed}, step {steps}: {problem}" for problem in referee.problems]
     if error is not None:
         problems.append(str(error))
-    return Playthrough(seed, tuple(problems), error, outcome is not None, steps, decisions, step_s, referee.digest.hexdigest(), outcome)
+    return Playthrough(
+        seed,
+        tuple(problems),
+        error,
+        outcome is not None,
+        steps,
+        decisions,
+        step_s,
+        referee.digest.hexdigest(),
+        outcome,
+    )
 
 
 def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
     if turn.observation is None:
-        return [] if turn.over else [f"{seat}: observation None while it must act; expected an element of {role.observation_space}"]
+        return (
+            []
+            if turn.over
+            else [
+                f"{seat}: observation None while it must act; expected an element of {role.observation_space}"
+            ]
+        )
     misfit = _misfit(role.observation_space, turn.observation, "observation")
     return [f"{seat}: {misfit}"] if misfit else []
 
 
 def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
     """What is wrong with the value, at the innermost place that says so; None if it belongs to the space."""
-    advice = "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+    advice = (
+        "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+    )
     if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
         return f"{where} is a {type(value).__name__}; expected a numpy array of {space}; {advice}"
     if space.contains(value):
         return None
-    parts = list(space.spaces.items()) if isinstance(space, spaces.Dict) else list(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else []
+    parts = (
+        list(space.spaces.items())
+        if isinstance(space, spaces.Dict)
+        else list(enumerate(space.spaces))
+        if isinstance(space, spaces.Tuple)
+        else []
+    )
     for key, sub in parts:
         try:
             inner = _misfit(sub, value[key], f"{where}[{key!r}]")
@@ -190,7 +240,11 @@ def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
         if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
             return f"{where} has shape {value.shape} and dtype {value.dtype}; expected {space.shape} and {space.dtype}; {advice}"
         bad = np.count_nonzero(~np.isfinite(value))
-        span = f"{bad} values that are not finite" if bad else f"values from {value.min()} to {value.max()}"
+        span = (
+            f"{bad} values that are not finite"
+            if bad
+            else f"values from {value.min()} to {value.max()}"
+        )
         return f"{where} has {span}; expected {float(np.min(space.low))} to {float(np.max(space.high))}; {advice}"
     return f"{where} is {value!r:.80}; expected an element of {space}; {advice}"
 
@@ -198,16 +252,34 @@ def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
 def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
     mask, total = turn.mask, sum(heads)
     if not role.masked:
-        return [] if mask is None else [f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or masked=True in the Role"]
+        return (
+            []
+            if mask is None
+            else [
+                f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or masked=True in the Role"
+            ]
+        )
     if turn.over and mask is None:
         return []
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (total,):
-        found = f"shape {mask.shape}, dtype {mask.dtype}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        return [f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype bool: one entry per choice, heads side by side"]
+        found = (
+            f"shape {mask.shape}, dtype {mask.dtype}"
+            if isinstance(mask, np.ndarray)
+            else type(mask).__name__
+        )
+        return [
+            f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype bool: one entry per choice, heads side by side"
+        ]
     stops = np.cumsum(heads)
-    empty = [head for head, (stop, size) in enumerate(zip(stops, heads, strict=True)) if not mask[stop - size : stop].any()]
+    empty = [
+        head
+        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
+        if not mask[stop - size : stop].any()
+    ]
     if empty and not turn.over:
-        return [f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; give a pass action, or end the episode"]
+        return [
+            f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; give a pass action, or end the episode"
+        ]
     return []
 
 
@@ -217,5 +289,7 @@ def _reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: b
     if not np.isfinite(np.asarray(turn.rewards, dtype=np.float64)).all():
         return [f"{seat}: rewards {list(turn.rewards)}; expected finite numbers"]
     if first and any(turn.rewards):
-        return [f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"]
+        return [
+            f"{seat}: rewards {list(turn.rewards)} at reset; expected zeros: nothing was played yet"
+        ]
     return []

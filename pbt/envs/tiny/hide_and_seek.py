@@ -50,7 +50,13 @@ class HideAndSeek:
         self._seeker_return = 1.0 if found else -1.0
         return [
             SeatTurn(0, self._view(), None, (-self._seeker_return,), terminated=True),
-            SeatTurn(1, self._locked, np.ones(PLACES + 1, np.bool_), (self._seeker_return,), terminated=True),
+            SeatTurn(
+                1,
+                self._locked,
+                np.ones(PLACES + 1, np.bool_),
+                (self._seeker_return,),
+                terminated=True,
+            ),
         ]
 
     def _view(self) -> Any:

@@ -19,7 +19,9 @@ class Memory:
     """
 
     def __init__(self, cues: int = 3, delay: int = 4) -> None:
-        self.roles: tuple[Role, ...] = (Role("player", spaces.Box(0.0, 1.0, (cues + 1,), np.float32), spaces.Discrete(cues)),)
+        self.roles: tuple[Role, ...] = (
+            Role("player", spaces.Box(0.0, 1.0, (cues + 1,), np.float32), spaces.Discrete(cues)),
+        )
         self.seat_names: tuple[str, ...] = ("player",)
         self.seat_roles: tuple[int, ...] = (0,)
         self.reward_terms: tuple[str, ...] = ("reward",)
@@ -34,7 +36,15 @@ class Memory:
         asked = self._step == self._delay
         self._step += 1
         reward = float(asked and actions[0][0] == self._cue)
-        return [SeatTurn(0, self._view(self._cues if self._step == self._delay else None), None, (reward,), terminated=asked)]
+        return [
+            SeatTurn(
+                0,
+                self._view(self._cues if self._step == self._delay else None),
+                None,
+                (reward,),
+                terminated=asked,
+            )
+        ]
 
     def _view(self, index: int | None) -> Any:
         seen = np.zeros(self._cues + 1, np.float32)

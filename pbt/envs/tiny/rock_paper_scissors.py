@@ -7,7 +7,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from pbt.envs.contract import EnvSpec, Game, Outcome, Role, ScriptedAct, SeatTurn, ranking_from_scores
+from pbt.envs.contract import (
+    EnvSpec,
+    Game,
+    Outcome,
+    Role,
+    ScriptedAct,
+    SeatTurn,
+    ranking_from_scores,
+)
 
 NAMES = ("rock", "paper", "scissors")
 MOVES = len(NAMES)
@@ -20,7 +28,9 @@ class RockPaperScissors:
     """
 
     def __init__(self, rounds: int = 3) -> None:
-        self.roles: tuple[Role, ...] = (Role("player", spaces.Discrete(1 + MOVES), spaces.Discrete(MOVES)),)
+        self.roles: tuple[Role, ...] = (
+            Role("player", spaces.Discrete(1 + MOVES), spaces.Discrete(MOVES)),
+        )
         self.seat_names: tuple[str, ...] = ("player_0", "player_1")
         self.seat_roles: tuple[int, ...] = (0, 0)
         self.reward_terms: tuple[str, ...] = ("reward",)
@@ -39,7 +49,10 @@ class RockPaperScissors:
         self._returns[0] += first
         self._returns[1] -= first
         over = self._played == self._rounds
-        return [SeatTurn(seat, 1 + moves[1 - seat], None, (reward,), terminated=over) for seat, reward in ((0, first), (1, -first))]
+        return [
+            SeatTurn(seat, 1 + moves[1 - seat], None, (reward,), terminated=over)
+            for seat, reward in ((0, first), (1, -first))
+        ]
 
     def outcome(self) -> Outcome:
         return Outcome(ranking_from_scores(self._returns))
@@ -51,7 +64,11 @@ class RockPaperScissors:
 def always(move: int) -> ScriptedAct:
     """A player of one move: together the three make the smallest circle, which no rating can tell."""
 
-    def act(observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def act(
+        observation: Mapping[str, NDArray[Any]],
+        mask: NDArray[np.bool_],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
         return np.full((len(mask), 1), move, np.int64)
 
     return act

@@ -46,7 +46,10 @@ def test_those_who_ask_together_wait_for_one_computation() -> None:
         return world.compute()
 
     found: list[bytes] = []
-    threads = [threading.Thread(target=lambda: found.append(world.cache.get("a", slow).body)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(world.cache.get("a", slow).body))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     gate.set()

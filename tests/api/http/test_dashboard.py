@@ -21,14 +21,26 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_page_is_at_every_views_address_and_needs_no_session(shared: Service, bundle: Path) -> None:
-    for path in ("/", "/app/populations", "/app/league?population=first&anything=1", "/app/populations/a%2Fb"):
+def test_the_page_is_at_every_views_address_and_needs_no_session(
+    shared: Service, bundle: Path
+) -> None:
+    for path in (
+        "/",
+        "/app/populations",
+        "/app/league?population=first&anything=1",
+        "/app/populations/a%2Fb",
+    ):
         answer = shared.client.get(path)
         assert (answer.status_code, answer.text) == (200, "the page"), path
-        assert "unsafe" not in answer.headers["content-security-policy"] and answer.headers["cache-control"] == "private, no-cache"
+        assert (
+            "unsafe" not in answer.headers["content-security-policy"]
+            and answer.headers["cache-control"] == "private, no-cache"
+        )
 
 
-def test_its_files_are_kept_by_browsers_and_nothing_beside_them_is_sent(shared: Service, bundle: Path) -> None:
+def test_its_files_are_kept_by_browsers_and_nothing_beside_them_is_sent(
+    shared: Service, bundle: Path
+) -> None:
     answer = shared.client.get("/assets/index-4f2a.js")
     assert answer.text == "the program" and "immutable" in answer.headers["cache-control"]
     assert answer.headers["content-type"].startswith("text/javascript")
@@ -37,7 +49,9 @@ def test_its_files_are_kept_by_browsers_and_nothing_beside_them_is_sent(shared: 
         assert refused.status_code in (401, 404) and "not for browsers" not in refused.text, name
 
 
-def test_without_a_bundle_a_page_says_so_and_logs_in(shared: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_bundle_a_page_says_so_and_logs_in(
+    shared: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(dashboard, "BUNDLE", tmp_path / "none")
     assert "python hatch_build.py" in shared.client.get("/").text
     assert "/v1/session" in shared.client.get("/login.js").text
@@ -46,7 +60,9 @@ def test_without_a_bundle_a_page_says_so_and_logs_in(shared: Service, monkeypatc
 def test_anybody_learns_what_they_may_do(shared: Service) -> None:
     assert shared.client.get("/v1/session").json() == {"level": "none"}
     for level in ("viewer", "admin"):
-        assert shared.client.get("/v1/session", headers={"authorization": f"Bearer {shared.token(level)}"}).json() == {"level": level}
+        assert shared.client.get(
+            "/v1/session", headers={"authorization": f"Bearer {shared.token(level)}"}
+        ).json() == {"level": level}
 
 
 def test_templates_are_the_shipped_configs(shared: Service) -> None:

@@ -20,7 +20,17 @@ def test_what_json_can_say_passes() -> None:
     assert plain(value) is value
 
 
-@pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": {"\ud800": 1}}, ["\udfff"], nested(MAX_DEPTH + 1), nested(100_000)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"),
+        [float("inf")],
+        {"a": {"\ud800": 1}},
+        ["\udfff"],
+        nested(MAX_DEPTH + 1),
+        nested(100_000),
+    ],
+)
 def test_the_rest_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"nested|JSON|surrogate"):
         plain(value)
@@ -41,7 +51,10 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
 def test_no_body_is_a_fault_of_the_service(shared: Service, body: str) -> None:
-    headers = {"authorization": f"Bearer {shared.token('admin')}", "content-type": "application/json"}
+    headers = {
+        "authorization": f"Bearer {shared.token('admin')}",
+        "content-type": "application/json",
+    }
     answer = shared.client.post("/v1/populations", content=body, headers=headers)
     assert answer.status_code in (400, 422), answer.text
     assert shared.call("GET", "/v1/populations")["items"] == []

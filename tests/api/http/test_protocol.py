@@ -70,7 +70,9 @@ def send_until_closed(connection: socket.socket, part: bytes, most_bytes: int) -
     [
         pytest.param(GET + b"X-Long: ", id="one header without an end"),
         pytest.param(b"GET /", id="an address without an end"),
-        pytest.param(CHUNKED + b"2\r\n{}\r\n0\r\nX-Late: ", id="a header behind the body without an end"),
+        pytest.param(
+            CHUNKED + b"2\r\n{}\r\n0\r\nX-Late: ", id="a header behind the body without an end"
+        ),
     ],
 )
 def test_what_never_ends_is_not_kept(address: tuple[str, int], begun: bytes) -> None:
@@ -79,7 +81,9 @@ def test_what_never_ends_is_not_kept(address: tuple[str, int], begun: bytes) -> 
         assert send_until_closed(connection, b"a" * 4096, 64 << 20) < 16 << 20
 
 
-@pytest.mark.parametrize("begun", [GET, CHUNKED + b"2\r\n{}\r\n0\r\n"], ids=["before the body", "behind the body"])
+@pytest.mark.parametrize(
+    "begun", [GET, CHUNKED + b"2\r\n{}\r\n0\r\n"], ids=["before the body", "behind the body"]
+)
 def test_headers_without_number_are_not_kept(address: tuple[str, int], begun: bytes) -> None:
     with connected(address) as connection:
         connection.sendall(begun)
@@ -92,19 +96,26 @@ def test_headers_without_number_are_not_kept(address: tuple[str, int], begun: by
         pytest.param(b"", id="nothing"),
         pytest.param(GET, id="half a head"),
         pytest.param(
-            b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", id="half a body"
+            b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+            id="half a body",
         ),
         pytest.param(GET + b"\r\n" + GET, id="a second request that stops in its head"),
     ],
 )
-def test_who_does_not_finish_a_request_is_not_waited_for(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
+def test_who_does_not_finish_a_request_is_not_waited_for(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
     monkeypatch.setattr(protocol, "ARRIVAL_S", 0.5)
     with connected(address) as connection:
         connection.sendall(begun)
-        assert statuses(everything(connection)) == ([200] if begun.startswith(GET + b"\r\n") else [])
+        assert statuses(everything(connection)) == (
+            [200] if begun.startswith(GET + b"\r\n") else []
+        )
 
 
-def test_who_comes_slowly_but_in_time_is_answered(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_comes_slowly_but_in_time_is_answered(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also one whose connection is older than a request may take."""
     monkeypatch.setattr(protocol, "ARRIVAL_S", 1.5)
     with connected(address) as connection:
@@ -115,17 +126,23 @@ def test_who_comes_slowly_but_in_time_is_answered(address: tuple[str, int], monk
             assert status_of_one(connection) == 200
 
 
-def test_a_connection_outlives_the_time_a_request_has(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_outlives_the_time_a_request_has(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(protocol, "ARRIVAL_S", 0.5)
     with connected(address) as connection:
         connection.sendall(GET + b"\r\n")
         assert status_of_one(connection) == 200
         time.sleep(1.0)
         connection.sendall(GET + b"\r\n")
-        assert status_of_one(connection) == 200, "a connection that waits for its next request is left to uvicorn, which gives it 5 s"
+        assert status_of_one(connection) == 200, (
+            "a connection that waits for its next request is left to uvicorn, which gives it 5 s"
+        )
 
 
-def test_one_connection_too_many_is_closed_and_the_others_are_served(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_connection_too_many_is_closed_and_the_others_are_served(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with connected(address) as first, connected(address) as second:
         for connection in (first, second):
             connection.sendall(GET + b"\r\n")
@@ -151,7 +168,9 @@ def test_a_head_that_is_too_long_is_refused(address: tuple[str, int]) -> None:
 
 def test_a_long_head_within_the_limit_is_read(address: tuple[str, int]) -> None:
     with connected(address) as connection:
-        connection.sendall(GET + b"X-Long: " + b"a" * (MAX_HEAD_BYTES - 1000) + b"\r\nConnection: close\r\n\r\n")
+        connection.sendall(
+            GET + b"X-Long: " + b"a" * (MAX_HEAD_BYTES - 1000) + b"\r\nConnection: close\r\n\r\n"
+        )
         assert statuses(everything(connection)) == [200]
 
 
@@ -160,7 +179,9 @@ def test_bodies_are_no_heads(address: tuple[str, int]) -> None:
     body = b'{"code": "' + b"x" * MAX_HEAD_BYTES + b'"}'
     with connected(address) as connection:
         chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
-        connection.sendall(CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + chunks + b"0\r\n\r\n")
+        connection.sendall(
+            CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + chunks + b"0\r\n\r\n"
+        )
         assert statuses(everything(connection)) in ([401], [422])
 
 
@@ -172,13 +193,23 @@ def test_damage_behind_a_request_leaves_it_its_answer(address: tuple[str, int]) 
 
 def test_requests_in_a_row_are_answered_in_their_order(address: tuple[str, int]) -> None:
     with connected(address) as connection:
-        connection.sendall(GET + b"\r\n" + GET.replace(b"/livez", b"/nowhere") + b"\r\n" + GET + b"Connection: close\r\n\r\n")
+        connection.sendall(
+            GET
+            + b"\r\n"
+            + GET.replace(b"/livez", b"/nowhere")
+            + b"\r\n"
+            + GET
+            + b"Connection: close\r\n\r\n"
+        )
         assert statuses(everything(connection)) == [200, 401, 200]
 
 
 def test_whoever_waits_for_a_word_before_its_body_gets_it(address: tuple[str, int]) -> None:
     with connected(address) as connection:
-        head = CHUNKED.replace(b"Transfer-Encoding: chunked\r\n", b"Content-Length: 15\r\nExpect: 100-continue\r\nConnection: close\r\n")
+        head = CHUNKED.replace(
+            b"Transfer-Encoding: chunked\r\n",
+            b"Content-Length: 15\r\nExpect: 100-continue\r\nConnection: close\r\n",
+        )
         connection.sendall(head)
         assert connection.recv(1 << 12).startswith(b"HTTP/1.1 100 ")
         connection.sendall(b'{"code": "abc"}')

@@ -46,14 +46,25 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_levels(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     given = [(tmp_path / f"{level}.token").read_text().strip() for level in ("admin", "viewer")]
-    assert [tokens.level(token) for token in (*given, "", "wrong", given[0] + "x", "\ud800")] == ["admin", "viewer", "none", "none", "none", "none"]
+    assert [tokens.level(token) for token in (*given, "", "wrong", given[0] + "x", "\ud800")] == [
+        "admin",
+        "viewer",
+        "none",
+        "none",
+        "none",
+        "none",
+    ]
 
 
 def test_a_code_is_good_once_and_for_ten_minutes(tmp_path: Path) -> None:
     clock = Clock()
     tokens = Tokens(tmp_path, clock)
     first, second = tokens.new_code("admin"), tokens.new_code("viewer")
-    assert [tokens.redeem(first), tokens.redeem(first), tokens.redeem("")] == ["admin", "none", "none"]
+    assert [tokens.redeem(first), tokens.redeem(first), tokens.redeem("")] == [
+        "admin",
+        "none",
+        "none",
+    ]
     clock.now += CODE_VALID_S
     assert tokens.redeem(second) == "none"
 

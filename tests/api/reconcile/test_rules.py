@@ -11,15 +11,52 @@ from api.reconcile.reconciler import outcome
 from api.reconcile.rules import Decision, Disk, Facts, backoff_s, decide, why_it_ended
 from arena.league.operations import Desired, Kind
 
-REST = Facts(running=False, ready=False, outside=None, leaving=False, asked_s=None, grace_s=10, edited=False, wait_s=0, ends=0, place=True, disk="ok")
+REST = Facts(
+    running=False,
+    ready=False,
+    outside=None,
+    leaving=False,
+    asked_s=None,
+    grace_s=10,
+    edited=False,
+    wait_s=0,
+    ends=0,
+    place=True,
+    disk="ok",
+)
 RUNNING = replace(REST, running=True, ready=True)
-STATES = ("created", "queued", "starting", "running", "recovering", "stopping", "stopped", "paused", "finished", "failed", "deleting", "interrupted")
+STATES = (
+    "created",
+    "queued",
+    "starting",
+    "running",
+    "recovering",
+    "stopping",
+    "stopped",
+    "paused",
+    "finished",
+    "failed",
+    "deleting",
+    "interrupted",
+)
 
 
 def every() -> list[tuple[Desired | None, str, Facts]]:
     wanted: list[Desired | None] = [None, *get_args(Desired)]
     facts = [
-        Facts(running, ready and running, outside, leaving, asked if running else None, 10, edited and running, wait, ends, place, disk)
+        Facts(
+            running,
+            ready and running,
+            outside,
+            leaving,
+            asked if running else None,
+            10,
+            edited and running,
+            wait,
+            ends,
+            place,
+            disk,
+        )
         for running, ready, outside, leaving, asked, edited, wait, ends, place, disk in product(
             (False, True),
             (False, True),
@@ -43,7 +80,13 @@ def test_what_never_happens_whatever_is_seen() -> None:
         action = "none" if decision is None else decision.action
         told = (desired, state, facts, decision)
         if action == "start":
-            assert desired == "running" and not facts.running and facts.outside is None and facts.place and facts.disk == "ok", told
+            assert (
+                desired == "running"
+                and not facts.running
+                and facts.outside is None
+                and facts.place
+                and facts.disk == "ok"
+            ), told
             assert facts.wait_s == 0 and state not in ("failed", "finished"), told
         if action == "stop":
             assert facts.running and facts.asked_s is None, told
@@ -55,7 +98,11 @@ def test_what_never_happens_whatever_is_seen() -> None:
             assert not facts.running and facts.outside is None and desired == decision.state, told
         if decision is not None and decision.state == "running":
             ours = facts.running and facts.ready and desired == "running"
-            assert ours or (facts.outside is not None and decision.reason == "held" and desired in ("stopped", "paused")), told
+            assert ours or (
+                facts.outside is not None
+                and decision.reason == "held"
+                and desired in ("stopped", "paused")
+            ), told
 
 
 @pytest.mark.parametrize(
@@ -89,7 +136,10 @@ def test_steps(desired: Desired, state: str, facts: Facts, action: str, next_sta
     assert (decision.action, decision.state) == (action, next_state)
 
 
-@pytest.mark.parametrize(("desired", "state"), [(None, "running"), ("running", "failed"), ("running", "finished"), ("stopped", "created")])
+@pytest.mark.parametrize(
+    ("desired", "state"),
+    [(None, "running"), ("running", "failed"), ("running", "finished"), ("stopped", "created")],
+)
 def test_what_is_left_alone(desired: Desired | None, state: str) -> None:
     assert decide(desired, state, REST) is None
 
@@ -107,7 +157,9 @@ def test_what_is_left_alone(desired: Desired | None, state: str) -> None:
         (70, [], False, "crashed", False),
     ],
 )
-def test_why_it_ended(code: int, output: list[str], memory: bool, reason: str, lasting: bool) -> None:
+def test_why_it_ended(
+    code: int, output: list[str], memory: bool, reason: str, lasting: bool
+) -> None:
     end = why_it_ended(code, output, out_of_memory=memory)
     assert (end.reason, end.lasting) == (reason, lasting)
     assert end.message
@@ -132,7 +184,9 @@ def test_an_operation_ends_with_what_it_asked_for() -> None:
                 assert found == "RUNNING"
             if kind == "delete":
                 assert found == "RUNNING"
-    assert [outcome("start", state, RUNNING) for state in ("running", "failed", "queued", "starting")] == [
+    assert [
+        outcome("start", state, RUNNING) for state in ("running", "failed", "queued", "starting")
+    ] == [
         "SUCCEEDED",
         "FAILED",
         "PENDING",
@@ -142,6 +196,10 @@ def test_an_operation_ends_with_what_it_asked_for() -> None:
 
 
 def test_decisions_tell_people_what_is_going_on() -> None:
-    silent = {(decision.state, decision.action) for row in every() if (decision := decide(*row)) is not None and not decision.message}
+    silent = {
+        (decision.state, decision.action)
+        for row in every()
+        if (decision := decide(*row)) is not None and not decision.message
+    }
     assert silent == {("running", "none"), ("stopped", "none")}
     assert isinstance(decide("running", "created", REST), Decision)

@@ -31,7 +31,11 @@ def test_start_stop_start_again(service: Service) -> None:
     assert service.state("one") == "running"
     assert lock_holder(service, "one") is not None
     stopped = service.done(service.call("POST", "/v1/populations/one/stop"))
-    assert (stopped["state"], service.state("one"), lock_holder(service, "one")) == ("SUCCEEDED", "stopped", None)
+    assert (stopped["state"], service.state("one"), lock_holder(service, "one")) == (
+        "SUCCEEDED",
+        "stopped",
+        None,
+    )
     assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
     assert len(service.starts("one")) == 2
 
@@ -88,11 +92,17 @@ def test_one_that_keeps_breaking_fails_with_its_reason_and_last_words(tmp_path: 
         operation = service.done(service.call("POST", "/v1/populations/one/start"))
         assert (operation["state"], "the tower fell" in operation["problem"]) == ("FAILED", True)
         seen = service.call("GET", "/v1/populations/one")["status"]
-        assert (seen["state"], seen["reason"], seen["last_log_lines"][-1]) == ("failed", "crashed", "error: the tower fell")
+        assert (seen["state"], seen["reason"], seen["last_log_lines"][-1]) == (
+            "failed",
+            "crashed",
+            "error: the tower fell",
+        )
         assert len(service.starts("one")) == 3
         # A new request is a new beginning.
         service.plan("one", {})
-        assert service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
+        assert (
+            service.done(service.call("POST", "/v1/populations/one/start"))["state"] == "SUCCEEDED"
+        )
 
 
 @pytest.mark.slow
@@ -105,7 +115,10 @@ def test_a_config_that_cannot_be_trained_is_not_tried_again(service: Service) ->
 
 def test_one_that_is_done_is_finished(service: Service) -> None:
     service.create("one", {"finish_s": 0.1}, start=True)
-    assert service.wait_state("one", "finished")["status"]["message"] == "every member reached its stop"
+    assert (
+        service.wait_state("one", "finished")["status"]["message"]
+        == "every member reached its stop"
+    )
     assert len(service.starts("one")) == 1
     again = service.call("POST", "/v1/populations/one/start")
     assert service.done(again)["state"] == "SUCCEEDED"
@@ -115,7 +128,10 @@ def test_one_that_is_done_is_finished(service: Service) -> None:
 def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
     service.create("one", {"deaf": True}, start=True)
     service.wait_state("one", "running")
-    assert service.done(service.call("POST", "/v1/populations/one/stop?grace_s=0.3"))["state"] == "SUCCEEDED"
+    assert (
+        service.done(service.call("POST", "/v1/populations/one/stop?grace_s=0.3"))["state"]
+        == "SUCCEEDED"
+    )
     assert lock_holder(service, "one") is None
 
 
@@ -123,7 +139,10 @@ def test_a_trainer_that_does_not_hear_is_killed(service: Service) -> None:
 def test_who_asks_again_in_more_of_a_hurry_need_not_wait(service: Service) -> None:
     service.create("one", {"deaf": True}, start=True)
     service.wait_state("one", "running")
-    asked = [service.call("POST", f"/v1/populations/one/stop?grace_s={grace_s}") for grace_s in (100, 0.3, 50)]
+    asked = [
+        service.call("POST", f"/v1/populations/one/stop?grace_s={grace_s}")
+        for grace_s in (100, 0.3, 50)
+    ]
     assert len({operation["id"] for operation in asked}) == 1
     assert service.done(asked[0])["state"] == "SUCCEEDED"
     assert lock_holder(service, "one") is None
@@ -140,10 +159,14 @@ def test_more_than_may_run_wait_for_their_turn(tmp_path: Path) -> None:
         assert service.starts("two")
 
 
-def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(service: Service) -> None:
+def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(
+    service: Service,
+) -> None:
     service.create("one", start=True)
     service.wait_state("one", "running")
-    edited = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "learning.gamma": 0.9}})
+    edited = service.call(
+        "PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.25, "learning.gamma": 0.9}}
+    )
     assert edited["spec"]["pending_edits"] == ["evaluation.share=0.25", "learning.gamma=0.9"]
     service.wait_starts("one", 2)
     assert service.starts("one")[1].endswith("--set evaluation.share=0.25 --set learning.gamma=0.9")
@@ -153,16 +176,26 @@ def test_edits_of_a_running_population_come_with_a_new_start_of_its_trainer(serv
 def test_what_a_trainer_takes_while_it_runs_needs_no_new_start(service: Service) -> None:
     service.create("one", start=True)
     service.wait_state("one", "running")
-    for edits in ({"evaluation.share": 0.25, "pbt.period_frames": 1000}, {"stop_at_frames": 5_000_000, "snapshots.every_frames": 7}):
+    for edits in (
+        {"evaluation.share": 0.25, "pbt.period_frames": 1000},
+        {"stop_at_frames": 5_000_000, "snapshots.every_frames": 7},
+    ):
         service.call("PATCH", "/v1/populations/one", {"set": edits})
-        service.wait(lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [])
+        service.wait(
+            lambda: service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == []
+        )
     taken = (service.data / "populations/one/taken").read_text().splitlines()
-    assert taken == ["evaluation.share=0.25 pbt.period_frames=1000", "snapshots.every_frames=7 stop_at_frames=5000000"]
+    assert taken == [
+        "evaluation.share=0.25 pbt.period_frames=1000",
+        "snapshots.every_frames=7 stop_at_frames=5000000",
+    ]
     assert (len(service.starts("one")), service.state("one")) == (1, "running")
 
 
 @pytest.mark.slow
-def test_edits_that_are_not_taken_in_time_come_with_a_new_start(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_that_are_not_taken_in_time_come_with_a_new_start(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("api.reconcile.trainings.LIVE_TIMEOUT_S", 0.3)
     service.create("one", {"deaf_to_edits": True}, start=True)
     service.wait_state("one", "running")
@@ -196,13 +229,23 @@ def test_a_training_by_hand_is_seen_stopped_and_then_let_be(service: Service) ->
     service.create("one", start=True)
     service.wait_state("one", "running")
     service.done(service.call("POST", "/v1/populations/one/stop"))
-    words = [sys.executable, str(HERE / "trainer_double.py"), "train", "--resume", "one", "--data", str(service.data)]
+    words = [
+        sys.executable,
+        str(HERE / "trainer_double.py"),
+        "train",
+        "--resume",
+        "one",
+        "--data",
+        str(service.data),
+    ]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as by_hand:
         service.wait(lambda: lock_holder(service, "one") == by_hand.pid)
         assert service.wait_state("one", "running")["status"]["reason"] == "held"
         started = service.call("POST", "/v1/populations/one/start")
         assert service.wait_state("one", "starting")["status"]["reason"] == "held"
-        assert service.done(service.call("POST", "/v1/populations/one/stop"))["state"] == "SUCCEEDED"
+        assert (
+            service.done(service.call("POST", "/v1/populations/one/stop"))["state"] == "SUCCEEDED"
+        )
         assert by_hand.wait(10) == 0
     assert service.call("GET", f"/v1/operations/{started['id']}")["state"] == "STOPPED"
 
@@ -232,7 +275,9 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
-def test_one_left_behind_in_the_middle_of_a_commit_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing can be written while it lives; to end it must not need that."""
     monkeypatch.setattr(strays, "STRAY_TIMEOUT_S", 0.0)
     with serving(tmp_path) as service:
@@ -243,7 +288,9 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(tmp_path: Path, monk
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as left:
         try:
             row = get_supervised(league, "one")
-            assert record(league, "one", Seen("running", None, "", 0, identity(left.pid)), row.revision)
+            assert record(
+                league, "one", Seen("running", None, "", 0, identity(left.pid)), row.revision
+            )
             assert left.stdout is not None and left.stdout.readline() == b"writes\n"
             with serving(tmp_path) as service:
                 service.wait_starts("one", 2)
@@ -255,13 +302,17 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(tmp_path: Path, monk
 
 
 @pytest.mark.slow
-def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(tmp_path, hard_disk_bytes=1 << 30, soft_disk_bytes=2 << 30) as service:
         for name in ("two", "three"):
             service.create(name)
         service.create("one", start=True)
         service.wait_state("one", "running")
-        match = service.call("POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 202)
+        match = service.call(
+            "POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 202
+        )
         free = 1 << 20
         usage = shutil.disk_usage
         monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=free))
@@ -269,11 +320,18 @@ def test_a_full_disk_stops_trainings_and_refuses_changes_until_there_is_room(tmp
         service.call("GET", "/readyz", status=503)
         service.call("POST", "/v1/populations/one/start", status=507)
         service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.5}}, 507)
-        service.call("POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 507)
+        service.call(
+            "POST", "/v1/evaluations", {"players": ["random", "random"], "env": "connect_four"}, 507
+        )
         # What gives the machine back, or makes room, is done.
         for name, how in (("two", "DELETE"), ("three", "POST")):
             path = f"/v1/populations/{name}"
-            assert service.done(service.call(how, path if how == "DELETE" else f"{path}/stop", None, 202))["state"] == "SUCCEEDED"
+            assert (
+                service.done(
+                    service.call(how, path if how == "DELETE" else f"{path}/stop", None, 202)
+                )["state"]
+                == "SUCCEEDED"
+            )
         service.call("POST", "/v1/populations/three/pause", None, 409)
         service.call("POST", "/v1/populations/one/pause", None, 202)
         service.call("POST", f"/v1/evaluations/{match['id']}/cancel", None, 202)

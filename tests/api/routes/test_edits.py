@@ -13,13 +13,24 @@ from tests.api.service import Service
 from tests.arena.sample_status import STATUS
 
 AT_5000 = replace(
-    STATUS, members=(MemberRow("m0", 5000, 1.0, "learning"), MemberRow("m1", 9000, 1.0, "finished"), MemberRow("m2", 7, None, "failed"))
+    STATUS,
+    members=(
+        MemberRow("m0", 5000, 1.0, "learning"),
+        MemberRow("m1", 9000, 1.0, "finished"),
+        MemberRow("m2", 7, None, "failed"),
+    ),
 )
-ANEW, OVER, START = "its trainer saves, and starts again with the new values", "every member has trained", "it is finished; start it to train on"
+ANEW, OVER, START = (
+    "its trainer saves, and starts again with the new values",
+    "every member has trained",
+    "it is finished; start it to train on",
+)
 
 
 def config(**values: Any) -> RunConfig:
-    return config_from_table({"env": {"name": "tictactoe"}, "stop_at_frames": 10_000, **values}, "test")
+    return config_from_table(
+        {"env": {"name": "tictactoe"}, "stop_at_frames": 10_000, **values}, "test"
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,10 +40,18 @@ def config(**values: Any) -> RunConfig:
         ("running", {"learning": {"gamma": 0.5}}, [ANEW]),
         ("recovering", {"learning": {"gamma": 0.5}}, [ANEW]),
         ("stopped", {"learning": {"gamma": 0.5}}, []),
-        ("stopped", {"stop_at_frames": 4_000}, [f"{OVER} 4,000 frames already: it finishes at its next start"]),
+        (
+            "stopped",
+            {"stop_at_frames": 4_000},
+            [f"{OVER} 4,000 frames already: it finishes at its next start"],
+        ),
         ("running", {"stop_at_frames": 20_000}, []),
         ("running", {"stop_at_frames": 5_001}, []),
-        ("running", {"stop_at_frames": 5_000}, [f"{OVER} 5,000 frames already: the population finishes"]),
+        (
+            "running",
+            {"stop_at_frames": 5_000},
+            [f"{OVER} 5,000 frames already: the population finishes"],
+        ),
         ("finished", {"stop_at_frames": 20_000}, [START]),
         ("finished", {"stop_at_frames": 4_000}, []),
         ("finished", {"evaluation": {"share": 0.5}}, []),
@@ -43,7 +62,9 @@ def test_what_an_edit_does_beside(state: str, changed: dict[str, Any], expected:
 
 
 def test_a_new_end_of_annealing_needs_a_new_start() -> None:
-    before, after = (config(stop_at_frames=frames, learning={"anneal_to": 0.1}) for frames in (10_000, 20_000))
+    before, after = (
+        config(stop_at_frames=frames, learning={"anneal_to": 0.1}) for frames in (10_000, 20_000)
+    )
     assert effects("running", before, after, AT_5000) == [ANEW]
 
 
@@ -65,23 +86,43 @@ def test_members_have_their_frames_and_their_first_values(service: Service) -> N
     asked = service.call("GET", "/v1/populations/one/members")["items"]
     assert asked[0]["frames"] == 0 and asked[0]["hyperparams"]["learning_rate"] == 1e-3
     service.call("POST", "/v1/populations/one/start")
-    service.wait(lambda: service.call("GET", "/v1/populations/one/members")["items"][0]["frames"] > 100)
+    service.wait(
+        lambda: service.call("GET", "/v1/populations/one/members")["items"][0]["frames"] > 100
+    )
 
 
 def test_what_is_nowhere_and_what_is_wrong_are_said(service: Service) -> None:
-    assert service.call("GET", "/v1/nothing", None, 404)["detail"] == "nothing is at /v1/nothing; /openapi.json says what there is"
+    assert (
+        service.call("GET", "/v1/nothing", None, 404)["detail"]
+        == "nothing is at /v1/nothing; /openapi.json says what there is"
+    )
     service.create("one")
     problem = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": 2}}, 422)
-    assert problem["detail"] == "edits: 1 problem" and problem["errors"][0]["pointer"] == "/set/learning.gamma"
-    assert service.call("PATCH", "/v1/populations/one", {"set": {"stop_at_frames": 10**20}}, 422)["errors"][0]["pointer"] == "/set/stop_at_frames"
-    large = {"name": "large", "config": {"env": {"name": "tictactoe"}, "population": {"members": 100_000}}}
-    assert service.call("POST", "/v1/populations?dry_run=true", large, 422)["errors"][0]["pointer"].startswith("/config/population/members")
+    assert (
+        problem["detail"] == "edits: 1 problem"
+        and problem["errors"][0]["pointer"] == "/set/learning.gamma"
+    )
+    assert (
+        service.call("PATCH", "/v1/populations/one", {"set": {"stop_at_frames": 10**20}}, 422)[
+            "errors"
+        ][0]["pointer"]
+        == "/set/stop_at_frames"
+    )
+    large = {
+        "name": "large",
+        "config": {"env": {"name": "tictactoe"}, "population": {"members": 100_000}},
+    }
+    assert service.call("POST", "/v1/populations?dry_run=true", large, 422)["errors"][0][
+        "pointer"
+    ].startswith("/config/population/members")
 
 
 def test_what_changes_nothing_waits_for_nothing(service: Service) -> None:
     service.create("one")
     gamma = service.call("GET", "/v1/populations/one")["spec"]["config"]["learning"]["gamma"]
-    told = service.call("PATCH", "/v1/populations/one", {"set": {"learning.gamma": gamma, "evaluation.share": 0.5}})
+    told = service.call(
+        "PATCH", "/v1/populations/one", {"set": {"learning.gamma": gamma, "evaluation.share": 0.5}}
+    )
     assert told["spec"]["pending_edits"] == ["evaluation.share=0.5"]
     again = service.call("PATCH", "/v1/populations/one", {"set": {"evaluation.share": 0.5}})
     assert again["spec"]["pending_edits"] == ["evaluation.share=0.5"]

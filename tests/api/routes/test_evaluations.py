@@ -18,7 +18,14 @@ OPEN = ("PENDING", "RUNNING")
 
 
 def ask(service: Service, name: str, **more: Any) -> str:
-    return str(service.call("POST", "/v1/evaluations", {"players": [name, "random"], "env": "connect_four", **more}, status=202)["id"])
+    return str(
+        service.call(
+            "POST",
+            "/v1/evaluations",
+            {"players": [name, "random"], "env": "connect_four", **more},
+            status=202,
+        )["id"]
+    )
 
 
 def seen(service: Service, number: str) -> Any:
@@ -26,7 +33,9 @@ def seen(service: Service, number: str) -> Any:
 
 
 def over(service: Service, number: str) -> Any:
-    return service.wait(lambda: found if (found := seen(service, number))["state"] not in OPEN else None)
+    return service.wait(
+        lambda: found if (found := seen(service, number))["state"] not in OPEN else None
+    )
 
 
 def starts(service: Service, number: str) -> int:
@@ -37,7 +46,12 @@ def starts(service: Service, number: str) -> int:
 def test_a_match_is_watched_while_its_interval_shrinks(service: Service) -> None:
     number = ask(service, "quick")
     done = over(service, number)
-    assert (done["state"], done["games"], done["planned"], done["report"]["verdict"]) == ("SUCCEEDED", 400, 400, "not decided")
+    assert (done["state"], done["games"], done["planned"], done["report"]["verdict"]) == (
+        "SUCCEEDED",
+        400,
+        400,
+        "not decided",
+    )
     told = [event.payload for event in events_after(service.league, 0, 1000, ("evaluation",))[0]]
     widths = [one["high"] - one["low"] for one in told if one["high"] is not None]
     assert len(set(widths)) > 1 and widths == sorted(widths, reverse=True)
@@ -52,7 +66,10 @@ def test_one_plays_and_the_others_wait_until_it_is_cancelled(service: Service) -
     assert (seen(service, second)["state"], starts(service, second)) == ("PENDING", 0)
     listed = service.call("GET", "/v1/evaluations?limit=1")
     assert ([row["id"] for row in listed["items"]], listed["next"]) == ([second], second)
-    assert [row["id"] for row in service.call("GET", f"/v1/evaluations?cursor={listed['next']}")["items"]] == [first]
+    assert [
+        row["id"]
+        for row in service.call("GET", f"/v1/evaluations?cursor={listed['next']}")["items"]
+    ] == [first]
     service.call("POST", f"/v1/evaluations/{first}/cancel", status=202)
     assert over(service, first)["state"] == "STOPPED"
     assert over(service, second)["state"] == "SUCCEEDED"
@@ -85,10 +102,21 @@ def test_what_was_asked_for_is_played_after_a_restart_of_the_service(tmp_path: P
     assert process is not None and identity(int(process.split()[0])) is None
     with serving(tmp_path) as service:
         before = seen(service, number)["games"]
-        service.wait(lambda: starts(service, number) == 2 and seen(service, number)["games"] > before)
+        service.wait(
+            lambda: starts(service, number) == 2 and seen(service, number)["games"] > before
+        )
 
 
-@pytest.mark.parametrize("players", [["exec:./bot", "random"], ["./bot.py", "random"], ["../first/m0", "random"], ["random"], ["a\n", "random"]])
+@pytest.mark.parametrize(
+    "players",
+    [
+        ["exec:./bot", "random"],
+        ["./bot.py", "random"],
+        ["../first/m0", "random"],
+        ["random"],
+        ["a\n", "random"],
+    ],
+)
 def test_only_names_of_the_league_are_players(shared: Service, players: list[str]) -> None:
     shared.call("POST", "/v1/evaluations", {"players": players, "env": "connect_four"}, status=422)
 
@@ -103,14 +131,21 @@ def test_what_contradicts_itself_is_refused(shared: Service) -> None:
         {"games": "4"},
         {"greedy": "yes"},
     ):
-        shared.call("POST", "/v1/evaluations", {"players": ["oneply", "random"], "env": "connect_four", **more}, status=422)
+        shared.call(
+            "POST",
+            "/v1/evaluations",
+            {"players": ["oneply", "random"], "env": "connect_four", **more},
+            status=422,
+        )
     shared.call("GET", "/v1/evaluations/4711", status=404)
     shared.call("POST", "/v1/evaluations/4711/cancel", status=404)
 
 
 def test_a_repeated_request_is_one_match(service: Service) -> None:
     body = {"players": ["quick", "random"], "env": "connect_four"}
-    first, again = (service.call("POST", "/v1/evaluations", body, **{"Idempotency-Key": "k"}) for _ in range(2))
+    first, again = (
+        service.call("POST", "/v1/evaluations", body, **{"Idempotency-Key": "k"}) for _ in range(2)
+    )
     assert first["id"] == again["id"] and len(service.call("GET", "/v1/evaluations")["items"]) == 1
 
 
@@ -118,7 +153,16 @@ def test_a_repeated_request_is_one_match(service: Service) -> None:
 
 EVERY = [
     MatchFacts(*values)
-    for values in product((False, True), (False, True), (False, True), (None, 1.0, 99.0), (10.0,), (0.0, 1.0), (False, True), ("ok", "soft", "hard"))
+    for values in product(
+        (False, True),
+        (False, True),
+        (False, True),
+        (None, 1.0, 99.0),
+        (10.0,),
+        (0.0, 1.0),
+        (False, True),
+        ("ok", "soft", "hard"),
+    )
 ]
 
 
@@ -128,7 +172,11 @@ def test_every_case_has_a_decision_that_fits_it(running: bool) -> None:
         action, state = (found := decide_match(facts)).action, found.state
         assert (action in ("stop", "kill")) <= facts.running
         if action == "start":
-            assert not (facts.running or facts.outside or facts.cancelled or facts.wait_s) and facts.place and facts.disk == "ok"
+            assert (
+                not (facts.running or facts.outside or facts.cancelled or facts.wait_s)
+                and facts.place
+                and facts.disk == "ok"
+            )
         if action == "kill":
             assert facts.asked_s is not None and facts.asked_s > facts.grace_s
         if action == "stop":
@@ -140,6 +188,11 @@ def test_every_case_has_a_decision_that_fits_it(running: bool) -> None:
 def test_how_a_process_ended_decides_what_becomes_of_it() -> None:
     assert state_after(0, cancelled=True, tries_left=False) == "SUCCEEDED"
     assert {state_after(code, cancelled=False, tries_left=True) for code in (2, 4)} == {"FAILED"}
-    assert {state_after(code, cancelled=True, tries_left=True) for code in (130, -9, 1)} == {"STOPPED"}
+    assert {state_after(code, cancelled=True, tries_left=True) for code in (130, -9, 1)} == {
+        "STOPPED"
+    }
     assert state_after(130, cancelled=False, tries_left=False) == "PENDING"
-    assert [state_after(-9, cancelled=False, tries_left=left) for left in (True, False)] == ["RUNNING", "FAILED"]
+    assert [state_after(-9, cancelled=False, tries_left=left) for left in (True, False)] == [
+        "RUNNING",
+        "FAILED",
+    ]

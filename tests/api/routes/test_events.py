@@ -11,16 +11,25 @@ from sqlalchemy import delete
 
 from arena.league.populations import create_population, delete_population, open_incarnation
 from arena.league.schema import service_events
-from arena.league.service_events import copy_training_events, event_bounds, events_after, forget_old_events
+from arena.league.service_events import (
+    copy_training_events,
+    event_bounds,
+    events_after,
+    forget_old_events,
+)
 from arena.league.writer import LeagueWriter
 from tests.api.live import live
 from tests.api.service import Service
 from tests.arena.league.samples import CONFIG, MEMBERS, event, new_league
 
 
-def read(url: str, token: str, count: int, after: int | None = None, query: str = "") -> list[tuple[str, int, Any]]:
+def read(
+    url: str, token: str, count: int, after: int | None = None, query: str = ""
+) -> list[tuple[str, int, Any]]:
     """(topic, number, data) of the next events."""
-    headers = {"authorization": f"Bearer {token}"} | ({} if after is None else {"last-event-id": str(after)})
+    headers = {"authorization": f"Bearer {token}"} | (
+        {} if after is None else {"last-event-id": str(after)}
+    )
     found: list[tuple[str, int, Any]] = []
     fields: dict[str, str] = {}
     with httpx2.stream("GET", f"{url}/v1/events{query}", headers=headers, timeout=20) as answer:
@@ -51,7 +60,9 @@ def test_replay_from_any_number_gives_the_same_rest(tmp_path: Path) -> None:
         for cut in (1, newest // 2, newest - 1):
             assert read(url, token, newest - cut, after=cut) == every[cut:]
         only = [found for found in every if found[0] == "operation"]
-        assert read(url, token, len(only), after=0, query="?topics=operation&population=one") == only
+        assert (
+            read(url, token, len(only), after=0, query="?topics=operation&population=one") == only
+        )
 
 
 def test_a_client_that_was_away_too_long_is_told(tmp_path: Path) -> None:
@@ -73,20 +84,39 @@ def test_clients_that_leave_in_the_middle_are_no_fault(tmp_path: Path) -> None:
         for number in range(20):
             service.create(f"p{number}")
         for _ in range(20):
-            with httpx2.stream("GET", f"{url}/v1/events?after=0", headers={"authorization": f"Bearer {token}"}, timeout=20) as answer:
+            with httpx2.stream(
+                "GET",
+                f"{url}/v1/events?after=0",
+                headers={"authorization": f"Bearer {token}"},
+                timeout=20,
+            ) as answer:
                 assert next(answer.iter_bytes(16))
-        service.wait(lambda: service.client.get("/metrics", headers={"authorization": f"Bearer {token}"}).text.count("arena_sse_clients 0.0") == 1)
+        service.wait(
+            lambda: (
+                service.client.get(
+                    "/metrics", headers={"authorization": f"Bearer {token}"}
+                ).text.count("arena_sse_clients 0.0")
+                == 1
+            )
+        )
     assert [entry for entry in told if entry["log_level"] == "error"] == []
 
 
 def test_no_more_streams_than_allowed_and_places_come_back(tmp_path: Path) -> None:
     with live(tmp_path, max_streams=2) as (url, service):
         headers = {"authorization": f"Bearer {service.token('viewer')}"}
-        with httpx2.stream("GET", f"{url}/v1/events", headers=headers), httpx2.stream("GET", f"{url}/v1/events", headers=headers):
+        with (
+            httpx2.stream("GET", f"{url}/v1/events", headers=headers),
+            httpx2.stream("GET", f"{url}/v1/events", headers=headers),
+        ):
             refused = httpx2.get(f"{url}/v1/events", headers=headers)
             assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
         service.create("a")
-        service.wait(lambda: httpx2.get(f"{url}/v1/events?topics=nonsense", headers=headers).status_code == 422)
+        service.wait(
+            lambda: (
+                httpx2.get(f"{url}/v1/events?topics=nonsense", headers=headers).status_code == 422
+            )
+        )
         service.wait(lambda: service.app.state.context.streams._value == 2)
         assert read(url, service.token("viewer"), 1, after=0)
 
@@ -103,12 +133,16 @@ def test_training_events_are_copied_once_whatever_is_deleted_between(tmp_path: P
     assert copy_training_events(league) == 0
     # Row numbers of the deleted events are used again; their places are not.
     delete_population(league, "other")
-    with LeagueWriter(league, open_incarnation(league, incarnation.population_id, os.getpid())) as writer:
+    with LeagueWriter(
+        league, open_incarnation(league, incarnation.population_id, os.getpid())
+    ) as writer:
         for text in "de":
             writer.event(event(text))
     assert copy_training_events(league) == 2
     told = [(found.population, found.payload["text"]) for found in events_after(league, 0, 100)[0]]
-    assert sorted(told) == sorted([*[("demo", text) for text in "abcde"], *[("other", text) for text in "abc"]])
+    assert sorted(told) == sorted(
+        [*[("demo", text) for text in "abcde"], *[("other", text) for text in "abc"]]
+    )
     league.close()
 
 

@@ -42,7 +42,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         population_id = create_population(league, "demo", "doom_match", CONFIG, {}, MEMBERS)
         create_population(league, "other", "doom_match", CONFIG, {}, MEMBERS)
         for numbers in (range(6), range(5, 7)):
-            incarnation = open_incarnation(league, population_id, os.getpid(), last_game=numbers[0] - 1)
+            incarnation = open_incarnation(
+                league, population_id, os.getpid(), last_game=numbers[0] - 1
+            )
             with LeagueWriter(league, incarnation) as writer:
                 for number in numbers:
                     writer.game(game(number, SEATED, kind="evaluation"))
@@ -59,14 +61,19 @@ def get(service: Service, path: str, status: int = 200) -> Any:
 
 def games(service: Service) -> dict[int, str]:
     """Number -> id, of those that stand."""
-    return {item["number"]: item["id"] for item in get(service, "/v1/populations/demo/games")["items"]}
+    return {
+        item["number"]: item["id"] for item in get(service, "/v1/populations/demo/games")["items"]
+    }
 
 
 def test_films_are_listed_with_the_games_they_show(told: Service) -> None:
     ids = games(told)
     found = get(told, "/v1/populations/demo/films")
     # Game 40 is not committed yet.
-    assert [(item["game"], item["number"], item["size_bytes"], item["made_at"]) for item in found["items"]] == [
+    assert [
+        (item["game"], item["number"], item["size_bytes"], item["made_at"])
+        for item in found["items"]
+    ] == [
         (ids[5], 5, len(CONTENT), 2000.0),
         (ids[1], 1, len(CONTENT), 1000.0),
     ]
@@ -85,9 +92,16 @@ def test_why_a_film_could_not_be_made_is_told(told: Service) -> None:
 
 
 def test_a_film_is_served_whole_and_in_parts(told: Service) -> None:
-    path, headers = f"/v1/games/{games(told)[1]}/film", {"authorization": f"Bearer {told.token('viewer')}"}
+    path, headers = (
+        f"/v1/games/{games(told)[1]}/film",
+        {"authorization": f"Bearer {told.token('viewer')}"},
+    )
     whole = told.client.get(path, headers=headers)
-    assert (whole.status_code, whole.content, whole.headers["content-type"]) == (200, CONTENT, "video/mp4")
+    assert (whole.status_code, whole.content, whole.headers["content-type"]) == (
+        200,
+        CONTENT,
+        "video/mp4",
+    )
     part = told.client.get(path, headers={**headers, "range": "bytes=2-5"})
     assert (part.status_code, part.content) == (206, CONTENT[2:6])
     assert told.client.get(path, headers={**headers, "range": "bytes=900-"}).status_code == 416

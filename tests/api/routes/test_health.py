@@ -33,20 +33,46 @@ WELL = replace(
         ({}, {}, []),
         ({"restarts": 2}, {}, ["its trainer ended by itself before a new checkpoint: 2 times"]),
         ({"restarts": 6, "state": "failed"}, {}, []),
-        ({}, {"trouble": "an edit is not saved yet: disk full"}, ["an edit is not saved yet: disk full"]),
+        (
+            {},
+            {"trouble": "an edit is not saved yet: disk full"},
+            ["an edit is not saved yet: disk full"],
+        ),
         ({}, {"written_at": 1030.0}, ["its trainer has told nothing for 40 s"]),
         ({"state": "starting", "since": 1000.0}, {}, []),
-        ({"state": "starting", "since": 900.0}, {}, ["its trainer has been starting for 170 s and does not train yet; its log may say why"]),
-        ({"state": "recovering", "since": 900.0}, {}, ["its trainer has been starting for 170 s and does not train yet; its log may say why"]),
+        (
+            {"state": "starting", "since": 900.0},
+            {},
+            ["its trainer has been starting for 170 s and does not train yet; its log may say why"],
+        ),
+        (
+            {"state": "recovering", "since": 900.0},
+            {},
+            ["its trainer has been starting for 170 s and does not train yet; its log may say why"],
+        ),
         ({"state": "starting", "since": 900.0, "reason": "held"}, {}, []),
         ({}, {"members": STATUS.members}, ["m1 failed, and learns no more"]),
-        ({"state": "stopped"}, {"members": STATUS.members, "written_at": 0.0}, ["m1 failed, and learns no more"]),
-        ({}, {"processes": (ProcessRow("worker-0", 1, ("worker",), "down", restarts=1),)}, ["worker-0 is down", "worker-0 was started again once"]),
-        ({}, {"rows": RowCounts(1000, 800, 0, {"generation": 150, "lag": 50})}, ["20 % of the rows were dropped: 150 generation, 50 lag"]),
+        (
+            {"state": "stopped"},
+            {"members": STATUS.members, "written_at": 0.0},
+            ["m1 failed, and learns no more"],
+        ),
+        (
+            {},
+            {"processes": (ProcessRow("worker-0", 1, ("worker",), "down", restarts=1),)},
+            ["worker-0 is down", "worker-0 was started again once"],
+        ),
+        (
+            {},
+            {"rows": RowCounts(1000, 800, 0, {"generation": 150, "lag": 50})},
+            ["20 % of the rows were dropped: 150 generation, 50 lag"],
+        ),
         ({}, {"rows": RowCounts(0, 0, 0, {})}, []),
     ],
 )
-def test_what_is_not_well(row: dict[str, Any], changed: dict[str, Any], expected: list[str]) -> None:
+def test_what_is_not_well(
+    row: dict[str, Any], changed: dict[str, Any], expected: list[str]
+) -> None:
     assert warnings(replace(ROW, **row), replace(WELL, **changed), 1070.0) == expected
 
 
@@ -55,7 +81,9 @@ def test_of_a_population_that_never_trained_nothing_is_known() -> None:
     assert "starting for 200 s" in warnings(replace(ROW, state="starting"), None, 200.0)[0]
 
 
-def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for limit in ("LATE_START_S", "STALE_AFTER_S"):
         monkeypatch.setattr(f"api.routes.warnings.{limit}", 0.5)
     service.create("slow", {"start_s": 60}, start=True)
@@ -66,7 +94,11 @@ def test_a_trainer_that_never_gets_ready_or_falls_silent_is_named(service: Servi
     os.kill(pid, signal.SIGSTOP)
     try:
         for name, said in (("slow", "has been starting for"), ("silent", "has told nothing for")):
-            found = service.wait(lambda name=name: service.call("GET", f"/v1/populations/{name}")["status"]["warnings"])
+            found = service.wait(
+                lambda name=name: service.call("GET", f"/v1/populations/{name}")["status"][
+                    "warnings"
+                ]
+            )
             assert said in found[0], (name, found)
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -86,31 +118,60 @@ def trained(service: Service) -> Iterator[Service]:
 
 def test_a_training_from_outside(trained: Service) -> None:
     found = trained.call("GET", "/v1/populations/first/health")
-    assert (found["running"], found["placement"], found["rows"]["dropped"]) == (True, "central", {"generation": 40})
+    assert (found["running"], found["placement"], found["rows"]["dropped"]) == (
+        True,
+        "central",
+        {"generation": 40},
+    )
     assert 0 <= found["checkpoint_age_s"] < 60 < found["age_s"]
     worker = next(process for process in found["processes"] if process["name"] == "worker-0")
-    assert (worker["shares"], worker["rate"], worker["restarts"]) == ({"simulate": 0.75, "wait": 0.25}, 512.0, 1)
+    assert (worker["shares"], worker["rate"], worker["restarts"]) == (
+        {"simulate": 0.75, "wait": 0.25},
+        512.0,
+        1,
+    )
     listed = trained.call("GET", "/v1/populations")["items"][0]
     assert listed["status"]["warnings"] == found["warnings"] == ["m1 failed, and learns no more"]
     trained.call("GET", "/v1/populations/nobody/health", status=404)
 
 
 def test_a_damaged_status_is_no_status(trained: Service) -> None:
-    population_paths(trained.data, "first").status.write_text(json.dumps({**asdict(STATUS), "rows": 3}))
+    population_paths(trained.data, "first").status.write_text(
+        json.dumps({**asdict(STATUS), "rows": 3})
+    )
     found = trained.call("GET", "/v1/populations/first/health")
-    assert (found["running"], found["rows"], found["processes"], found["age_s"]) == (False, None, [], None)
+    assert (found["running"], found["rows"], found["processes"], found["age_s"]) == (
+        False,
+        None,
+        [],
+        None,
+    )
 
 
 def test_the_system(trained: Service) -> None:
     found = trained.call("GET", "/v1/system")
-    assert (found["pid"], found["problems"], found["populations"]) == (os.getpid(), [], {"created": 1})
-    assert [process["name"] for process in found["processes"]] == [process.name for process in STATUS.processes]
+    assert (found["pid"], found["problems"], found["populations"]) == (
+        os.getpid(),
+        [],
+        {"created": 1},
+    )
+    assert [process["name"] for process in found["processes"]] == [
+        process.name for process in STATUS.processes
+    ]
     assert found["versions"]["pbt-arena"] and found["memory_bytes"] > 1e6
-    assert 0 < found["disk"]["free_bytes"] < found["disk"]["total_bytes"] and found["disk"]["league_bytes"] > 0
-    assert 0 < found["machine"]["available_bytes"] <= found["machine"]["memory_bytes"] and found["machine"]["cores"] >= 1
+    assert (
+        0 < found["disk"]["free_bytes"] < found["disk"]["total_bytes"]
+        and found["disk"]["league_bytes"] > 0
+    )
+    assert (
+        0 < found["machine"]["available_bytes"] <= found["machine"]["memory_bytes"]
+        and found["machine"]["cores"] >= 1
+    )
 
 
 def test_the_service_names_what_it_lacks(tmp_path: Path) -> None:
     with serving(tmp_path / "data", hard_disk_bytes=2**62) as short:
-        found = short.wait(lambda: told if (told := short.call("GET", "/v1/system"))["problems"] else None)
+        found = short.wait(
+            lambda: told if (told := short.call("GET", "/v1/system"))["problems"] else None
+        )
     assert (found["problems"], found["disk"]["state"]) == (["too little free space"], "hard")

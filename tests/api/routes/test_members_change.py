@@ -28,8 +28,13 @@ def pending(service: Service) -> list[str]:
 
 
 def test_names_go_on_and_none_is_given_twice(demo: Service) -> None:
-    made = [demo.call("POST", MEMBERS, body, 202) for body in ({}, {"weights": "m0"}, {"role": "player", "weights": "m1"})]
-    assert [(one["member"], one["role"], one["change"]) for one in made] == [(f"m{number}", "player", "join") for number in (2, 3, 4)]
+    made = [
+        demo.call("POST", MEMBERS, body, 202)
+        for body in ({}, {"weights": "m0"}, {"role": "player", "weights": "m1"})
+    ]
+    assert [(one["member"], one["role"], one["change"]) for one in made] == [
+        (f"m{number}", "player", "join") for number in (2, 3, 4)
+    ]
     gone = demo.call("DELETE", f"{MEMBERS}/m2", None, 202)
     assert (gone["member"], gone["change"], gone["pending_edits"]) == ("m2", "leave", pending(demo))
     assert demo.call("POST", MEMBERS, {}, 202)["member"] == "m5"
@@ -84,14 +89,19 @@ def test_who_cannot_leave(demo: Service) -> None:
     demo.call("DELETE", f"{MEMBERS}/nobody", None, 422)
     demo.call("DELETE", f"{MEMBERS}/m0", None, 202)
     assert demo.call("DELETE", f"{MEMBERS}/m0", None, 404)["type"].endswith("not-found")
-    assert "the only one that plays player" in demo.call("DELETE", f"{MEMBERS}/m1", None, 409)["detail"]
+    assert (
+        "the only one that plays player"
+        in demo.call("DELETE", f"{MEMBERS}/m1", None, 409)["detail"]
+    )
     demo.call("POST", MEMBERS, {}, 202)
     demo.call("DELETE", f"{MEMBERS}/m1", None, 202)
     assert demo.call("POST", MEMBERS, {"weights": "m1"}, 422)["errors"][0]["pointer"] == "/weights"
 
 
 def test_who_plays_is_no_value_to_set(demo: Service) -> None:
-    problem = demo.call("PATCH", "/v1/populations/demo", {"set": {"population.left": ["m0", "m1"]}}, 422)
+    problem = demo.call(
+        "PATCH", "/v1/populations/demo", {"set": {"population.left": ["m0", "m1"]}}, 422
+    )
     assert problem["errors"][0]["pointer"] == "/set/population.left" and pending(demo) == []
 
 
@@ -108,12 +118,17 @@ def test_a_repeated_request_has_one_effect(demo: Service) -> None:
 def test_many_at_once_cross_nowhere(demo: Service) -> None:
     """Eight clients add a member each; every one gets a name of its own."""
     named: list[str] = []
-    clients = [threading.Thread(target=lambda: named.append(demo.call("POST", MEMBERS, {}, 202)["member"])) for _ in range(8)]
+    clients = [
+        threading.Thread(target=lambda: named.append(demo.call("POST", MEMBERS, {}, 202)["member"]))
+        for _ in range(8)
+    ]
     for client in clients:
         client.start()
     for client in clients:
         client.join()
-    assert sorted(named, key=lambda name: int(name[1:])) == [f"m{number}" for number in range(2, 10)]
+    assert sorted(named, key=lambda name: int(name[1:])) == [
+        f"m{number}" for number in range(2, 10)
+    ]
     assert len(pending(demo)) == 8
 
 
@@ -123,4 +138,6 @@ def test_a_running_trainer_takes_them_without_a_new_start(service: Service) -> N
     service.call("POST", "/v1/populations/first/members", {}, 202)
     service.wait(lambda: not service.call("GET", "/v1/populations/first")["spec"]["pending_edits"])
     assert len(service.starts("first")) == 1
-    assert (service.data / "populations/first/taken").read_text().split() == ['population.joined.m1.role="player"']
+    assert (service.data / "populations/first/taken").read_text().split() == [
+        'population.joined.m1.role="player"'
+    ]

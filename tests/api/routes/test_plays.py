@@ -21,13 +21,20 @@ REAL = {name: Settings.model_fields[name].default for name in ("sitting", "repla
 
 def sit(service: Service, opponent: str = "quick", **more: Any) -> Any:
     """A play, once the person is to move or it has come to nothing."""
-    made = service.call("POST", "/v1/plays", {"opponent": opponent, "name": "Ada", "env": "connect_four", **more}, status=201)
+    made = service.call(
+        "POST",
+        "/v1/plays",
+        {"opponent": opponent, "name": "Ada", "env": "connect_four", **more},
+        status=201,
+    )
     return other_than(service, made, "starting")
 
 
 def other_than(service: Service, play: Any, state: str) -> Any:
     """The play, once it is in another state."""
-    return service.wait(lambda: found if (found := seen(service, play["id"]))["state"] != state else None)
+    return service.wait(
+        lambda: found if (found := seen(service, play["id"]))["state"] != state else None
+    )
 
 
 def seen(service: Service, name: str) -> Any:
@@ -52,7 +59,10 @@ def gone(pid: int) -> bool:
     """Or waits to be reaped."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):  # the latter when it goes between opening and reading
+    except (
+        FileNotFoundError,
+        ProcessLookupError,
+    ):  # the latter when it goes between opening and reading
         return True
 
 
@@ -62,11 +72,23 @@ def gone(pid: int) -> bool:
 def test_a_game_is_played_to_its_end_from_either_seat(service: Service) -> None:
     for seat, moves in ((0, [2, 0, 1, 0]), (1, [0, 2, 0, 1])):
         play = sit(service, seat=seat)
-        assert (play["state"], play["seat"], [one["player"] for one in play["seats"]][seat]) == ("turn", seat, "Ada")
-        assert len(play["moves"]) == seat and [choice["action"] for choice in play["legal"]] == [0, 1, 2]
+        assert (play["state"], play["seat"], [one["player"] for one in play["seats"]][seat]) == (
+            "turn",
+            seat,
+            "Ada",
+        )
+        assert len(play["moves"]) == seat and [choice["action"] for choice in play["legal"]] == [
+            0,
+            1,
+            2,
+        ]
         play = move(service, play, 2)
         play = move(service, play, 1)
-        assert (play["state"], play["legal"], [made["action"] for made in play["moves"]]) == ("over", [], moves)
+        assert (play["state"], play["legal"], [made["action"] for made in play["moves"]]) == (
+            "over",
+            [],
+            moves,
+        )
         assert play["result"]["places"] == [0, 1]
         service.wait(lambda play=play: gone(pid_of(service, play)))
         assert seen(service, play["id"]) == end(service, play) == play
@@ -90,14 +112,21 @@ def test_leaving_before_the_first_move_is_nothing_and_later_a_loss(service: Serv
     play = sit(service, seat=1)
     move(service, play, 0)
     over = end(service, play)
-    assert (over["state"], over["result"]["places"], over["result"]["reason"]) == ("over", [0, 1], "forfeit: Ada resigned")
+    assert (over["state"], over["result"]["places"], over["result"]["reason"]) == (
+        "over",
+        [0, 1],
+        "forfeit: Ada resigned",
+    )
 
 
 def test_so_many_are_played_at_once_and_no_more(tmp_path: Path) -> None:
     with serving(tmp_path, max_plays=2) as service:
         first, _ = sit(service), sit(service)
         body = {"opponent": "quick", "name": "Ada"}
-        assert "2 games are being played" in service.call("POST", "/v1/plays", body, status=429)["detail"]
+        assert (
+            "2 games are being played"
+            in service.call("POST", "/v1/plays", body, status=429)["detail"]
+        )
         end(service, first)
         service.wait(lambda: gone(pid_of(service, first)))
         assert sit(service)["state"] == "turn"
@@ -112,15 +141,24 @@ def test_a_process_that_breaks_says_why(service: Service) -> None:
     play = sit(service)
     os.kill(pid_of(service, play), signal.SIGKILL)
     found = other_than(service, play, "turn")
-    assert (found["state"], found["message"], found["legal"]) == ("failed", "ended with code -9", [])
+    assert (found["state"], found["message"], found["legal"]) == (
+        "failed",
+        "ended with code -9",
+        [],
+    )
 
 
-def test_a_process_that_gives_no_answer_is_ended(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_gives_no_answer_is_ended(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plays, "ANSWER_S", 0.2)
     play = sit(service, "hangs")
     assert "gave no answer within 0.2 s" in move(service, play, 0, status=409)["detail"]
     found = other_than(service, play, "thinking")
-    assert (found["state"], found["message"]) == ("failed", "its process gave no answer within 0.2 s")
+    assert (found["state"], found["message"]) == (
+        "failed",
+        "its process gave no answer within 0.2 s",
+    )
     assert gone(pid_of(service, play))
 
 
@@ -128,7 +166,10 @@ def test_whoever_says_nothing_for_long_has_left(tmp_path: Path) -> None:
     with serving(tmp_path, play_idle_s=0.3) as service:
         play = sit(service)
         found = other_than(service, play, "turn")
-        assert (found["state"], found["message"]) == ("dropped", "Ada said nothing for 0.3 s before their first move; nothing is stored")
+        assert (found["state"], found["message"]) == (
+            "dropped",
+            "Ada said nothing for 0.3 s before their first move; nothing is stored",
+        )
 
 
 def test_no_process_outlives_the_service(tmp_path: Path) -> None:
@@ -142,7 +183,11 @@ def test_who_may_sit_down(service: Service) -> None:
     play, body = sit(service), {"opponent": "quick", "name": "Ada"}
     viewer = {"authorization": f"Bearer {service.token('viewer')}"}
     path = f"/v1/plays/{play['id']}"
-    for method, where, said in (("POST", "/v1/plays", body), ("POST", f"{path}/moves", {"action": 0, "at": 0}), ("DELETE", path, None)):
+    for method, where, said in (
+        ("POST", "/v1/plays", body),
+        ("POST", f"{path}/moves", {"action": 0, "at": 0}),
+        ("DELETE", path, None),
+    ):
         service.call(method, where, said, 403, **viewer)
         service.call(method, where, said, 401, authorization="")
     service.call("GET", path, None, 200, **viewer)
@@ -155,18 +200,32 @@ def test_who_may_sit_down(service: Service) -> None:
      {"seat": 2}, {"seat": "0"}, {"seed": -1}, {"colour": 1}],
 )  # fmt: skip
 def test_what_cannot_be_asked_for(shared: Service, wrong: dict[str, Any]) -> None:
-    shared.call("POST", "/v1/plays", {"opponent": "random", "name": "Ada", "env": "connect_four", **wrong}, status=422)
+    shared.call(
+        "POST",
+        "/v1/plays",
+        {"opponent": "random", "name": "Ada", "env": "connect_four", **wrong},
+        status=422,
+    )
 
 
 def test_an_unknown_play_is_none(shared: Service) -> None:
-    for method, path, body in (("GET", "", None), ("DELETE", "", None), ("POST", "/moves", {"action": 0, "at": 0})):
-        assert "the service was started again" in shared.call(method, f"/v1/plays/{'0' * 16}{path}", body, status=404)["detail"]
+    for method, path, body in (
+        ("GET", "", None),
+        ("DELETE", "", None),
+        ("POST", "/moves", {"action": 0, "at": 0}),
+    ):
+        assert (
+            "the service was started again"
+            in shared.call(method, f"/v1/plays/{'0' * 16}{path}", body, status=404)["detail"]
+        )
     shared.call("GET", "/v1/plays/1", status=422)
 
 
 def test_a_repeated_request_is_one_game(service: Service) -> None:
     body = {"opponent": "quick", "name": "Ada"}
-    first, again = (service.call("POST", "/v1/plays", body, **{"Idempotency-Key": "k"}) for _ in range(2))
+    first, again = (
+        service.call("POST", "/v1/plays", body, **{"Idempotency-Key": "k"}) for _ in range(2)
+    )
     assert first["id"] == again["id"]
     service.call("POST", "/v1/plays", {**body, "seat": 1}, status=422, **{"Idempotency-Key": "k"})
 
@@ -198,28 +257,47 @@ def test_real_games_are_stored_rated_and_replayed(tmp_path: Path) -> None:
     with serving(tmp_path, **REAL) as service:
         boards = [play_on(service, sit(service, "oneply", seed=5)) for _ in range(2)]
         third = play_on(service, sit(service, "random", env="tictactoe", seat=1))
-        assert [len(match.players) for match in stored(service)] == [2, 2, 2] and all(match.finished_at for match in stored(service))
+        assert [len(match.players) for match in stored(service)] == [2, 2, 2] and all(
+            match.finished_at for match in stored(service)
+        )
         for play in (*boards, third):
             key = play["result"]["game"]
             game = service.call("GET", f"/v1/games/{key}")
-            assert (game["no_replay"], game["match"], game["labels"][play["seat"]]) == (None, play["result"]["match"], "Ada")
+            assert (game["no_replay"], game["match"], game["labels"][play["seat"]]) == (
+                None,
+                play["result"]["match"],
+                "Ada",
+            )
             assert game["seats"][play["seat"]]["player_kind"] == "guest"
             assert [seat["place"] for seat in game["seats"]] == play["result"]["places"]
             replay = service.call("GET", f"/v1/games/{key}/replay")
-            assert (replay["problems"], replay["grid"], replay["start"]) == ([], play["grid"], play["start"])
+            assert (replay["problems"], replay["grid"], replay["start"]) == (
+                [],
+                play["grid"],
+                play["start"],
+            )
             assert [(made["seat"], made["action"], made["board"]) for made in replay["moves"]] == [
                 (made["seat"], made["action"], made["board"]) for made in play["moves"]
             ]
         service.create("first")
-        rated = {row["player"]: row for row in service.call("GET", "/v1/ratings?population=first&all=true")["players"]}
-        assert (rated["Ada"]["kind"], rated["Ada"]["games"], rated["oneply"]["games"]) == ("guest", 2, 2)
+        rated = {
+            row["player"]: row
+            for row in service.call("GET", "/v1/ratings?population=first&all=true")["players"]
+        }
+        assert (rated["Ada"]["kind"], rated["Ada"]["games"], rated["oneply"]["games"]) == (
+            "guest",
+            2,
+            2,
+        )
 
 
 @pytest.mark.slow
 def test_who_cannot_meet_at_a_board_is_told_why(tmp_path: Path) -> None:
     with serving(tmp_path, **REAL) as service:
         play = sit(service, "random", env="leduc_holdem")
-        assert play["state"] == "failed" and "leduc_holdem has no board to play at" in play["message"]
+        assert (
+            play["state"] == "failed" and "leduc_holdem has no board to play at" in play["message"]
+        )
         assert stored(service) == []
 
 
@@ -229,7 +307,10 @@ def test_silence_after_a_move_is_a_loss_that_is_stored(tmp_path: Path) -> None:
         play = sit(service, "oneply")
         move(service, play, 3)
         over = other_than(service, play, "turn")
-        assert (over["result"]["reason"], over["result"]["places"]) == ("forfeit: Ada said nothing for 2 s", [1, 0])
+        assert (over["result"]["reason"], over["result"]["places"]) == (
+            "forfeit: Ada said nothing for 2 s",
+            [1, 0],
+        )
         assert service.call("GET", f"/v1/games/{over['result']['game']}/replay")["problems"] == []
 
 

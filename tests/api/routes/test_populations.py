@@ -14,36 +14,71 @@ from arena.programs.config_check import check
 from tests.api.service import CONFIG, Service, serving
 
 
-def post(service: Service, body: Any, status: int, path: str = "/v1/populations", **headers: str) -> Any:
+def post(
+    service: Service, body: Any, status: int, path: str = "/v1/populations", **headers: str
+) -> Any:
     return service.call("POST", path, body, status, **headers)
 
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """With the real check of configs against their games."""
-    with serving(tmp_path_factory.mktemp("checked"), checker=(sys.executable, "-P", "-m", "arena.programs.config_check")) as running:
+    with serving(
+        tmp_path_factory.mktemp("checked"),
+        checker=(sys.executable, "-P", "-m", "arena.programs.config_check"),
+    ) as running:
         yield running
 
 
 def test_made_whole_with_its_members_and_defaults(checked: Service) -> None:
-    config = {"env": {"name": "hide_and_seek"}, "population": {"members": {"hider": 2, "seeker": 1}}, "learning": {"gamma": 0.5}}
+    config = {
+        "env": {"name": "hide_and_seek"},
+        "population": {"members": {"hider": 2, "seeker": 1}},
+        "learning": {"gamma": 0.5},
+    }
     made = post(checked, {"name": "first", "config": config}, 201)
-    assert (made["id"], made["status"]["state"], made["spec"]["desired"], made["revision"]) == ("first", "created", "stopped", 1)
-    assert (made["spec"]["config"]["learning"]["gamma"], made["spec"]["config"]["learning"]["epochs"]) == (0.5, 1)
+    assert (made["id"], made["status"]["state"], made["spec"]["desired"], made["revision"]) == (
+        "first",
+        "created",
+        "stopped",
+        1,
+    )
+    assert (
+        made["spec"]["config"]["learning"]["gamma"],
+        made["spec"]["config"]["learning"]["epochs"],
+    ) == (0.5, 1)
     members = checked.call("GET", "/v1/populations/first/members")["items"]
-    assert [(member["name"], member["role"]) for member in members] == [("m0", "hider"), ("m1", "hider"), ("m2", "seeker")]
+    assert [(member["name"], member["role"]) for member in members] == [
+        ("m0", "hider"),
+        ("m1", "hider"),
+        ("m2", "seeker"),
+    ]
     shown = checked.call("GET", "/v1/populations/first")
-    assert {key: shown[key] for key in ("id", "revision", "spec")} == {key: made[key] for key in ("id", "revision", "spec")}
+    assert {key: shown[key] for key in ("id", "revision", "spec")} == {
+        key: made[key] for key in ("id", "revision", "spec")
+    }
 
 
 BAD = [
     ({"env": {"name": "no_such_game"}}, "/config/env", "not known"),
     ({"env": {"name": "./my_game.py:make"}}, "/config/env", "a file of the user's"),
     ({"env": {"name": "os:system"}}, "/config/env", "not known"),
-    ({"env": {"name": "doom", "options": {"scenario": "../../etc/passwd"}}}, "/config/env/options/scenario", "etc/passwd"),
+    (
+        {"env": {"name": "doom", "options": {"scenario": "../../etc/passwd"}}},
+        "/config/env/options/scenario",
+        "etc/passwd",
+    ),
     ({"env": {"name": "hide_and_seek", "options": {"surprise": 1}}}, "/config/env/options", ""),
-    ({"env": {"name": "hide_and_seek"}, "population": {"members": {"ghost": 1}}}, "/config/population/members/ghost", "ghost"),
-    ({"env": {"name": "connect_four"}, "learning": {"gama": 1, "batch_steps": 7}}, "/config/learning/gama", "gamma"),
+    (
+        {"env": {"name": "hide_and_seek"}, "population": {"members": {"ghost": 1}}},
+        "/config/population/members/ghost",
+        "ghost",
+    ),
+    (
+        {"env": {"name": "connect_four"}, "learning": {"gama": 1, "batch_steps": 7}},
+        "/config/learning/gama",
+        "gamma",
+    ),
     ({}, "/config/env", ""),
 ]
 
@@ -51,16 +86,30 @@ BAD = [
 QUICK = 3
 
 
-@pytest.mark.parametrize(("config", "pointer", "words"), [*BAD[:QUICK], *(pytest.param(*case, marks=pytest.mark.slow) for case in BAD[QUICK:])])
-def test_a_bad_config_is_refused_with_every_place(checked: Service, config: dict[str, Any], pointer: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("config", "pointer", "words"),
+    [*BAD[:QUICK], *(pytest.param(*case, marks=pytest.mark.slow) for case in BAD[QUICK:])],
+)
+def test_a_bad_config_is_refused_with_every_place(
+    checked: Service, config: dict[str, Any], pointer: str, words: str
+) -> None:
     problem = post(checked, {"name": "bad", "config": config}, 422)
-    assert any(entry["pointer"].startswith(pointer) and words in entry["detail"] for entry in problem["errors"]), problem
+    assert any(
+        entry["pointer"].startswith(pointer) and words in entry["detail"]
+        for entry in problem["errors"]
+    ), problem
     checked.call("GET", "/v1/populations/bad", status=404)
 
 
 def test_the_check_says_the_same_where_it_is_no_process() -> None:
-    assert check({"env": {"name": "connect_four"}, "population": {"members": 2}}).roles == (("m0", "player"), ("m1", "player"))
-    assert len(check({"env": {"name": "connect_four"}, "seed": -1, "learning": {"gamma": 2}}).problems) == 2
+    assert check({"env": {"name": "connect_four"}, "population": {"members": 2}}).roles == (
+        ("m0", "player"),
+        ("m1", "player"),
+    )
+    assert (
+        len(check({"env": {"name": "connect_four"}, "seed": -1, "learning": {"gamma": 2}}).problems)
+        == 2
+    )
 
 
 def test_a_check_that_hangs_ends_without_the_service() -> None:
@@ -85,7 +134,9 @@ def test_a_repeated_request_has_one_effect_and_one_answer(service: Service) -> N
     body = {"name": "once", "config": CONFIG}
     first = post(service, body, 201, **{"Idempotency-Key": "k1"})
     assert post(service, body, 201, **{"Idempotency-Key": "k1"}) == first
-    assert post(service, {**body, "start": True}, 422, **{"Idempotency-Key": "k1"})["type"].endswith("reused-key")
+    assert post(service, {**body, "start": True}, 422, **{"Idempotency-Key": "k1"})[
+        "type"
+    ].endswith("reused-key")
     assert post(service, body, 409, **{"Idempotency-Key": "k2"})["type"].endswith("conflict")
     post(service, body, 409)
     start = "/v1/populations/once/start"
@@ -99,7 +150,9 @@ def test_a_repeated_request_has_one_effect_and_one_answer(service: Service) -> N
 
 def test_if_match(service: Service) -> None:
     service.create("one")
-    answer = service.client.get("/v1/populations/one", headers={"authorization": f"Bearer {service.token('viewer')}"})
+    answer = service.client.get(
+        "/v1/populations/one", headers={"authorization": f"Bearer {service.token('viewer')}"}
+    )
     tag = answer.headers["etag"]
     body = {"set": {"evaluation.share": 0.5}}
     service.call("PATCH", "/v1/populations/one", body, 412, **{"If-Match": '"99"'})
@@ -118,7 +171,10 @@ def test_an_edit_is_held_against_the_game(checked: Service) -> None:
     """What its trainer would refuse at each start is refused here."""
     post(checked, {"name": "shaped", "config": {"env": {"name": "hide_and_seek"}}}, 201)
     problem = edit(checked, "shaped", {"learning.shaping.bogus": 1.0}, 422)
-    assert "bogus" in problem["errors"][0]["detail"] and problem["errors"][0]["pointer"] == "/set/learning.shaping.bogus"
+    assert (
+        "bogus" in problem["errors"][0]["detail"]
+        and problem["errors"][0]["pointer"] == "/set/learning.shaping.bogus"
+    )
     edit(checked, "shaped", {"matchmaking.resident": 1}, 422)
     assert checked.call("GET", "/v1/populations/shaped")["spec"]["pending_edits"] == []
 
@@ -129,12 +185,17 @@ def test_null_takes_a_shaping_term_out(service: Service) -> None:
     edit(service, "one", {"learning.shaping.bogus": 1.0, "learning.shaping.kept": 0.5}, 200)
     edited = edit(service, "one", {"learning.shaping.bogus": None, "learning.gamma": 0.9}, 200)
     assert edited["spec"]["config"]["learning"]["shaping"] == {"kept": 0.5}
-    assert edited["spec"]["pending_edits"][2:] == ["learning.gamma=0.9", 'learning.shaping={"kept" = 0.5}']
+    assert edited["spec"]["pending_edits"][2:] == [
+        "learning.gamma=0.9",
+        'learning.shaping={"kept" = 0.5}',
+    ]
     assert "kept" in edit(service, "one", {"learning.shaping.bogus": None}, 422)["detail"]
     edit(service, "one", {"learning.gamma": None}, 422)
 
 
-def test_edits_that_contradict_together_are_not_both_taken(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_that_contradict_together_are_not_both_taken(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each is sound as things stood; the first one comes between the check of the second and its row."""
     service.create("one")
     store = api.routes.edits.edit
@@ -148,7 +209,9 @@ def test_edits_that_contradict_together_are_not_both_taken(service: Service, mon
     monkeypatch.setattr("api.routes.edits.edit", late)
     problem = edit(service, "one", {"pbt.min_games": 150}, 422)
     assert "more than pbt.score_games = 100" in str(problem["errors"])
-    assert service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == ["pbt.score_games=100"]
+    assert service.call("GET", "/v1/populations/one")["spec"]["pending_edits"] == [
+        "pbt.score_games=100"
+    ]
 
 
 def test_a_repeated_request_gets_its_answer_whatever_became_of_it(service: Service) -> None:
@@ -160,7 +223,10 @@ def test_a_repeated_request_gets_its_answer_whatever_became_of_it(service: Servi
     service.app.state.context.supervisor._measure = lambda: None
     service.app.state.context.supervisor.disk = "hard"
     assert edit(service, "one", {"learning.shaping.a": 1.0}, 200, **keyed) == edited
-    assert edit(service, "one", {"learning.shaping.a": None}, 200, **{"Idempotency-Key": "k2"}) == removed
+    assert (
+        edit(service, "one", {"learning.shaping.a": None}, 200, **{"Idempotency-Key": "k2"})
+        == removed
+    )
     assert post(service, {"name": "one", "config": CONFIG}, 201, **keyed) == made
     edit(service, "one", {"learning.shaping.a": 2.0}, 422, **keyed)
 
@@ -202,4 +268,9 @@ def test_pages_of_the_list(tmp_path: Path) -> None:
         assert pages == [["p0", "p1"], ["p2", "p3"], ["p4", "late"]]
         assert service.call("GET", "/v1/populations?state=running")["items"] == []
         service.call("GET", "/v1/populations?cursor=bm9wZQ", status=422)
-        assert service.call("GET", "/v1/populations?state=nonsense", status=422)["errors"][0]["pointer"] == "state"
+        assert (
+            service.call("GET", "/v1/populations?state=nonsense", status=422)["errors"][0][
+                "pointer"
+            ]
+            == "state"
+        )

@@ -33,10 +33,14 @@ def write_league(data: Path) -> None:
     """A league with games, rounds, snapshots, a match and curves, as trainings write them, and the files that go with it."""
     config = config_from_table({"env": {"name": "connect_four"}}, "test").model_dump(mode="json")
     with open_league(data / "league.db") as league:
-        population_id = create_population(league, "demo", "connect_four", config, {}, [("m0", "player"), ("m1", "player")])
+        population_id = create_population(
+            league, "demo", "connect_four", config, {}, [("m0", "player"), ("m1", "player")]
+        )
         for start in range(2):
             first = start * GAMES // 2
-            incarnation = open_incarnation(league, population_id, os.getpid(), last_game=first - 1, last_rounds={"m0": start})
+            incarnation = open_incarnation(
+                league, population_id, os.getpid(), last_game=first - 1, last_rounds={"m0": start}
+            )
             with LeagueWriter(league, incarnation) as writer:
                 if start == 0:
                     for letter in "ab":
@@ -47,9 +51,21 @@ def write_league(data: Path) -> None:
                         writer.game(game(number))
                     else:
                         players = (snapshot_player("ab"[number % 2]), RANDOM)
-                        writer.game(game(number, players, (0, 1) if number % 2 else (1, 0), kind="evaluation"))
+                        writer.game(
+                            game(
+                                number, players, (0, 1) if number % 2 else (1, 0), kind="evaluation"
+                            )
+                        )
                 writer.round(round_record("m0", start + 1, 1000 * (start + 1)))
-        match = create_match(league, "connect_four", {}, [snapshot_player("a"), PlayerRef("scripted", "oneply")], 4, 1, {"greedy": False})
+        match = create_match(
+            league,
+            "connect_four",
+            {},
+            [snapshot_player("a"), PlayerRef("scripted", "oneply")],
+            4,
+            1,
+            {"greedy": False},
+        )
         finish_match(league, match, 4)
     paths = population_paths(data, "demo")
     paths.snapshots.mkdir(parents=True)
@@ -75,10 +91,16 @@ def get(service: Service, path: str, status: int = 200) -> Any:
 
 def test_members_and_their_values(told: Service) -> None:
     members = get(told, "/v1/populations/demo/members")["items"]
-    assert [(member["name"], member["frames"], member["rounds"]) for member in members] == [("m0", 1000, 2), ("m1", 1000, 0)]
+    assert [(member["name"], member["frames"], member["rounds"]) for member in members] == [
+        ("m0", 1000, 2),
+        ("m1", 1000, 0),
+    ]
     history = get(told, "/v1/populations/demo/hyperparameters?member=m0")
     assert list(history["members"]) == ["m0"]
-    assert [(point["round"], point["copied_from"], point["values"]["learning_rate"]) for point in history["members"]["m0"]] == [
+    assert [
+        (point["round"], point["copied_from"], point["values"]["learning_rate"])
+        for point in history["members"]["m0"]
+    ] == [
         (1, "m1", 0.1 + 0.2),
         (2, "m1", 0.1 + 0.2),
     ]
@@ -92,7 +114,9 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
         (f"&player={'a' * 64}", GameFilter(player="a" * 64)),
         ("&player=nobody", GameFilter(player="nobody")),
     ):
-        expected = [stored.record.number for stored in population_games(told.league, "demo", wanted)][::-1]
+        expected = [
+            stored.record.number for stored in population_games(told.league, "demo", wanted)
+        ][::-1]
         found, cursor, pages = [], "", 0
         while True:
             page = get(told, f"/v1/populations/demo/games?limit=7{query}{cursor}")
@@ -107,9 +131,17 @@ def test_pages_of_games_are_all_games_newest_first(told: Service) -> None:
 
 def test_a_game_whole(told: Service) -> None:
     found = get(told, "/v1/populations/demo/games?limit=1")["items"][0]
-    expected = next(stored for stored in population_games(told.league, "demo") if stored.record.number == found["number"])
+    expected = next(
+        stored
+        for stored in population_games(told.league, "demo")
+        if stored.record.number == found["number"]
+    )
     record = expected.record
-    assert (found["seed"], found["steps"], found["incarnation"]) == (str(record.seed), record.steps, expected.incarnation)
+    assert (found["seed"], found["steps"], found["incarnation"]) == (
+        str(record.seed),
+        record.steps,
+        expected.incarnation,
+    )
     assert [(seat["player"], seat["place"], seat["returns"]) for seat in found["seats"]] == [
         (seat.player.name, seat.place, seat.returns) for seat in record.seats
     ]
@@ -117,7 +149,9 @@ def test_a_game_whole(told: Service) -> None:
 
 def test_matches(told: Service) -> None:
     listed = get(told, "/v1/matches?finished=true&env=connect_four")
-    assert [(item["id"], item["players"][1]) for item in listed["items"]] == [("1", {"kind": "scripted", "name": "oneply"})]
+    assert [(item["id"], item["players"][1]) for item in listed["items"]] == [
+        ("1", {"kind": "scripted", "name": "oneply"})
+    ]
     assert get(told, "/v1/matches?finished=false")["items"] == []
     assert get(told, "/v1/matches/1") == listed["items"][0]
     assert get(told, "/v1/matches/1/games") == {"items": [], "next": None}
@@ -128,13 +162,31 @@ def test_ratings_cost_nothing_while_the_league_stands_still(told: Service) -> No
     admin = {"authorization": f"Bearer {told.token('viewer')}"}
     for path in ("/v1/ratings", "/v1/win-matrix", "/v1/cycles"):
         first = told.client.get(f"{path}?population=demo", headers=admin)
-        assert (first.status_code, first.headers["etag"]) == (200, f'"{league_revision(told.league)}"')
-        for tags in (first.headers["etag"], f'"x", {first.headers["etag"]}', f"W/{first.headers['etag']}", "*"):
-            again = told.client.get(f"{path}?population=demo", headers={**admin, "if-none-match": tags})
+        assert (first.status_code, first.headers["etag"]) == (
+            200,
+            f'"{league_revision(told.league)}"',
+        )
+        for tags in (
+            first.headers["etag"],
+            f'"x", {first.headers["etag"]}',
+            f"W/{first.headers['etag']}",
+            "*",
+        ):
+            again = told.client.get(
+                f"{path}?population=demo", headers={**admin, "if-none-match": tags}
+            )
             assert (again.status_code, again.content) == (304, b"")
-        assert told.client.get(f"{path}?population=demo", headers={**admin, "if-none-match": '"x"'}).status_code == 200
+        assert (
+            told.client.get(
+                f"{path}?population=demo", headers={**admin, "if-none-match": '"x"'}
+            ).status_code
+            == 200
+        )
         get(told, f"{path}?population=nobody", 404)
-    assert get(told, "/v1/ratings?population=demo")["players"] == league_report(told.league, "demo")["players"]
+    assert (
+        get(told, "/v1/ratings?population=demo")["players"]
+        == league_report(told.league, "demo")["players"]
+    )
 
 
 def test_what_stands_on_more_than_results_is_tagged_by_its_content(told: Service) -> None:
@@ -143,7 +195,10 @@ def test_what_stands_on_more_than_results_is_tagged_by_its_content(told: Service
         first = told.client.get(path, headers=viewer)
         again = told.client.get(path, headers={**viewer, "if-none-match": first.headers["etag"]})
         assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
-        assert told.client.get(path, headers={**viewer, "if-none-match": '"x"'}).content == first.content
+        assert (
+            told.client.get(path, headers={**viewer, "if-none-match": '"x"'}).content
+            == first.content
+        )
 
 
 def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path) -> None:
@@ -154,8 +209,13 @@ def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path
             seen.append(league_revision(league))
             return seen[-1] not in seen[:-1]
 
-        ids = [create_population(league, name, "connect_four", {"env": {"options": {}}}, {}) for name in ("one", "two")]
-        first, second = (open_incarnation(league, population_id, os.getpid()) for population_id in ids)
+        ids = [
+            create_population(league, name, "connect_four", {"env": {"options": {}}}, {})
+            for name in ("one", "two")
+        ]
+        first, second = (
+            open_incarnation(league, population_id, os.getpid()) for population_id in ids
+        )
         assert changed()
         for incarnation in (second, first, second):
             with LeagueWriter(league, incarnation) as writer:
@@ -173,19 +233,35 @@ def test_the_revision_changes_with_everything_a_rating_is_made_of(tmp_path: Path
 
 
 def test_curves(told: Service) -> None:
-    found = get(told, "/v1/populations/demo/metrics?points=4&keys=entropy&first=1000&last=2000")["members"]
-    assert {member: list(curves) for member, curves in found.items()} == {"m0": ["entropy"], "m1": ["entropy"]}
+    found = get(told, "/v1/populations/demo/metrics?points=4&keys=entropy&first=1000&last=2000")[
+        "members"
+    ]
+    assert {member: list(curves) for member, curves in found.items()} == {
+        "m0": ["entropy"],
+        "m1": ["entropy"],
+    }
     curve = found["m0"]["entropy"]
-    assert [curve[name][place] for place in (0, -1) for name in ("frames", "values")] == [1000, 500.0, 2000, 1000.0]
+    assert [curve[name][place] for place in (0, -1) for name in ("frames", "values")] == [
+        1000,
+        500.0,
+        2000,
+        1000.0,
+    ]
     assert len(curve["frames"]) == len(curve["values"]) <= 4
-    assert set(get(told, "/v1/populations/demo/metrics?member=m0")["members"]["m0"]) == {"entropy", "loss"}
+    assert set(get(told, "/v1/populations/demo/metrics?member=m0")["members"]["m0"]) == {
+        "entropy",
+        "loss",
+    }
     get(told, "/v1/populations/demo/metrics?first=5&last=4", 422)
     get(told, "/v1/populations/demo/metrics?points=3", 422)
 
 
 def test_snapshots_and_their_weights(told: Service) -> None:
     listed = get(told, "/v1/populations/demo/snapshots")["items"]
-    assert [(item["id"][0], item["member"], item["has_weights"]) for item in listed] == [("a", "m0", True), ("b", "m1", True)]
+    assert [(item["id"][0], item["member"], item["has_weights"]) for item in listed] == [
+        ("a", "m0", True),
+        ("b", "m1", True),
+    ]
     assert get(told, f"/v1/snapshots/{'a' * 64}") == listed[0]
     headers = {"authorization": f"Bearer {told.token('viewer')}"}
     path = f"/v1/snapshots/{'a' * 64}/weights"
@@ -193,10 +269,16 @@ def test_snapshots_and_their_weights(told: Service) -> None:
     part = told.client.get(path, headers={**headers, "range": "bytes=6-8"})
     assert (part.status_code, part.content) == (206, b"are")
     beyond = told.client.get(path, headers={**headers, "range": "bytes=900-"})
-    assert (beyond.status_code, beyond.headers["content-type"], beyond.json()["status"]) == (416, "application/problem+json", 416)
+    assert (beyond.status_code, beyond.headers["content-type"], beyond.json()["status"]) == (
+        416,
+        "application/problem+json",
+        416,
+    )
     get(told, f"/v1/snapshots/{'b' * 64}/weights", 410)  # its file is gone
     with told.league.write() as connection:
-        connection.execute(update(snapshots).where(snapshots.c.snapshot_id == "a" * 64).values(weights_removed=1))
+        connection.execute(
+            update(snapshots).where(snapshots.c.snapshot_id == "a" * 64).values(weights_removed=1)
+        )
     get(told, path, 410)
     with told.league.write() as connection:
         connection.execute(update(snapshots).values(weights_removed=0))
@@ -220,14 +302,23 @@ def test_lineage_and_events(told: Service) -> None:
     found = get(told, "/v1/populations/demo/lineage?player=m1")
     assert [(step["kind"], step["member"]) for step in found["steps"]] == [("start", "m1")]
     get(told, "/v1/populations/demo/lineage?player=m9", 404)
-    assert [item["text"] for item in get(told, "/v1/populations/demo/events?limit=1")["items"]] == ["begun"]
+    assert [item["text"] for item in get(told, "/v1/populations/demo/events?limit=1")["items"]] == [
+        "begun"
+    ]
 
 
 def test_a_get_changes_nothing(told: Service) -> None:
     def state() -> list[Any]:
         with told.league.read() as connection:
-            names = [row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-            return [(name, connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names]
+            names = [
+                row[0]
+                for row in connection.exec_driver_sql(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+                )
+            ]
+            return [
+                (name, connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names
+            ]
 
     # The supervisor passes on what the training noted, once, when it first looks.
     told.wait(lambda: events_after(told.league, 0, 1, ["training"])[0])
@@ -240,5 +331,8 @@ def test_a_get_changes_nothing(told: Service) -> None:
                 for parameter in by["get"].get("parameters", ())
                 if parameter["in"] == "query" and parameter["required"]
             )
-            told.client.get(f"{filled}?{needed[1:]}", headers={"authorization": f"Bearer {told.token('viewer')}"})
+            told.client.get(
+                f"{filled}?{needed[1:]}",
+                headers={"authorization": f"Bearer {told.token('viewer')}"},
+            )
     assert state() == before

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from api.routes.series import decimate
 
-curves = st.lists(st.one_of(st.just(float("nan")), st.floats(allow_nan=False, allow_infinity=False, width=32)), max_size=400)
+curves = st.lists(
+    st.one_of(st.just(float("nan")), st.floats(allow_nan=False, allow_infinity=False, width=32)),
+    max_size=400,
+)
 
 
 @given(curves, st.integers(4, 60))
@@ -18,7 +21,10 @@ def test_ends_lows_and_highs_stay_in_order(curve: list[float], count: int) -> No
     if curve:
         assert (kept[0], kept[-1]) == (0, len(curve) - 1)
     if not np.isnan(values).all():
-        assert (np.nanmin(values[kept]), np.nanmax(values[kept])) == (np.nanmin(values), np.nanmax(values))
+        assert (np.nanmin(values[kept]), np.nanmax(values[kept])) == (
+            np.nanmin(values),
+            np.nanmax(values),
+        )
 
 
 def test_short_curves_are_left_alone() -> None:

@@ -18,7 +18,11 @@ def test_an_anchor_is_marked_and_unmarked(tmp_path: Path, capsys: Output) -> Non
     with LeagueWriter(league, incarnation) as writer:
         writer.snapshot(snapshot("a", "m1", 1_200_000))
     assert run(["anchor", "demo/m1@1.2M", "--data", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"player": "demo/m1@1.2M", "id": "a" * 64, "anchor": True}
+    assert json.loads(capsys.readouterr().out) == {
+        "player": "demo/m1@1.2M",
+        "id": "a" * 64,
+        "anchor": True,
+    }
     assert anchors(league) == {"a" * 64}
     assert run(["anchor", "aaaa", "--remove", "--data", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "demo/m1@1.2M (aaaaaaaa) is no anchor any more\n"

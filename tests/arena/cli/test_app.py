@@ -19,23 +19,51 @@ from pbt.errors import ConfigError, EngineError, PlayerError
 ROOT = Path(cli.__file__).resolve().parents[2]
 
 
-def arena(*arguments: str, cwd: Path, data: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def arena(
+    *arguments: str, cwd: Path, data: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own, started as its children are: with -P."""
-    full = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "ARENA_DATA": str(data or cwd / "arena-data"), **environment}
-    return subprocess.run([sys.executable, "-P", "-m", "arena", *arguments], cwd=cwd, env=full, capture_output=True, text=True, timeout=60)
+    full = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "120",
+        "ARENA_DATA": str(data or cwd / "arena-data"),
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "arena", *arguments],
+        cwd=cwd,
+        env=full,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 def processor_s(*words: str, cwd: Path) -> float:
     """What a run of Python with these words takes of the processor: other work on the machine is not the program's."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-P", *words], cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=60, check=True)
+    subprocess.run(
+        [sys.executable, "-P", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_help_is_fast(tmp_path: Path) -> None:
     """0.24 s where loading Typer alone takes 0.09 s; machines differ, so the two are compared, one after the other."""
-    taken = [(processor_s("-m", "arena", "--help", cwd=tmp_path), processor_s("-c", "import typer", cwd=tmp_path)) for _ in range(5)]
+    taken = [
+        (
+            processor_s("-m", "arena", "--help", cwd=tmp_path),
+            processor_s("-c", "import typer", cwd=tmp_path),
+        )
+        for _ in range(5)
+    ]
     assert statistics.median(helped / loaded for helped, loaded in taken) < 3.3, taken
 
 
@@ -52,8 +80,23 @@ def test_help_lists_every_command_with_an_example(tmp_path: Path) -> None:
 
 def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys; from arena.cli.app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=Path(cli.__file__).parents[2])
-    assert not set(done.stderr.split()) & {"torch", "numpy", "scipy", "pettingzoo", "gymnasium", "sqlalchemy", "pydantic", "psutil"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(cli.__file__).parents[2],
+    )
+    assert not set(done.stderr.split()) & {
+        "torch",
+        "numpy",
+        "scipy",
+        "pettingzoo",
+        "gymnasium",
+        "sqlalchemy",
+        "pydantic",
+        "psutil",
+    }
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
@@ -98,7 +141,9 @@ class Fail:
         return cli.run(arguments)
 
 
-def test_errors_become_one_message_and_an_exit_code(failing: Fail, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_become_one_message_and_an_exit_code(
+    failing: Fail, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert failing.run(ConfigError("run.toml", ["a: b; c"])) == 2
     assert failing.run(PlayerError("nobody is called demo/m9; players: demo/m0")) == 2
     assert failing.run(EngineError("slot 3 has two owners")) == 1
@@ -113,19 +158,37 @@ def test_control_c_exits_130(failing: Fail) -> None:
     assert failing.run(KeyboardInterrupt()) == 130
 
 
-def test_without_a_reader_it_ends_as_sigpipe_ends_a_program(failing: Fail, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_reader_it_ends_as_sigpipe_ends_a_program(
+    failing: Fail, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for stream in ("stdout", "stderr"):
         monkeypatch.setattr(sys, stream, getattr(sys, stream))
-    assert failing.run(BrokenPipeError(errno.EPIPE, "Broken pipe")) == cli.UNREAD == 128 + signal.SIGPIPE
+    assert (
+        failing.run(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+        == cli.UNREAD
+        == 128 + signal.SIGPIPE
+    )
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-P", "-m", "arena", "--version"]
-    done = subprocess.run(command, cwd=Path(cli.__file__).parents[2], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(
+        command,
+        cwd=Path(cli.__file__).parents[2],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (cli.UNREAD, "")
 
 
-def test_a_bug_leaves_one_line_and_a_log(failing: Fail, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_bug_leaves_one_line_and_a_log(
+    failing: Fail,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
     data.mkdir()
     monkeypatch.setenv("ARENA_DATA", str(data))
@@ -136,8 +199,13 @@ def test_a_bug_leaves_one_line_and_a_log(failing: Fail, capsys: pytest.CaptureFi
     assert "Traceback" in log.read_text() and "second line" in log.read_text()
 
 
-def test_a_place_that_cannot_be_written_is_no_bug(failing: Fail, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert failing.run(PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "imported"))) == 1
+def test_a_place_that_cannot_be_written_is_no_bug(
+    failing: Fail, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert (
+        failing.run(PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "imported")))
+        == 1
+    )
     assert failing.run(OSError(errno.ENOSPC, "No space left on device")) == 1
     assert capsys.readouterr().err.splitlines() == [
         f"error: {tmp_path / 'imported'}: Permission denied; expected a place that you may write to, on a disk with room",
@@ -148,7 +216,10 @@ def test_a_place_that_cannot_be_written_is_no_bug(failing: Fail, capsys: pytest.
 
 
 def test_a_bug_without_data_directory_makes_none(
-    failing: Fail, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    failing: Fail,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("ARENA_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -24,7 +24,9 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def test_config_show_prints_toml_that_reads_as_the_same_config(config: Path, capsys: Output, tmp_path: Path) -> None:
+def test_config_show_prints_toml_that_reads_as_the_same_config(
+    config: Path, capsys: Output, tmp_path: Path
+) -> None:
     assert run(["config", "show", str(config), "--set", "learning.gamma=0.5"]) == 0
     again = tmp_path / "again.toml"
     again.write_text(capsys.readouterr().out, encoding="utf-8")
@@ -62,25 +64,47 @@ def test_doctor_finds_this_machine_fit_and_leaves_nothing(capsys: Output, tmp_pa
     report = json.loads(capsys.readouterr().out)
     assert report["ok"]
     said = {check["check"]: check["text"] for check in report["checks"]}
-    assert {"Python", "PyTorch", "GPU", "queues", "precision", "cores", "memory", "disk", "data folder", "SQLite", "processes"} <= said.keys()
+    assert {
+        "Python",
+        "PyTorch",
+        "GPU",
+        "queues",
+        "precision",
+        "cores",
+        "memory",
+        "disk",
+        "data folder",
+        "SQLite",
+        "processes",
+    } <= said.keys()
     assert "placement is" in said["GPU"] or "placement inline" in said["GPU"]
     assert "a training uses" in said["cores"] and "faster-fifo" in said["queues"]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_doctor_tells_how_matches_of_doom_are_kept_in_step(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_tells_how_matches_of_doom_are_kept_in_step(
+    capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On every CPU, also on one without bfloat16."""
     monkeypatch.setattr("pbt.models.precision.has_bfloat16", lambda device: False)
 
     def said() -> list[tuple[str, str]]:
         assert run(["doctor", "--data", str(tmp_path), "--json"]) == 0
-        return [(found["state"], found["text"]) for found in json.loads(capsys.readouterr().out)["checks"] if found["check"] == "Doom matches"]
+        return [
+            (found["state"], found["text"])
+            for found in json.loads(capsys.readouterr().out)["checks"]
+            if found["check"] == "Doom matches"
+        ]
 
     monkeypatch.setattr("pbt.native.doom_preload", lambda: tmp_path / "doom_preload.so")
     assert said() == [("ok", "engines keep in step by a library of our own")]
     monkeypatch.setattr("pbt.native.doom_preload", lambda: None)
     (state, text), *others = said()
-    assert (state, others) == ("note", []) and "wait for every engine after every tic, several times slower" in text and "C compiler" in text
+    assert (
+        (state, others) == ("note", [])
+        and "wait for every engine after every tic, several times slower" in text
+        and "C compiler" in text
+    )
     monkeypatch.setattr("sys.platform", "darwin")
     assert said() == []
 
@@ -148,7 +172,9 @@ def liar():
 """
 
 
-def test_env_check_of_a_users_file(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_check_of_a_users_file(
+    capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_game.py").write_text(GAME)
     monkeypatch.chdir(tmp_path)
     assert run(["env", "check", "./my_game.py:walk", "--json"]) == 0
@@ -166,7 +192,20 @@ def test_env_check_of_an_unknown_name_exits_2(capsys: Output) -> None:
 
 def test_a_failed_check_lists_its_problems_last() -> None:
     report = CheckReport(
-        "x", ("seed 3: late", "seed 4: late"), 2, ("a", "b"), ("player",), ("reward",), None, None, 10.0, 2.0, "by points", (1, 0), 1, 0
+        "x",
+        ("seed 3: late", "seed 4: late"),
+        2,
+        ("a", "b"),
+        ("player",),
+        ("reward",),
+        None,
+        None,
+        10.0,
+        2.0,
+        "by points",
+        (1, 0),
+        1,
+        0,
     )
     lines = report_lines(report)
     assert lines[-3:] == ["breaks the contract in 2 places:", "  seed 3: late", "  seed 4: late"]

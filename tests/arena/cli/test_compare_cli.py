@@ -59,18 +59,30 @@ def compare(config: Path, *more: str, data: Path | None = None) -> int:
     ("more", "message"),
     [
         ((), "A and B are the same configuration; change one of them"),
-        (("--set-b", "env.name=tictactoe"), "A plays connect_four {}, B plays tictactoe {}; expected one game"),
+        (
+            ("--set-b", "env.name=tictactoe"),
+            "A plays connect_four {}, B plays tictactoe {}; expected one game",
+        ),
         (("--set-b", "matchmaking.past_mode=pfsp"), "matchmaking.past_mode"),
         (("--set-b", "seed=5"), "A and B are the same configuration"),
         (("--set-a", "learning.gamma=0.5", "--name", "Not OK"), "population name"),
         (("--set-a", "learning.gamma=0.5", "--name", "a" * 64), "must be 1 to 64"),
         (
-            ("--set", "env.name=texas_holdem", "--set", "env.options.num_players=3", "--set-a", "learning.gamma=0.5"),
+            (
+                "--set",
+                "env.name=texas_holdem",
+                "--set",
+                "env.options.num_players=3",
+                "--set-a",
+                "learning.gamma=0.5",
+            ),
             "3 seats; comparisons are of games",
         ),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_anything_is_written(config: Path, more: tuple[str, ...], message: str, capsys: Output) -> None:
+def test_what_cannot_be_compared_is_refused_before_anything_is_written(
+    config: Path, more: tuple[str, ...], message: str, capsys: Output
+) -> None:
     assert compare(config, *more) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and message in captured.err, captured.err
@@ -82,15 +94,28 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     there.mkdir(parents=True)
     (there / "config.json").write_text("{}")
     assert compare(config, "--set-b", "learning.gamma=0.5") == 2
-    assert "population run-b2 exists already and belongs to no comparison; choose another --name" in capsys.readouterr().err
+    assert (
+        "population run-b2 exists already and belongs to no comparison; choose another --name"
+        in capsys.readouterr().err
+    )
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]
 
 
 def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome:
-    configs = [RunConfig.model_validate({"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}) for share in (0.2, 0.0)]
-    contestants = {side: Contestant(side.upper(), f"{side}.toml", one, ()) for side, one in zip("ab", configs, strict=True)}
+    configs = [
+        RunConfig.model_validate(
+            {"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}
+        )
+        for share in (0.2, 0.0)
+    ]
+    contestants = {
+        side: Contestant(side.upper(), f"{side}.toml", one, ())
+        for side, one in zip("ab", configs, strict=True)
+    }
     comparison = Comparison("x", contestants, len(scores), 500, 400, Path("data"))  # type: ignore[arg-type]
-    return Outcome(comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks)
+    return Outcome(
+        comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +129,12 @@ def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome
             6,
             "Verdict  undecided (95 %); with --seeds 4 the same command goes on: a narrower interval, and one more look",
         ),
-        ([[1.0]], "undecided", 6, "Verdict  undecided (95 %); with --seeds 2 the same command goes on: a narrower interval, and one more look"),
+        (
+            [[1.0]],
+            "undecided",
+            6,
+            "Verdict  undecided (95 %); with --seeds 2 the same command goes on: a narrower interval, and one more look",
+        ),
         ([[1.0, 1.0], [1.0, 1.0]], "better", 0, "Verdict  A is better (95 %, 2 seeds)"),
     ],
 )
@@ -115,13 +145,19 @@ def test_what_it_says(scores: list[list[float]], verdict: str, code: int, line: 
     assert lines[-1] == line and "Differs  matchmaking.past_share: A 0.2, B 0.0" in lines
     assert not any(word in " ".join(lines) for word in ("nan", "inf ", "None"))
     told = json.loads(json.dumps(outcome_json(found), allow_nan=False))
-    assert told["verdict"] == verdict and told["scores"] == scores and told["populations"]["b"][-1] == f"x-b{len(scores)}"
+    assert (
+        told["verdict"] == verdict
+        and told["scores"] == scores
+        and told["populations"]["b"][-1] == f"x-b{len(scores)}"
+    )
 
 
 def test_looks_are_counted_and_said(tmp_path: Path) -> None:
     """Seeds added to a comparison that was looked at make a second look, of which 95 % is not true; the same seeds again make none."""
     begun = replace(outcome([[0.5]]).comparison, data=tmp_path)
-    looks = [_looks(one, _kept(one)) for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))]
+    looks = [
+        _looks(one, _kept(one)) for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))
+    ]
     assert looks == [(3,), (3,), (3, 6), (3, 6)]
     first, third = (outcome_lines(outcome([[0.5]], told)) for told in ((3,), (3, 6, 12)))
     assert not any(line.startswith("Looks") for line in first)
@@ -135,7 +171,9 @@ def player(role: str | None) -> ResolvedPlayer:
 
 def test_only_those_meet_who_can_sit_at_one_table() -> None:
     assert _meet(["player", "player"], player("player"), player("player"))
-    assert _meet(["cat", "mouse"], player("cat"), player("mouse")) and _meet(["cat", "mouse"], player("mouse"), player("cat"))
+    assert _meet(["cat", "mouse"], player("cat"), player("mouse")) and _meet(
+        ["cat", "mouse"], player("mouse"), player("cat")
+    )
     assert not _meet(["cat", "mouse"], player("cat"), player("cat"))
     assert _meet(["alone"], player("alone"), player("alone"))
 
@@ -156,7 +194,20 @@ def arguments(config: Path, *more: str) -> list[str]:
         "--seeds",
         "2",
     ]
-    return [sys.executable, "-P", "-m", "arena", "compare", str(config), str(config), *fixed, "--data", str(config.parent / "data"), "--json", *more]
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "compare",
+        str(config),
+        str(config),
+        *fixed,
+        "--data",
+        str(config.parent / "data"),
+        "--json",
+        *more,
+    ]
 
 
 def until(condition: Any, timeout_s: float = 120.0) -> None:
@@ -179,7 +230,12 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
         return (data / "populations" / name / "checkpoints").exists()
 
     def lock_is_free(name: str) -> bool:
-        return subprocess.run(["flock", "-n", data / "populations" / name / "lock", "true"], check=False).returncode == 0
+        return (
+            subprocess.run(
+                ["flock", "-n", data / "populations" / name / "lock", "true"], check=False
+            ).returncode
+            == 0
+        )
 
     first = begin()
     until(lambda: has("run-a1"))
@@ -194,18 +250,32 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
     until(lambda: b"playing the finals" in log.read_bytes(), 300)
     third.send_signal(signal.SIGINT)
     third.wait(60)
-    done = subprocess.run(arguments(config), capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        arguments(config), capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)
     assert done.returncode == EXIT_CODES[told["verdict"]]
-    again = subprocess.run(arguments(config), capture_output=True, text=True, timeout=60, check=False)
+    again = subprocess.run(
+        arguments(config), capture_output=True, text=True, timeout=60, check=False
+    )
     assert json.loads(again.stdout) == told and "training" not in again.stderr
     meetings = json.loads((data / "comparisons" / "run.json").read_bytes())["meetings"]
-    assert len(meetings) == 16 and len({meeting["match"] for meeting in meetings.values()}) == 16, "every match once"
-    refused = subprocess.run(arguments(config, "--set", "learning.gamma=0.5"), capture_output=True, text=True, timeout=60, check=False)
+    assert len(meetings) == 16 and len({meeting["match"] for meeting in meetings.values()}) == 16, (
+        "every match once"
+    )
+    refused = subprocess.run(
+        arguments(config, "--set", "learning.gamma=0.5"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert refused.returncode == 2 and "A: learning.gamma = 0.5: found 0.99" in refused.stderr
     (data / "comparisons" / "run.json").write_text("{")
-    damaged = subprocess.run(arguments(config), capture_output=True, text=True, timeout=60, check=False)
+    damaged = subprocess.run(
+        arguments(config), capture_output=True, text=True, timeout=60, check=False
+    )
     assert damaged.returncode == 1 and "run.json: damaged" in damaged.stderr
 
 

@@ -11,10 +11,25 @@ from arena.training.progress import MemberProgress, Progress
 
 
 def test_nothing_is_cut_off_on_eighty_columns() -> None:
-    member = MemberProgress("m0", "player", 123_456, 2_345.0, 0.512, 900, (12.0, -30.0, 54.0), 1, "round 3: mutated learning_rate", False)
-    progress = Progress(54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (member,), None, "disk full")
+    member = MemberProgress(
+        "m0",
+        "player",
+        123_456,
+        2_345.0,
+        0.512,
+        900,
+        (12.0, -30.0, 54.0),
+        1,
+        "round 3: mutated learning_rate",
+        False,
+    )
+    progress = Progress(
+        54.0, 493_000, 2_400_000, 9_123.0, 209.0, 31_000, 1_650, (member,), None, "disk full"
+    )
     out = StringIO()
-    Console(file=out, width=80, force_terminal=False).print(Group(*Display("demo", quiet=True)._picture(progress)))
+    Console(file=out, width=80, force_terminal=False).print(
+        Group(*Display("demo", quiet=True)._picture(progress))
+    )
     words = " ".join(out.getvalue().split())
     assert "31000 training games, 1650 evaluation games about 3:29 left" in words
     assert "disk full" in words and "mutated learning_rate" in words
@@ -38,20 +53,33 @@ TRAINED = Progress(54.0, 2_400_000, 2_400_000, 0.0, None, 31_000, 1_650, (), (31
 
 
 def test_the_closing_evaluation_says_how_far_it_is() -> None:
-    assert Display("demo", quiet=True)._line(TRAINED).endswith("31000 training games, 1650 evaluation games  closing evaluation: 31 of 80 games")
+    assert (
+        Display("demo", quiet=True)
+        ._line(TRAINED)
+        .endswith("31000 training games, 1650 evaluation games  closing evaluation: 31 of 80 games")
+    )
 
 
 def test_the_closing_evaluation_is_announced_while_the_training_goes_on() -> None:
     training = replace(TRAINED, frames=1_000, closing=None, eta_s=209.0, ahead=80)
-    assert Display("demo", quiet=True)._line(training).endswith("about 3:29 left, then 80 evaluation games")
+    assert (
+        Display("demo", quiet=True)
+        ._line(training)
+        .endswith("about 3:29 left, then 80 evaluation games")
+    )
     assert Display("demo", quiet=True)._line(replace(training, ahead=0)).endswith("about 3:29 left")
 
 
-def test_without_a_terminal_the_closing_evaluation_is_no_flood_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_the_closing_evaluation_is_no_flood_of_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """A line when it begins and when it is over, and one now and then as ever."""
     display = Display("demo")
     display(replace(TRAINED, frames=1_000, closing=None))
     for done in (0, 1, 2, 79, 80, 80):
         display(replace(TRAINED, closing=(done, 80)))
     lines = capsys.readouterr().err.splitlines()
-    assert [line.rpartition("closing evaluation: ")[2] for line in lines[1:]] == ["0 of 80 games", "80 of 80 games"]
+    assert [line.rpartition("closing evaluation: ")[2] for line in lines[1:]] == [
+        "0 of 80 games",
+        "80 of 80 games",
+    ]

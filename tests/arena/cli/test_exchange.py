@@ -40,14 +40,18 @@ def report(capsys: Output, *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_an_imported_snapshot_is_the_same_player(exported: tuple[Path, Path], tmp_path: Path, capsys: Output) -> None:
+def test_an_imported_snapshot_is_the_same_player(
+    exported: tuple[Path, Path], tmp_path: Path, capsys: Output
+) -> None:
     home, weights = exported
     there = str(tmp_path / "there")
     card = report(capsys, "import", str(weights), "--data", there)
     assert card["player"] == "imported/best"
     assert set(card["hyperparams"]) >= {"learning_rate", "entropy_coef", "adam_beta1"}
     options = ("--games", "6", "--concurrency", "1", "--seed", "3")
-    here = report(capsys, "match", "home/m1", "random", *options, "--no-record", "--data", str(home))
+    here = report(
+        capsys, "match", "home/m1", "random", *options, "--no-record", "--data", str(home)
+    )
     again = report(capsys, "match", "imported/best", "random", *options, "--data", there)
     assert again["a"]["name"] == "imported/best"
     assert again["a"]["id"] == here["a"]["id"] == card["snapshot_id"]
@@ -56,7 +60,16 @@ def test_an_imported_snapshot_is_the_same_player(exported: tuple[Path, Path], tm
     ]
     (table,) = report(capsys, "league", "--data", there)
     assert {player["player"] for player in table["players"]} == {"imported/best", "random"}
-    by_id = report(capsys, "match", card["snapshot_id"][:12], "random", *options, "--no-record", "--data", there)
+    by_id = report(
+        capsys,
+        "match",
+        card["snapshot_id"][:12],
+        "random",
+        *options,
+        "--no-record",
+        "--data",
+        there,
+    )
     assert by_id["a"]["name"] == "imported/best"
     report(capsys, "import", str(weights), "--name", "twin", "--data", there)
     copied = tmp_path / "copy.safetensors"
@@ -65,7 +78,12 @@ def test_an_imported_snapshot_is_the_same_player(exported: tuple[Path, Path], tm
     report(capsys, "delete", "imported/twin", "--yes", "--data", there)
     assert run(["match", "imported/twin", "random", "--data", there]) == 2
     assert "did you mean" in (said := capsys.readouterr().err) or "imported are best" in said
-    assert report(capsys, "match", "imported/best", "random", *options, "--no-record", "--data", there)["score"] == again["score"]
+    assert (
+        report(
+            capsys, "match", "imported/best", "random", *options, "--no-record", "--data", there
+        )["score"]
+        == again["score"]
+    )
     report(capsys, "delete", "imported/best", "--yes", "--data", there)
     assert list((tmp_path / "there" / "imported" / "weights").iterdir()) == []
 
@@ -102,7 +120,11 @@ def rewritten(away: Path, name: str, tensor: torch.Tensor | None) -> None:
 
 def first_tensor(away: Path) -> tuple[str, torch.Tensor]:
     tensors, _ = from_bytes(away.read_bytes())
-    return next((name, tensor) for name, tensor in sorted(tensors.items()) if name.startswith("model.") and tensor.dim() == 2)
+    return next(
+        (name, tensor)
+        for name, tensor in sorted(tensors.items())
+        if name.startswith("model.") and tensor.dim() == 2
+    )
 
 
 def test_weights_that_are_not_the_cards(away: Path, capsys: Output) -> None:
@@ -116,7 +138,9 @@ def test_weights_that_are_not_the_cards(away: Path, capsys: Output) -> None:
     away.write_bytes(b"PK\x03\x04" + content)
     assert "found a header of" in refused(away, capsys)
     away.unlink()
-    assert "no such file; expected the weights that `arena export` wrote" in refused(away, capsys, code=2)
+    assert "no such file; expected the weights that `arena export` wrote" in refused(
+        away, capsys, code=2
+    )
 
 
 def test_tensors_that_do_not_fit(away: Path, capsys: Output) -> None:
@@ -175,19 +199,30 @@ def test_networks_that_are_bombs(away: Path, capsys: Output) -> None:
         change_card(away, model=model(away, **changes))
         assert said in refused(away, capsys)
     change_card(away, model=model(away, hidden=[65536] * 100, core="none", gru_size=128))
-    assert "tensors that do not fit its card" in refused(away, capsys), "16 TB of weights, of which none was made"
+    assert "tensors that do not fit its card" in refused(away, capsys), (
+        "16 TB of weights, of which none was made"
+    )
 
 
 def test_cards_that_are_none(away: Path, capsys: Output) -> None:
     card = card_beside(away)
-    for content, said in ((b"{" * 70_000, "more than 65536 bytes"), (b"\x80\x04", "no card of a snapshot"), (b"[]", "no card of a snapshot")):
+    for content, said in (
+        (b"{" * 70_000, "more than 65536 bytes"),
+        (b"\x80\x04", "no card of a snapshot"),
+        (b"[]", "no card of a snapshot"),
+    ):
         card.write_bytes(content)
         assert said in refused(away, capsys)
     card.unlink()
-    assert "no such file; expected the weights that `arena export` wrote, and their card" in refused(away, capsys, code=2)
+    assert (
+        "no such file; expected the weights that `arena export` wrote, and their card"
+        in refused(away, capsys, code=2)
+    )
 
 
-def test_names_and_files_that_are_taken(exported: tuple[Path, Path], tmp_path: Path, away: Path, capsys: Output) -> None:
+def test_names_and_files_that_are_taken(
+    exported: tuple[Path, Path], tmp_path: Path, away: Path, capsys: Output
+) -> None:
     home, weights = exported
     assert "expected 1 to 64" in refused(away, capsys, "--name", "../up", code=2)
     assert run(["export", "home/m1", "--out", str(weights), "--data", str(home)]) == 2
@@ -202,7 +237,9 @@ def test_names_and_files_that_are_taken(exported: tuple[Path, Path], tmp_path: P
     assert run(["train", "connect_four", "--name", "imported", "--data", there]) == 2
 
 
-def test_a_damaged_card_is_named_and_can_be_removed(away: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_damaged_card_is_named_and_can_be_removed(
+    away: Path, tmp_path: Path, capsys: Output
+) -> None:
     there = tmp_path / "there"
     for name in ("good", "twin"):
         report(capsys, "import", str(away), "--name", name, "--data", str(there))
@@ -211,7 +248,9 @@ def test_a_damaged_card_is_named_and_can_be_removed(away: Path, tmp_path: Path, 
     assert run(["league", "--env", "connect_four", "--data", str(there)]) == 1
     assert "arena delete imported/bad --yes" in capsys.readouterr().err
     report(capsys, "delete", "imported/twin", "--yes", "--data", str(there))
-    assert len(list((there / "imported" / "weights").iterdir())) == 1, "the damaged card might name them"
+    assert len(list((there / "imported" / "weights").iterdir())) == 1, (
+        "the damaged card might name them"
+    )
     assert report(capsys, "delete", "imported/bad", "--yes", "--data", str(there))["id"] is None
     assert run(["delete", "imported/bad", "--yes", "--data", str(there)]) == 2
     assert "there are: good" in capsys.readouterr().err

@@ -25,7 +25,14 @@ def data(tmp_path: Path) -> Path:
         with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:
             writer.snapshot(snapshot("a", frames=250_000))
             for number in range(3):
-                writer.game(game(number, (snapshot_player("a"), RANDOM), kind="evaluation", returns=(3.0, -1.5)))
+                writer.game(
+                    game(
+                        number,
+                        (snapshot_player("a"), RANDOM),
+                        kind="evaluation",
+                        returns=(3.0, -1.5),
+                    )
+                )
     films = population_paths(tmp_path, "duel").films
     films.mkdir(parents=True)
     for number in (0, 2, 9):
@@ -41,7 +48,11 @@ def test_recorded_games_and_who_played(data: Path, capsys: Output) -> None:
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.split() == ["game", "seats", "(points)", "end", "MB", "film"]
     assert [line.split()[0] for line in lines] == ["duel:0", "duel:2"]
-    assert "duel/m0@250k (3), random (-1.5)" in lines[0] and " 1.2 " in lines[0] and lines[0].endswith("0-0-0000000000000000.mp4")
+    assert (
+        "duel/m0@250k (3), random (-1.5)" in lines[0]
+        and " 1.2 " in lines[0]
+        and lines[0].endswith("0-0-0000000000000000.mp4")
+    )
 
 
 def test_as_json(data: Path, capsys: Output) -> None:
@@ -49,11 +60,20 @@ def test_as_json(data: Path, capsys: Output) -> None:
     assert run(["films", "duel", "--data", str(data), "--json"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
-    assert [(film["game"], Path(film["film"]).is_file(), film["size_bytes"]) for film in found["films"]] == [
+    assert [
+        (film["game"], Path(film["film"]).is_file(), film["size_bytes"]) for film in found["films"]
+    ] == [
         ("duel:0", True, 1_234_000),
         ("duel:2", True, 1_234_000),
     ]
-    assert found["films"][0]["seats"][1] == {"player": "random", "kind": "scripted", "id": "random", "place": 1, "return": -1.5, "points": None}
+    assert found["films"][0]["seats"][1] == {
+        "player": "random",
+        "kind": "scripted",
+        "id": "random",
+        "place": 1,
+        "return": -1.5,
+        "points": None,
+    }
     assert found["problem"] == "the disk is full" and "the disk is full" in said.err
 
 

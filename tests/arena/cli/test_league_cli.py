@@ -55,8 +55,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "demo.toml").write_text(CONFIG)
     data = folder / "data"
     assert run(["train", str(folder / "demo.toml"), "--data", str(data), "--json"]) == 0
-    quick = ["--set", "seed=9", "--set", "stop_at_frames=200", "--set", "evaluation.final_games=0", "--set", "evaluation.share=0"]
-    assert run(["train", str(folder / "demo.toml"), "--name", "unrated", *quick, "--data", str(data), "--json"]) == 0
+    quick = [
+        "--set",
+        "seed=9",
+        "--set",
+        "stop_at_frames=200",
+        "--set",
+        "evaluation.final_games=0",
+        "--set",
+        "evaluation.share=0",
+    ]
+    assert (
+        run(
+            [
+                "train",
+                str(folder / "demo.toml"),
+                "--name",
+                "unrated",
+                *quick,
+                "--data",
+                str(data),
+                "--json",
+            ]
+        )
+        == 0
+    )
     return data
 
 
@@ -96,8 +119,12 @@ def test_the_rating_table(trained: Path, capsys: Output) -> None:
     found = report(capsys, "league", "demo", "--data", str(trained))
     players = found["players"]
     assert found["population"] == "demo"
-    assert found["best"] in {player["id"] for player in players if player["kind"] == "snapshot" and player["games"] >= 30}
-    assert [player["low"] for player in players] == sorted((player["low"] for player in players), reverse=True)
+    assert found["best"] in {
+        player["id"] for player in players if player["kind"] == "snapshot" and player["games"] >= 30
+    }
+    assert [player["low"] for player in players] == sorted(
+        (player["low"] for player in players), reverse=True
+    )
     anchor = next(player for player in players if player["player"] == "random")
     assert (anchor["elo"], anchor["low"], anchor["high"]) == (0.0, 0.0, 0.0)
     for player in players:
@@ -106,14 +133,31 @@ def test_the_rating_table(trained: Path, capsys: Output) -> None:
         assert player["provisional"] == (player["games"] < 30)
         assert (player["rank"] is None) == (player["provisional"] or player["player"] == "random")
     best = next(player for player in players if player["id"] == found["best"])
-    assert best["rank"] == min(player["rank"] for player in players if player["rank"] and player["kind"] == "snapshot")
+    assert best["rank"] == min(
+        player["rank"] for player in players if player["rank"] and player["kind"] == "snapshot"
+    )
     assert best["score_vs_best"] is None and best["predicted_vs_best"] is None
 
 
 def test_the_table_for_people(trained: Path, capsys: Output) -> None:
     text = lines(capsys, "league", "demo", "--data", str(trained), "--top", "0")
     assert text[0].strip() == "population demo"
-    assert text[1].split() == ["rank", "player", "id", "Elo", "[95", "%]", "games", "W/D/L", "score", "vs", "best", "vs", "random", "met"]
+    assert text[1].split() == [
+        "rank",
+        "player",
+        "id",
+        "Elo",
+        "[95",
+        "%]",
+        "games",
+        "W/D/L",
+        "score",
+        "vs",
+        "best",
+        "vs",
+        "random",
+        "met",
+    ]
     assert any("demo/m0@" in line for line in text)
     assert any("evaluation games only" in line and "random = 0" in line for line in text)
     assert text[-1].startswith("demo@best is demo/m")
@@ -128,11 +172,19 @@ def test_nobody_is_best_and_what_to_do(trained: Path, capsys: Output) -> None:
     assert (found["best"], found["players"]) == (None, [])
 
 
-def test_without_a_name_each_population_and_with_all_each_game(trained: Path, capsys: Output) -> None:
-    assert [entry["population"] for entry in report(capsys, "league", "--data", str(trained))] == ["demo", "unrated"]
+def test_without_a_name_each_population_and_with_all_each_game(
+    trained: Path, capsys: Output
+) -> None:
+    assert [entry["population"] for entry in report(capsys, "league", "--data", str(trained))] == [
+        "demo",
+        "unrated",
+    ]
     (together,) = report(capsys, "league", "--all", "--data", str(trained))
     assert together["everyone"]
-    assert report(capsys, "league", "unrated", "--all", "--data", str(trained))["players"] == together["players"]
+    assert (
+        report(capsys, "league", "unrated", "--all", "--data", str(trained))["players"]
+        == together["players"]
+    )
 
 
 def test_an_empty_folder_says_how_to_begin(tmp_path: Path, capsys: Output) -> None:
@@ -158,18 +210,36 @@ def test_one_function_prints_it_for_the_demo(trained: Path, capsys: Output) -> N
 def test_populations_with_bytes(trained: Path, capsys: Output) -> None:
     demo, unrated = report(capsys, "populations", "--data", str(trained))
     paths = population_paths(trained, "demo")
-    assert (demo["name"], demo["state"], demo["env"], demo["members"], demo["starts"]) == ("demo", "finished", "connect_four", 2, 1)
-    assert demo["file_bytes"] == sum(path.stat().st_size for path in paths.root.rglob("*") if path.is_file()) > 0
+    assert (demo["name"], demo["state"], demo["env"], demo["members"], demo["starts"]) == (
+        "demo",
+        "finished",
+        "connect_four",
+        2,
+        1,
+    )
+    assert (
+        demo["file_bytes"]
+        == sum(path.stat().st_size for path in paths.root.rglob("*") if path.is_file())
+        > 0
+    )
     assert 0 < demo["row_bytes"] < league_path(trained).stat().st_size
     assert demo["frames"] >= 1200
     assert demo["best"]["player"].startswith("demo/m")
     assert unrated["best"] is None
-    assert lines(capsys, "populations", "--data", str(trained))[0].split()[:3] == ["name", "state", "game"]
+    assert lines(capsys, "populations", "--data", str(trained))[0].split()[:3] == [
+        "name",
+        "state",
+        "game",
+    ]
 
 
-def test_a_held_population_is_running_and_one_that_was_killed_is_not(data: Path, capsys: Output) -> None:
+def test_a_held_population_is_running_and_one_that_was_killed_is_not(
+    data: Path, capsys: Output
+) -> None:
     with PopulationLock(population_paths(data, "demo").lock, "demo"):
-        assert [(row["state"], row["pid"]) for row in report(capsys, "populations", "--data", str(data))] == [
+        assert [
+            (row["state"], row["pid"]) for row in report(capsys, "populations", "--data", str(data))
+        ] == [
             ("running", os.getpid()),
             ("finished", None),
         ]
@@ -180,22 +250,45 @@ def test_a_held_population_is_running_and_one_that_was_killed_is_not(data: Path,
 
 
 def test_bytes_for_people() -> None:
-    assert [cli.bytes_text(count) for count in (0, 999, 1000, 1_234_567, 5_100_000_000_000)] == ["0 B", "999 B", "1.0 kB", "1.2 MB", "5100.0 GB"]
+    assert [cli.bytes_text(count) for count in (0, 999, 1000, 1_234_567, 5_100_000_000_000)] == [
+        "0 B",
+        "999 B",
+        "1.0 kB",
+        "1.2 MB",
+        "5100.0 GB",
+    ]
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_metrics_as_csv_on_stdout_and_in_a_file(trained: Path, tmp_path: Path, capsys: Output) -> None:
+def test_metrics_as_csv_on_stdout_and_in_a_file(
+    trained: Path, tmp_path: Path, capsys: Output
+) -> None:
     text = lines(capsys, "metrics", "demo", "--csv", "--data", str(trained))
     rows = list(csv.DictReader(text))
     assert {row["member"] for row in rows} == {"m0", "m1"}
-    assert {"frames", "learning_rate", "entropy", "value_loss", "return", "lag_mean", "win_rate"} <= rows[0].keys()
+    assert {
+        "frames",
+        "learning_rate",
+        "entropy",
+        "value_loss",
+        "return",
+        "lag_mean",
+        "win_rate",
+    } <= rows[0].keys()
     out = tmp_path / "curves.csv"
-    assert lines(capsys, "metrics", "demo", "--csv", "--out", str(out), "--data", str(trained)) == []
+    assert (
+        lines(capsys, "metrics", "demo", "--csv", "--out", str(out), "--data", str(trained)) == []
+    )
     assert out.read_text().splitlines() == text
-    newest = {entry["member"]: entry for entry in report(capsys, "metrics", "demo", "--data", str(trained))}
-    assert newest["m1"]["frames"] == max(int(row["frames"]) for row in rows if row["member"] == "m1")
+    newest = {
+        entry["member"]: entry
+        for entry in report(capsys, "metrics", "demo", "--data", str(trained))
+    }
+    assert newest["m1"]["frames"] == max(
+        int(row["frames"]) for row in rows if row["member"] == "m1"
+    )
     table = lines(capsys, "metrics", "demo", "--data", str(trained))
     assert table[0].split() == ["newest", "value", "m0", "m1"]
 
@@ -211,15 +304,40 @@ def test_metrics_while_a_line_is_being_written(data: Path, capsys: Output) -> No
 
 
 def test_games_as_csv(trained: Path, capsys: Output) -> None:
-    rows = list(csv.DictReader(io.StringIO("\n".join(lines(capsys, "games", "demo", "--csv", "--data", str(trained))))))
+    rows = list(
+        csv.DictReader(
+            io.StringIO("\n".join(lines(capsys, "games", "demo", "--csv", "--data", str(trained))))
+        )
+    )
     numbers = [int(row["number"]) for row in rows]
     assert numbers == list(range(len(rows)))
     training = [row for row in rows if row["kind"] == "training"]
     assert all(set(row["players"].split(";")) <= {"m0", "m1"} for row in training)
     assert all(len(row["places"].split(";")) == len(row["returns"].split(";")) == 2 for row in rows)
-    evaluation = list(csv.DictReader(lines(capsys, "games", "demo", "--csv", "--kind", "evaluation", "--data", str(trained))))
-    assert [row["number"] for row in evaluation] == [row["number"] for row in rows if row["kind"] == "evaluation"]
-    newest = list(csv.DictReader(lines(capsys, "games", "demo", "--csv", "--kind", "training", "--limit", "5", "--data", str(trained))))
+    evaluation = list(
+        csv.DictReader(
+            lines(capsys, "games", "demo", "--csv", "--kind", "evaluation", "--data", str(trained))
+        )
+    )
+    assert [row["number"] for row in evaluation] == [
+        row["number"] for row in rows if row["kind"] == "evaluation"
+    ]
+    newest = list(
+        csv.DictReader(
+            lines(
+                capsys,
+                "games",
+                "demo",
+                "--csv",
+                "--kind",
+                "training",
+                "--limit",
+                "5",
+                "--data",
+                str(trained),
+            )
+        )
+    )
     assert newest == training[-5:]
 
 
@@ -248,7 +366,9 @@ def test_dry_run_lists_and_removes_nothing(data: Path, capsys: Output) -> None:
     found = report(capsys, "delete", "demo", "--dry-run", "--data", str(data))
     games = report(capsys, "populations", "--data", str(data))[0]["games"]
     assert found["rows"]["games"] == games
-    assert found["files"] == sum(path.is_file() for path in population_paths(data, "demo").root.rglob("*"))
+    assert found["files"] == sum(
+        path.is_file() for path in population_paths(data, "demo").root.rglob("*")
+    )
     assert not found["deleted"]
     text = lines(capsys, "delete", "demo", "--dry-run", "--data", str(data))
     assert f"{games} games" in text[1] and f"{found['files']}" in text[2]
@@ -260,7 +380,9 @@ def test_yes_removes_rows_and_files_and_nothing_else(data: Path, capsys: Output)
     assert names(capsys, data) == ["unrated"]
     assert sorted(path.name for path in (data / "populations").iterdir()) == ["unrated"]
     with sqlite3.connect(league_path(data)) as connection:
-        assert connection.execute("SELECT COUNT(*) FROM games WHERE incarnation_id NOT IN (SELECT id FROM incarnations)").fetchone() == (0,)
+        assert connection.execute(
+            "SELECT COUNT(*) FROM games WHERE incarnation_id NOT IN (SELECT id FROM incarnations)"
+        ).fetchone() == (0,)
     connection.close()
     assert run(["delete", "demo", "--yes", "--data", str(data)]) == 2
 
@@ -272,8 +394,18 @@ def test_without_a_terminal_it_needs_yes(data: Path, capsys: Output) -> None:
     assert names(capsys, data) == ["demo", "unrated"]
 
 
-@pytest.mark.parametrize(("answer", "left", "code"), [("y\n", ["unrated"], 0), ("n\n", ["demo", "unrated"], 1), ("\n", ["demo", "unrated"], 1)])
-def test_on_a_terminal_it_asks(answer: str, left: list[str], code: int, data: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("answer", "left", "code"),
+    [("y\n", ["unrated"], 0), ("n\n", ["demo", "unrated"], 1), ("\n", ["demo", "unrated"], 1)],
+)
+def test_on_a_terminal_it_asks(
+    answer: str,
+    left: list[str],
+    code: int,
+    data: Path,
+    capsys: Output,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal = io.StringIO(answer)
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
@@ -290,7 +422,9 @@ def test_a_held_population_is_not_deleted(data: Path, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("step", ["rows half gone", "rows gone", "folder aside"])
-def test_a_deletion_that_was_cut_short_is_repeated(step: str, data: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_that_was_cut_short_is_repeated(
+    step: str, data: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Killed(BaseException):
         pass
 
@@ -320,7 +454,11 @@ WRONG = (
     (["metrics", "dmo"], 2, "did you mean 'demo'?"),
     (["metrics", "demo", "--csv", "--json"], 2, "choose one"),
     (["metrics", "demo", "--out", "x.csv"], 2, "add --csv"),
-    (["metrics", "demo", "--csv", "--out", "/no/such/folder/x.csv"], 2, "No such file or directory"),
+    (
+        ["metrics", "demo", "--csv", "--out", "/no/such/folder/x.csv"],
+        2,
+        "No such file or directory",
+    ),
     (["games", "dmo"], 2, "did you mean 'demo'?"),
     (["games", "demo", "--kind", "train"], 2, "expected training or evaluation"),
     (["delete", "dmo", "--yes"], 2, "did you mean 'demo'?"),
@@ -328,8 +466,14 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(("arguments", "code", "words"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
-def test_mistakes_are_named(arguments: list[str], code: int, words: str, trained: Path, capsys: Output) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    WRONG,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_are_named(
+    arguments: list[str], code: int, words: str, trained: Path, capsys: Output
+) -> None:
     found, error = refusal(capsys, *arguments, "--data", str(trained))
     assert found == code
     assert words in error and len(error.splitlines()) <= 2
@@ -352,5 +496,10 @@ def test_none_of_them_imports_torch(trained: Path) -> None:
         "assert codes == [0] * len(codes), codes\n"
         "assert not {'torch', 'pettingzoo', 'gymnasium', 'tensorboard', 'alembic'} & sys.modules.keys()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, json.dumps(READING)], capture_output=True, text=True, cwd=Path(cli.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(READING)],
+        capture_output=True,
+        text=True,
+        cwd=Path(cli.__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,14 @@ BRED: dict[str, Any] = {
     "stop_at_frames": 2400,
     "population": {"members": 3},
     "learning": {"batch_steps": 64},
-    "pbt": {"period_frames": 500, "warmup_frames": 0, "copy_gap": 0.0, "min_games": 3, "top_share": 0.5, "mutation_probability": 0.5},
+    "pbt": {
+        "period_frames": 500,
+        "warmup_frames": 0,
+        "copy_gap": 0.0,
+        "min_games": 3,
+        "top_share": 0.5,
+        "mutation_probability": 0.5,
+    },
     "evaluation": {"share": 0.0, "final_games": 0},
 }
 Output = pytest.CaptureFixture[str]
@@ -34,17 +41,27 @@ def lineage(data: Path, capsys: Output, player: str) -> Any:
 def curves(data: Path, name: str, member: str) -> dict[int, tuple[float, ...]]:
     """Frames -> hyperparameters, of every update."""
     rows = read_metrics(population_paths(data, name).metrics)
-    return {row.frames: tuple(row.values[value] for value in HYPERPARAMS) for row in rows if row.member == member}
+    return {
+        row.frames: tuple(row.values[value] for value in HYPERPARAMS)
+        for row in rows
+        if row.member == member
+    }
 
 
 @pytest.mark.slow
-def test_an_exported_schedule_trains_with_the_same_values_at_the_same_frames(tmp_path: Path, capsys: Output) -> None:
+def test_an_exported_schedule_trains_with_the_same_values_at_the_same_frames(
+    tmp_path: Path, capsys: Output
+) -> None:
     data = tmp_path / "data"
     train(data, "bred", BRED)
     found = {member: lineage(data, capsys, f"bred/{member}") for member in ("m0", "m1", "m2")}
-    member = max(found, key=lambda name: (sum(step["kind"] == "copy" for step in found[name]["steps"]), name))
+    member = max(
+        found, key=lambda name: (sum(step["kind"] == "copy" for step in found[name]["steps"]), name)
+    )
     steps = found[member]["steps"]
-    assert any(step["kind"] == "copy" for step in steps), "the settings above were chosen to make some"
+    assert any(step["kind"] == "copy" for step in steps), (
+        "the settings above were chosen to make some"
+    )
     frames = [step["frames"] for step in steps]
     values = [tuple(step["hyperparams"][name] for name in HYPERPARAMS) for step in steps]
 
@@ -58,22 +75,33 @@ def test_an_exported_schedule_trains_with_the_same_values_at_the_same_frames(tmp
             assert shown == in_force(along)
 
     exported = tmp_path / "again.toml"
-    assert run(["lineage", f"bred/{member}", "--data", str(data), "--export-schedule", str(exported)]) == 0
+    assert (
+        run(["lineage", f"bred/{member}", "--data", str(data), "--export-schedule", str(exported)])
+        == 0
+    )
     config = load_config(exported)
-    assert (config.population.members, config.pbt.enabled, config.stop_at_frames) == (1, False, found[member]["lineage_frames"])
+    assert (config.population.members, config.pbt.enabled, config.stop_at_frames) == (
+        1,
+        False,
+        found[member]["lineage_frames"],
+    )
     assert run(["train", str(exported), "--name", "again", "--data", str(data), "--json"]) == 0
     replayed = curves(data, "again", "m0")
     assert len({replayed[frame] for frame in replayed}) > 1
     assert {frame: shown for frame, shown in replayed.items() if shown != in_force(frame)} == {}
     repeated = lineage(data, capsys, "again/m0")["steps"]
-    assert [(step["frames"], step["hyperparams"]) for step in repeated] == [(step["frames"], step["hyperparams"]) for step in steps]
+    assert [(step["frames"], step["hyperparams"]) for step in repeated] == [
+        (step["frames"], step["hyperparams"]) for step in steps
+    ]
 
 
 def test_a_member_without_rounds_and_what_is_refused(tmp_path: Path, capsys: Output) -> None:
     data = tmp_path / "data"
     train(data, "plain", UNRATED)
     report = lineage(data, capsys, "plain/m1")
-    assert [(step["kind"], step["frames"], step["member"]) for step in report["steps"]] == [("start", 0, "m1")]
+    assert [(step["kind"], step["frames"], step["member"]) for step in report["steps"]] == [
+        ("start", 0, "m1")
+    ]
     assert report["lineage_frames"] >= 300
     taken = tmp_path / "taken.toml"
     taken.write_text("")

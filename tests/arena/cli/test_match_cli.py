@@ -29,18 +29,65 @@ def test_json_ends_with_one_line_and_a_score(data: str, capsys: Output) -> None:
     assert 0.0 <= report["score"] <= 1.0
     assert report["a"]["population"] == "demo"
     assert isinstance(report["match"], int)
-    assert captured.err == f"match {report['match']}: 20 games; should it be cut off: arena match --resume {report['match']} --data {data}\n"
+    assert (
+        captured.err
+        == f"match {report['match']}: 20 games; should it be cut off: arena match --resume {report['match']} --data {data}\n"
+    )
 
 
 def test_the_report_for_people(data: str, capsys: Output) -> None:
-    assert run(["match", "oneply", "random", "--env", "connect_four", "--games", "20", "--seed", "7", "--data", data]) == 0
+    assert (
+        run(
+            [
+                "match",
+                "oneply",
+                "random",
+                "--env",
+                "connect_four",
+                "--games",
+                "20",
+                "--seed",
+                "7",
+                "--data",
+                data,
+            ]
+        )
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "oneply vs random   connect_four, 20 games in 10 seed pairs, sampled actions, 2 random plies to open, seed 7"
-    assert [line.split()[0] for line in lines[1:]] == ["Score", "Elo", "Pairs", "Seats", "Games", "Saved", "Verdict"]
+    assert (
+        lines[0]
+        == "oneply vs random   connect_four, 20 games in 10 seed pairs, sampled actions, 2 random plies to open, seed 7"
+    )
+    assert [line.split()[0] for line in lines[1:]] == [
+        "Score",
+        "Elo",
+        "Pairs",
+        "Seats",
+        "Games",
+        "Saved",
+        "Verdict",
+    ]
 
 
 def test_no_record_writes_nothing(capsys: Output, tmp_path: Path) -> None:
-    assert run(["match", "oneply", "random", "--env", "connect_four", "--games", "2", "--no-record", "--data", str(tmp_path / "new")]) == 0
+    assert (
+        run(
+            [
+                "match",
+                "oneply",
+                "random",
+                "--env",
+                "connect_four",
+                "--games",
+                "2",
+                "--no-record",
+                "--data",
+                str(tmp_path / "new"),
+            ]
+        )
+        == 0
+    )
     assert not (tmp_path / "new").exists()
 
 
@@ -62,7 +109,9 @@ WRONG = (
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_wrong_names_exit_2_with_one_line_and_write_nothing(arguments: list[str], capsys: Output, tmp_path: Path) -> None:
+def test_wrong_names_exit_2_with_one_line_and_write_nothing(
+    arguments: list[str], capsys: Output, tmp_path: Path
+) -> None:
     assert run([*arguments, "--data", str(tmp_path / "new")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -74,7 +123,22 @@ def test_wrong_names_exit_2_with_one_line_and_write_nothing(arguments: list[str]
 def test_evaluate_says_who_sits_in_the_other_seats(data: str, capsys: Output) -> None:
     assert run(["evaluate", "demo/m0", "--episodes", "10", "--data", data]) == 0
     assert "player_0, player_1 in turn; `random` in the other seat" in capsys.readouterr().out
-    assert run(["evaluate", "random", "--env", "cartpole", "--episodes", "10", "--json", "--data", data]) == 0
+    assert (
+        run(
+            [
+                "evaluate",
+                "random",
+                "--env",
+                "cartpole",
+                "--episodes",
+                "10",
+                "--json",
+                "--data",
+                data,
+            ]
+        )
+        == 0
+    )
     report = json.loads(capsys.readouterr().out)
     assert report["low"] < report["mean_return"] < report["high"]
     assert report["random_opponents"] == 0
@@ -106,7 +170,16 @@ def make():
 def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
     path = tmp_path / "flaky.py"
     path.write_text(FLAKY, encoding="utf-8")
-    arguments = ["match", "random", "random", "--env", f"{path}:make", "--games", "20", "--no-record"]
+    arguments = [
+        "match",
+        "random",
+        "random",
+        "--env",
+        f"{path}:make",
+        "--games",
+        "20",
+        "--no-record",
+    ]
     assert run(arguments) == SPOILED
     captured = capsys.readouterr()
     assert "errors 2 (played again)" in captured.out
@@ -114,8 +187,29 @@ def test_too_many_errors_exit_4(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_test_that_finds_no_strength_fails_its_assertion(data: str, capsys: Output) -> None:
-    assert run(["match", "random", "oneply", "--env", "connect_four", "--sprt", "0,50", "--assert", "sprt", "--data", data]) == cli.FAILED
-    assert capsys.readouterr().out.splitlines()[-1].startswith("Verdict  random is stronger by less than 50, if at all (sequential test")
+    assert (
+        run(
+            [
+                "match",
+                "random",
+                "oneply",
+                "--env",
+                "connect_four",
+                "--sprt",
+                "0,50",
+                "--assert",
+                "sprt",
+                "--data",
+                data,
+            ]
+        )
+        == cli.FAILED
+    )
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith("Verdict  random is stronger by less than 50, if at all (sequential test")
+    )
 
 
 class Interrupting:
@@ -133,7 +227,9 @@ class Interrupting:
             raise KeyboardInterrupt
 
 
-def test_ctrl_c_reports_and_exits_130(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_reports_and_exits_130(
+    data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cli, "progress_bar", Interrupting)
     assert run(["match", "oneply", "random", "--env", "connect_four", "--data", data]) == 130
     assert capsys.readouterr().out.splitlines()[-1].startswith("Interim")
@@ -145,14 +241,32 @@ class AtOnce(Interrupting):
 
 
 @pytest.mark.parametrize("going_on", [True, False])
-def test_ctrl_c_before_the_first_pair_says_so(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch, going_on: bool) -> None:
+def test_ctrl_c_before_the_first_pair_says_so(
+    data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch, going_on: bool
+) -> None:
     monkeypatch.setattr(cli, "progress_bar", AtOnce)
-    assert run(["match", "oneply", "random", "--env", "connect_four", "--data", data, *["--no-record"] * (not going_on)]) == 130
+    assert (
+        run(
+            [
+                "match",
+                "oneply",
+                "random",
+                "--env",
+                "connect_four",
+                "--data",
+                data,
+                *["--no-record"] * (not going_on),
+            ]
+        )
+        == 130
+    )
     captured = capsys.readouterr()
     said = captured.err.splitlines()[-1]
     assert captured.out == ""
     assert said.startswith("stopped before a pair of games was whole")
-    assert ("go on with: arena match --resume " in said and said.endswith(f" --data {data}")) == going_on
+    assert (
+        "go on with: arena match --resume " in said and said.endswith(f" --data {data}")
+    ) == going_on
 
 
 ODDS = ["match", "oneply", "random", "--env", "connect_four", "--games", "60"]
@@ -162,20 +276,43 @@ ODDS = ["match", "oneply", "random", "--env", "connect_four", "--games", "60"]
     ("arguments", "code", "said"),
     [
         (["--assert", "score>0.55"], 0, "score>0.55: holds"),
-        (["--assert", "score>0.55", "--assert", "score>0.999"], cli.FAILED, "score>0.999: does not hold"),
+        (
+            ["--assert", "score>0.55", "--assert", "score>0.999"],
+            cli.FAILED,
+            "score>0.999: does not hold",
+        ),
         (["--sprt", "0,50", "--assert", "sprt"], 0, "sprt: holds"),
         (["--sprt", "0,1", "--assert", "sprt"], cli.UNDECIDED, "sprt: not decided"),
-        (["--sprt", "0,1", "--assert", "sprt", "--assert", "score<0.5"], cli.FAILED, "score<0.5: does not hold"),
+        (
+            ["--sprt", "0,1", "--assert", "sprt", "--assert", "score<0.5"],
+            cli.FAILED,
+            "score<0.5: does not hold",
+        ),
         (["--sprt", "0,1"], 0, "SPRT     not decided after 30 pairs"),
     ],
 )
-def test_exit_codes_of_assertions(arguments: list[str], code: int, said: str, data: str, capsys: Output) -> None:
+def test_exit_codes_of_assertions(
+    arguments: list[str], code: int, said: str, data: str, capsys: Output
+) -> None:
     assert run([*ODDS, *arguments, "--data", data]) == code
     assert said in capsys.readouterr().out
 
 
-def test_a_match_cut_off_goes_on_from_its_number(data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ["match", "demo/m0", "oneply", "--games", "200", "--seed", "9", "--data", data, "--json"]
+def test_a_match_cut_off_goes_on_from_its_number(
+    data: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [
+        "match",
+        "demo/m0",
+        "oneply",
+        "--games",
+        "200",
+        "--seed",
+        "9",
+        "--data",
+        data,
+        "--json",
+    ]
     assert run(asked) == 0
     whole = json.loads(capsys.readouterr().out)
     with monkeypatch.context() as interrupting:
@@ -189,7 +326,9 @@ def test_a_match_cut_off_goes_on_from_its_number(data: str, capsys: Output, monk
     resumed = json.loads(capsys.readouterr().out)
     assert resumed["match"] == cut["match"]
     passing = ("match", "games_per_s")
-    assert {key: value for key, value in resumed.items() if key not in passing} == {key: value for key, value in whole.items() if key not in passing}
+    assert {key: value for key, value in resumed.items() if key not in passing} == {
+        key: value for key, value in whole.items() if key not in passing
+    }
     assert run(["match", "demo/m0", "oneply", "--resume", str(cut["match"]), "--data", data]) == 0
     assert f"Saved    match {cut['match']}" in capsys.readouterr().out
 
@@ -199,21 +338,51 @@ def test_a_match_cut_off_goes_on_from_its_number(data: str, capsys: Output, monk
     [
         (["--resume", "99999"], "match 99999: none of this number"),
         (["--resume", "first"], 'expected the number of a match, or "last"'),
-        (["--resume", "{match}", "--games", "8", "--seed", "3"], "--resume {match} with --games, --seed: the match has its plan; leave them away"),
-        (["random", "oneply", "--resume", "{match}"], "expected the same players in the same order, or none named"),
+        (
+            ["--resume", "{match}", "--games", "8", "--seed", "3"],
+            "--resume {match} with --games, --seed: the match has its plan; leave them away",
+        ),
+        (
+            ["random", "oneply", "--resume", "{match}"],
+            "expected the same players in the same order, or none named",
+        ),
     ],
 )
-def test_what_does_not_fit_a_resumed_match_is_refused(arguments: list[str], said: str, data: str, capsys: Output) -> None:
-    assert run(["match", "oneply", "random", "--env", "connect_four", "--games", "2", "--data", data, "--json"]) == 0
+def test_what_does_not_fit_a_resumed_match_is_refused(
+    arguments: list[str], said: str, data: str, capsys: Output
+) -> None:
+    assert (
+        run(
+            [
+                "match",
+                "oneply",
+                "random",
+                "--env",
+                "connect_four",
+                "--games",
+                "2",
+                "--data",
+                data,
+                "--json",
+            ]
+        )
+        == 0
+    )
     number = str(json.loads(capsys.readouterr().out)["match"])
-    assert run(["match", *(word.replace("{match}", number) for word in arguments), "--data", data]) == 2
+    assert (
+        run(["match", *(word.replace("{match}", number) for word in arguments), "--data", data])
+        == 2
+    )
     captured = capsys.readouterr()
     assert said.replace("{match}", number) in captured.err
     assert captured.out == ""
 
 
 def test_games_of_one_seat_compare_returns(data: str, capsys: Output) -> None:
-    assert run(["match", "random", "random", "--env", "cartpole", "--games", "20", "--data", data]) == 0
+    assert (
+        run(["match", "random", "random", "--env", "cartpole", "--games", "20", "--data", data])
+        == 0
+    )
     assert "how much more it returned on the same seed" in capsys.readouterr().out
 
 
@@ -225,11 +394,15 @@ def rated_games_of_random(data: str, capsys: Output) -> int:
     return games
 
 
-def test_a_match_played_again_with_the_same_seed_is_no_new_evidence(data: str, capsys: Output) -> None:
+def test_a_match_played_again_with_the_same_seed_is_no_new_evidence(
+    data: str, capsys: Output
+) -> None:
     again = ["match", "demo/m0", "random", "--games", "20", "--data", data]
     before = rated_games_of_random(data, capsys)
     counts = []
     for seed, games in (("31", "20"), ("31", "20"), ("31", "40"), ("32", "20")):
         assert run([*again, "--seed", seed, "--games", games]) == 0
         counts.append(rated_games_of_random(data, capsys) - before)
-    assert counts == [20, 20, 40, 60], "the longest of equal matches counts once, another seed counts anew"
+    assert counts == [20, 20, 40, 60], (
+        "the longest of equal matches counts once, another seed counts anew"
+    )

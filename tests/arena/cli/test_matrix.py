@@ -24,10 +24,20 @@ Output = pytest.CaptureFixture[str]
 def play(data: Path, winner: PlayerRef, loser: PlayerRef, games: int) -> None:
     """`games` games, all won by the same player, the seats swapped in turn."""
     with open_league(league_path(data)) as league:
-        match = create_match(league, "rock_paper_scissors", {}, (winner, loser), games, 1, {"of": [winner.name, loser.name]})
+        match = create_match(
+            league,
+            "rock_paper_scissors",
+            {},
+            (winner, loser),
+            games,
+            1,
+            {"of": [winner.name, loser.name]},
+        )
         with LeagueWriter(league, match) as writer:
             for number in range(games):
-                seats, places = ((winner, loser), (0, 1)) if number % 2 else ((loser, winner), (1, 0))
+                seats, places = (
+                    ((winner, loser), (0, 1)) if number % 2 else ((loser, winner), (1, 0))
+                )
                 writer.game(game(number, seats, places, "evaluation"))
         finish_match(league, match, games)
 
@@ -46,9 +56,14 @@ def answer(capsys: Output, *arguments: str) -> str:
 
 
 def test_a_circle_is_flagged_and_its_ratings_are_equal(circle: Path, capsys: Output) -> None:
-    report = json.loads(answer(capsys, "league", "--env", "rock_paper_scissors", "--data", str(circle), "--json"))[0]
+    report = json.loads(
+        answer(capsys, "league", "--env", "rock_paper_scissors", "--data", str(circle), "--json")
+    )[0]
     assert {player["player"] for player in report["players"]} == {"rock", "paper", "scissors"}
-    assert all(abs(player["elo"]) < 1e-6 and player["low"] < 0 < player["high"] for player in report["players"])
+    assert all(
+        abs(player["elo"]) < 1e-6 and player["low"] < 0 < player["high"]
+        for player in report["players"]
+    )
     assert "mean = 0" in report["rating"]
     assert [set(cycle["players"]) for cycle in report["cycles"]] == [{"rock", "paper", "scissors"}]
     assert report["cyclic_share"]["share"] > 0.95
@@ -57,14 +72,22 @@ def test_a_circle_is_flagged_and_its_ratings_are_equal(circle: Path, capsys: Out
     assert text.count("Circle: ") == 1
     assert any(
         f"Circle: {ring} (p" in text
-        for ring in ("rock > scissors > paper > rock", "paper > rock > scissors > paper", "scissors > paper > rock > scissors")
+        for ring in (
+            "rock > scissors > paper > rock",
+            "paper > rock > scissors > paper",
+            "scissors > paper > rock > scissors",
+        )
     )
     assert "see `arena matrix`" in text
 
 
-def test_a_game_of_a_file_is_found_by_the_name_it_was_played_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+def test_a_game_of_a_file_is_found_by_the_name_it_was_played_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text("from pbt.envs.tiny.rock_paper_scissors import SPEC\nmake = SPEC.make\n")
+    Path("mine.py").write_text(
+        "from pbt.envs.tiny.rock_paper_scissors import SPEC\nmake = SPEC.make\n"
+    )
     game = ("--env", "./mine.py:make", "--data", str(tmp_path))
     answer(capsys, "match", "random", "random", *game, "--games", "2")
     for command in ("league", "matrix"):
@@ -72,14 +95,28 @@ def test_a_game_of_a_file_is_found_by_the_name_it_was_played_by(tmp_path: Path, 
 
 
 def test_the_matrix_says_who_beat_whom(circle: Path, capsys: Output) -> None:
-    rows = list(csv.DictReader(io.StringIO(answer(capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle), "--csv"))))
-    scores = {(row["player"], row["opponent"]): (float(row["score"]), int(row["games"])) for row in rows}
+    rows = list(
+        csv.DictReader(
+            io.StringIO(
+                answer(
+                    capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle), "--csv"
+                )
+            )
+        )
+    )
+    scores = {
+        (row["player"], row["opponent"]): (float(row["score"]), int(row["games"])) for row in rows
+    }
     assert len(scores) == 3
     for (player, opponent), (score, games) in scores.items():
         beats = {("paper", "rock"), ("scissors", "paper"), ("rock", "scissors")}
         assert (score, games) == (1.0 if (player, opponent) in beats else 0.0, 40)
-    report = json.loads(answer(capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle), "--json"))[0]
-    assert [(pair["low"], pair["high"]) for pair in report["pairs"]] == [(float(row["low"]), float(row["high"])) for row in rows]
+    report = json.loads(
+        answer(capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle), "--json")
+    )[0]
+    assert [(pair["low"], pair["high"]) for pair in report["pairs"]] == [
+        (float(row["low"]), float(row["high"])) for row in rows
+    ]
     text = answer(capsys, "matrix", "--env", "rock_paper_scissors", "--data", str(circle))
     assert "100% ± 4 (40)" in text and "0% ± 4 (40)" in text
 
@@ -91,8 +128,12 @@ def test_free_for_all_is_rated_by_places(tmp_path: Path, capsys: Output) -> None
         with LeagueWriter(league, match) as writer:
             for number in range(60):
                 # b and c change places in turn, a wins, random is last.
-                writer.game(game(number, players, (3, 0, 1 + number % 2, 2 - number % 2), "evaluation"))
-    report = json.loads(answer(capsys, "league", "--env", "mpe", "--data", str(tmp_path), "--json"))[0]
+                writer.game(
+                    game(number, players, (3, 0, 1 + number % 2, 2 - number % 2), "evaluation")
+                )
+    report = json.loads(
+        answer(capsys, "league", "--env", "mpe", "--data", str(tmp_path), "--json")
+    )[0]
     elo = {player["player"]: player["elo"] for player in report["players"]}
     assert elo["random"] == 0.0
     assert elo["a"] > elo["b"] > 0
@@ -103,10 +144,18 @@ def test_free_for_all_is_rated_by_places(tmp_path: Path, capsys: Output) -> None
 
 def test_a_guest_is_marked(tmp_path: Path, capsys: Output) -> None:
     play(tmp_path, PlayerRef("guest", "bot.py:0123abcd"), ROCK, 40)
-    (player,) = (row for row in json.loads(answer(capsys, "league", "--data", str(tmp_path), "--json"))[0]["players"] if row["kind"] == "guest")
+    (player,) = (
+        row
+        for row in json.loads(answer(capsys, "league", "--data", str(tmp_path), "--json"))[0][
+            "players"
+        ]
+        if row["kind"] == "guest"
+    )
     assert player["player"] == "bot.py:0123abcd"
     text = answer(capsys, "league", "--data", str(tmp_path))
-    assert [line.split()[1:3] for line in text.splitlines() if "bot.py" in line] == [["bot.py:0123abcd", "guest"]]
+    assert [line.split()[1:3] for line in text.splitlines() if "bot.py" in line] == [
+        ["bot.py:0123abcd", "guest"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,14 +167,20 @@ def test_a_guest_is_marked(tmp_path: Path, capsys: Output) -> None:
         (("matrix", "nobody"), "no population 'nobody'"),
     ],
 )
-def test_what_is_refused(circle: Path, capsys: Output, arguments: tuple[str, ...], said: str) -> None:
+def test_what_is_refused(
+    circle: Path, capsys: Output, arguments: tuple[str, ...], said: str
+) -> None:
     assert run([*arguments, "--data", str(circle)]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_an_equal_match_played_again_is_no_new_evidence(circle: Path, capsys: Output) -> None:
     def games() -> Any:
-        report = json.loads(answer(capsys, "league", "--env", "rock_paper_scissors", "--data", str(circle), "--json"))
+        report = json.loads(
+            answer(
+                capsys, "league", "--env", "rock_paper_scissors", "--data", str(circle), "--json"
+            )
+        )
         return {player["player"]: player["games"] for player in report[0]["players"]}
 
     before = games()

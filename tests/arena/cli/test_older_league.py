@@ -16,22 +16,44 @@ OLDER = "0002"
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("older")
-    ensure_schema(_engine(league_path(folder), read_only=False), league_path(folder), SCRIPTS, OLDER)
+    ensure_schema(
+        _engine(league_path(folder), read_only=False), league_path(folder), SCRIPTS, OLDER
+    )
     return folder
 
 
 @pytest.mark.parametrize(
-    "command", [["league"], ["match", "old@best", "random", "--no-record"], ["evaluate", "old@best"], ["delete", "old", "--dry-run"]]
+    "command",
+    [
+        ["league"],
+        ["match", "old@best", "random", "--no-record"],
+        ["evaluate", "old@best"],
+        ["delete", "old", "--dry-run"],
+    ],
 )
-def test_who_only_reads_is_told_what_upgrades_it(data: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+def test_who_only_reads_is_told_what_upgrades_it(
+    data: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
     assert run([*command, "--data", str(data)]) == 1
     said = capsys.readouterr().err
-    assert f"its schema is {OLDER}, this program's is {SCHEMA_REVISION}; commands that write upgrade it and keep a copy beside it" in said
+    assert (
+        f"its schema is {OLDER}, this program's is {SCHEMA_REVISION}; commands that write upgrade it and keep a copy beside it"
+        in said
+    )
     assert "`arena match A B`" in said
 
 
-@pytest.mark.parametrize("command", [["match", "old@best", "random"], ["tournament", "old@best", "random"], ["delete", "old", "--yes"]])
-def test_who_writes_upgrades_it_first(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["match", "old@best", "random"],
+        ["tournament", "old@best", "random"],
+        ["delete", "old", "--yes"],
+    ],
+)
+def test_who_writes_upgrades_it_first(
+    tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
     league_path(tmp_path).write_bytes(league_path(data).read_bytes())
     assert run([*command, "--data", str(tmp_path)]) == 2
     assert "schema" not in capsys.readouterr().err

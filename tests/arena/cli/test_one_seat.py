@@ -67,8 +67,13 @@ def counting(tmp_path: Path) -> str:
 def test_best_is_the_highest_lower_end_of_the_returns(data: str, capsys: Output) -> None:
     with open_league(league_path(Path(data)), read_only=True) as league:
         table = return_standings(league, "alone")
-    assert [row.low for row in table] == sorted((row.low for row in table if row.low is not None), reverse=True)
-    assert all(row.low is not None and row.high is not None and row.low < row.mean < row.high for row in table)
+    assert [row.low for row in table] == sorted(
+        (row.low for row in table if row.low is not None), reverse=True
+    )
+    assert all(
+        row.low is not None and row.high is not None and row.low < row.mean < row.high
+        for row in table
+    )
     best = best_by_return(table)
     assert best is not None and best.games >= 30
     assert best_by_return(table, min_games=10_000) is None
@@ -81,7 +86,9 @@ def test_best_is_the_highest_lower_end_of_the_returns(data: str, capsys: Output)
 
 
 def test_others_are_shown_beside_a_player_over_the_same_episodes(data: str, capsys: Output) -> None:
-    assert run(["evaluate", "alone@best", "random", "--episodes", "20", "--data", data, "--json"]) == 0
+    assert (
+        run(["evaluate", "alone@best", "random", "--episodes", "20", "--data", data, "--json"]) == 0
+    )
     report = json.loads(capsys.readouterr().out)
     (other,) = report["beside"]
     lead, low, high = other["lead"]
@@ -91,12 +98,23 @@ def test_others_are_shown_beside_a_player_over_the_same_episodes(data: str, caps
     assert report["points"] is None
     assert run(["evaluate", "alone@best", "random", "--episodes", "20", "--data", data]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["Return", "Length", "Seats", "random", "Return", "Length", "Seats", "Lead"]
+    assert [line.split()[0] for line in lines[1:]] == [
+        "Return",
+        "Length",
+        "Seats",
+        "random",
+        "Return",
+        "Length",
+        "Seats",
+        "Lead",
+    ]
     assert lines[-1].startswith(f"Lead     {lead:+.4g} [{low:+.4g}, {high:+.4g}]   of alone/m")
 
 
 def test_equal_players_have_no_lead_with_an_interval(capsys: Output) -> None:
-    assert run(["evaluate", "random", "random", "--env", "cartpole", "--episodes", "5", "--json"]) == 0
+    assert (
+        run(["evaluate", "random", "random", "--env", "cartpole", "--episodes", "5", "--json"]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["beside"][0]["lead"] is None
 
 
@@ -106,7 +124,12 @@ def test_points_are_shown_with_their_interval(counting: str, capsys: Output) -> 
     assert report["points"]["mean"] == pytest.approx(report["mean_return"] / 10.0)
     assert report["points"]["low"] < report["points"]["mean"] < report["points"]["high"]
     assert run(["evaluate", "random", "--env", counting, "--episodes", "30"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["Return", "Points", "Length", "Seats"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "Return",
+        "Points",
+        "Length",
+        "Seats",
+    ]
 
 
 def test_a_list_of_games_says_the_return(data: str, capsys: Output) -> None:
@@ -123,10 +146,25 @@ def test_the_live_table_shows_a_return_and_no_rating() -> None:
 
 
 def test_what_comes_next_is_an_evaluation(capsys: Output, tmp_path: Path) -> None:
-    quick = ["stop_at_frames=100", "learning.batch_steps=64", "sampling.environments=4", "sampling.rollout_steps=8", "evaluation.final_games=0"]
-    (tmp_path / "pole.toml").write_text('stop_at_frames = 100\n[env]\nname = "cartpole"\n[runtime]\nplacement = "serial"\n', encoding="utf-8")
-    words = [word for setting in (*quick, "model.hidden=[8]", "population.members=1", "pbt.enabled=false") for word in ("--set", setting)]
-    assert run(["train", str(tmp_path / "pole.toml"), *words, "--data", str(tmp_path / "data")]) == 0
+    quick = [
+        "stop_at_frames=100",
+        "learning.batch_steps=64",
+        "sampling.environments=4",
+        "sampling.rollout_steps=8",
+        "evaluation.final_games=0",
+    ]
+    (tmp_path / "pole.toml").write_text(
+        'stop_at_frames = 100\n[env]\nname = "cartpole"\n[runtime]\nplacement = "serial"\n',
+        encoding="utf-8",
+    )
+    words = [
+        word
+        for setting in (*quick, "model.hidden=[8]", "population.members=1", "pbt.enabled=false")
+        for word in ("--set", setting)
+    ]
+    assert (
+        run(["train", str(tmp_path / "pole.toml"), *words, "--data", str(tmp_path / "data")]) == 0
+    )
     assert "arena evaluate pole@best random" in capsys.readouterr().err
 
 
@@ -137,22 +175,60 @@ def test_a_game_is_checked_with_options(counting: str, capsys: Output) -> None:
     assert "--set steps: no value" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("setting", ["steps=3", "env.options.steps=3"], ids=["short", "as in a config"])
-def test_a_game_that_nobody_was_trained_for_is_evaluated_with_options(setting: str, counting: str, capsys: Output) -> None:
-    assert run(["evaluate", "random", "random", "--env", counting, "--episodes", "5", "--set", setting, "--json"]) == 0
+@pytest.mark.parametrize(
+    "setting", ["steps=3", "env.options.steps=3"], ids=["short", "as in a config"]
+)
+def test_a_game_that_nobody_was_trained_for_is_evaluated_with_options(
+    setting: str, counting: str, capsys: Output
+) -> None:
+    assert (
+        run(
+            [
+                "evaluate",
+                "random",
+                "random",
+                "--env",
+                counting,
+                "--episodes",
+                "5",
+                "--set",
+                setting,
+                "--json",
+            ]
+        )
+        == 0
+    )
     report = json.loads(capsys.readouterr().out)
     assert (report["mean_length"], report["env_options"]) == (3.0, {"steps": 3})
     assert report["beside"][0]["mean_length"] == 3.0
-    assert run(["evaluate", "random", "random", "--env", counting, "--episodes", "5", "--set", setting]) == 0
-    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("Options")] == ["Options  steps = 3"]
+    assert (
+        run(
+            ["evaluate", "random", "random", "--env", counting, "--episodes", "5", "--set", setting]
+        )
+        == 0
+    )
+    assert [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("Options")
+    ] == ["Options  steps = 3"]
 
 
-def test_options_need_a_game_and_nobody_who_was_trained(data: str, counting: str, capsys: Output) -> None:
+def test_options_need_a_game_and_nobody_who_was_trained(
+    data: str, counting: str, capsys: Output
+) -> None:
     wrong = (
-        (["random", "--set", "steps=3"], "--set steps = 3: found no --env; expected the game that takes it: add --env NAME, or leave --set away"),
+        (
+            ["random", "--set", "steps=3"],
+            "--set steps = 3: found no --env; expected the game that takes it: add --env NAME, or leave --set away",
+        ),
         (["alone/m0", "--set", "gravity=2.5"], "--set gravity = 2.5: found no --env"),
-        (["random", "alone/m0", "--env", "cartpole", "--set", "gravity=2.5"], "plays cartpole; expected scripted players"),
-        (["random", "--env", "cartpole", "--set", "stepps=3"], "env.options: stepps = 3: not what cartpole takes"),
+        (
+            ["random", "alone/m0", "--env", "cartpole", "--set", "gravity=2.5"],
+            "plays cartpole; expected scripted players",
+        ),
+        (
+            ["random", "--env", "cartpole", "--set", "stepps=3"],
+            "env.options: stepps = 3: not what cartpole takes",
+        ),
         (["random", "--env", counting, "--set", "steps"], "--set steps: no value"),
     )
     for arguments, message in wrong:

@@ -5,11 +5,19 @@ from pathlib import Path
 import pytest
 
 from arena import host
-from arena.data.paths import check_population_name, data_dir, league_path, population_names, population_paths
+from arena.data.paths import (
+    check_population_name,
+    data_dir,
+    league_path,
+    population_names,
+    population_paths,
+)
 from pbt.errors import ConfigError
 
 
-def test_option_before_variable_before_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_option_before_variable_before_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARENA_DATA", "elsewhere")
     assert data_dir("here") == tmp_path / "here"
@@ -35,7 +43,25 @@ def test_safe_names(name: str) -> None:
     assert check_population_name(name) == name
 
 
-@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "Demo", "-x", "_x", "a b", "x" * 65, "a\n", "é", "a\0", "demo@best", "."])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "..",
+        "../x",
+        "a/b",
+        "Demo",
+        "-x",
+        "_x",
+        "a b",
+        "x" * 65,
+        "a\n",
+        "é",
+        "a\0",
+        "demo@best",
+        ".",
+    ],
+)
 def test_unsafe_names_are_refused_with_one_that_would_do(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         population_paths(tmp_path, name)
@@ -52,7 +78,9 @@ def test_unsafe_names_are_refused_with_one_that_would_do(name: str, tmp_path: Pa
         ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4.0),
     ],
 )
-def test_cpu_quota_of_both_kinds_of_cgroup(files: dict[str, str], cores: float | None, tmp_path: Path) -> None:
+def test_cpu_quota_of_both_kinds_of_cgroup(
+    files: dict[str, str], cores: float | None, tmp_path: Path
+) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text + "\n")

@@ -11,12 +11,28 @@ from pbt.records import PlayerRef
 from tests.arena.league.samples import snapshot
 
 
-def standing(letter: str, low: float | None, games: int = 50, half_width: float = 50.0, *, weights: bool = True, kind: str = "snapshot") -> Standing:
+def standing(
+    letter: str,
+    low: float | None,
+    games: int = 50,
+    half_width: float = 50.0,
+    *,
+    weights: bool = True,
+    kind: str = "snapshot",
+) -> Standing:
     elo, high = (None, None) if low is None else (low + half_width, low + 2 * half_width)
     won, record = Tally(games, 0, 0), snapshot(letter)
     if kind != "snapshot":
         return Standing(PlayerRef("scripted", letter), elo, low, high, {}, won, None)
-    stored = StoredSnapshot(record, "demo", is_anchor=False, weights_removed=not weights, superseded=False, after_game=0, created_at=0.0)
+    stored = StoredSnapshot(
+        record,
+        "demo",
+        is_anchor=False,
+        weights_removed=not weights,
+        superseded=False,
+        after_game=0,
+        created_at=0.0,
+    )
     return Standing(PlayerRef("snapshot", record.snapshot_id), elo, low, high, {}, won, stored)
 
 
@@ -26,7 +42,12 @@ def shown(capsys: pytest.CaptureFixture[str], *rows: Standing) -> list[str]:
 
 
 def test_order_and_provisional() -> None:
-    table = [standing("a", None), standing("b", 10.0), standing("c", 90.0, 29), standing("d", 50.0, 30)]
+    table = [
+        standing("a", None),
+        standing("b", 10.0),
+        standing("c", 90.0, 29),
+        standing("d", 50.0, 30),
+    ]
     assert by_lower_bound(table) == [table[2], table[3], table[1], table[0]]
     assert [is_provisional(row) for row in table] == [True, False, True, False]
     assert "no evaluation game" in why_no_best([])
@@ -34,8 +55,14 @@ def test_order_and_provisional() -> None:
 
 def test_the_distance_to_random_makes_nobody_provisional() -> None:
     """All of the strongest beat `random` always: their common distance to it is uncertain, their order need not be."""
-    strong = [standing("a", 900.0, 700, 300.0), standing("b", 850.0, 700, 300.0), standing("c", 200.0, 700, 40.0)]
-    assert [player["rank"] for player in standings_report(Table(strong, win_matrix([])))["players"]] == [1, 2, 3]
+    strong = [
+        standing("a", 900.0, 700, 300.0),
+        standing("b", 850.0, 700, 300.0),
+        standing("c", 200.0, 700, 40.0),
+    ]
+    assert [
+        player["rank"] for player in standings_report(Table(strong, win_matrix([])))["players"]
+    ] == [1, 2, 3]
     assert leader(strong) == best_standing(strong) == strong[0]
 
 
@@ -45,10 +72,16 @@ def test_equal_lower_ends_have_one_order() -> None:
 
 
 def test_the_best_is_a_snapshot_that_plays_where_there_is_one() -> None:
-    oneply, gone, best = standing("oneply", 90.0, kind="scripted"), standing("a", 70.0, weights=False), standing("b", 50.0)
+    oneply, gone, best = (
+        standing("oneply", 90.0, kind="scripted"),
+        standing("a", 70.0, weights=False),
+        standing("b", 50.0),
+    )
     assert leader([oneply, gone, best]) == best_standing([oneply, gone, best]) == best
     assert leader([oneply]) == oneply and best_standing([oneply]) is None
-    assert "of its snapshots that play and have 30 games or more" in best_text("demo", [oneply, gone, best])
+    assert "of its snapshots that play and have 30 games or more" in best_text(
+        "demo", [oneply, gone, best]
+    )
 
 
 def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,4 +90,7 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
     assert f" {gone.label}* " in text[2] and f" {there.label} " in text[3]
     assert any(line.startswith("* = ") and "weights were removed" in line for line in text)
     assert not any("*" in line for line in shown(capsys, there))
-    assert [player["weights_removed"] for player in standings_report(Table([gone, there], win_matrix([])))["players"]] == [True, False]
+    assert [
+        player["weights_removed"]
+        for player in standings_report(Table([gone, there], win_matrix([])))["players"]
+    ] == [True, False]

@@ -18,7 +18,11 @@ from tests.arena.guests.guest_match import acting
 from tests.arena.league.samples import CONFIG, MEMBERS, game
 
 Output = pytest.CaptureFixture[str]
-GAMES = {"connect_four": ("random", "oneply"), "rock_paper_scissors": ("rock", "random"), "tictactoe": ("random", "random")}
+GAMES = {
+    "connect_four": ("random", "oneply"),
+    "rock_paper_scissors": ("rock", "random"),
+    "tictactoe": ("random", "random"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +30,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Matches 1, 2 and 3 are of the games above; population `plain` has a training game of connect four."""
     folder = tmp_path_factory.mktemp("replayed")
     for env, players in GAMES.items():
-        assert run(["match", *players, "--env", env, "--games", "4", "--concurrency", "1", "--data", str(folder), "--json"]) == 0
+        assert (
+            run(
+                [
+                    "match",
+                    *players,
+                    "--env",
+                    env,
+                    "--games",
+                    "4",
+                    "--concurrency",
+                    "1",
+                    "--data",
+                    str(folder),
+                    "--json",
+                ]
+            )
+            == 0
+        )
     with open_league(league_path(folder)) as league:
         population_id = create_population(league, "plain", "connect_four", CONFIG, {}, MEMBERS)
         with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:
@@ -38,9 +59,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forfeited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Matches 1 and 2: the first game of each is forfeited in the guest's second move, the second is played to its end."""
     folder = tmp_path_factory.mktemp("forfeited")
-    bot = acting(folder, "answer(action=99 if game == 0 and message['move'] == 1 else message['legal'][0])")
+    bot = acting(
+        folder, "answer(action=99 if game == 0 and message['move'] == 1 else message['legal'][0])"
+    )
     for env in ("connect_four", "rock_paper_scissors"):
-        assert run(["match", "random", bot, "--env", env, "--games", "2", "--seed", "3", "--data", str(folder)]) == 0
+        assert (
+            run(
+                [
+                    "match",
+                    "random",
+                    bot,
+                    "--env",
+                    env,
+                    "--games",
+                    "2",
+                    "--seed",
+                    "3",
+                    "--data",
+                    str(folder),
+                ]
+            )
+            == 0
+        )
     return folder
 
 
@@ -69,7 +109,9 @@ def test_connect_four_is_drawn(data: Path, capsys: Output) -> None:
     assert found["start"].splitlines() == [*[". . . . . . ."] * 6, "0 1 2 3 4 5 6"]
     for number, move in enumerate(found["moves"], start=1):
         marks = move["board"].split("\n0")[0]
-        assert (marks.count("X"), marks.count("O")) == ((number + 1) // 2, number // 2), "one piece more after each move, seat 0 first"
+        assert (marks.count("X"), marks.count("O")) == ((number + 1) // 2, number // 2), (
+            "one piece more after each move, seat 0 first"
+        )
         assert move["opening"] == (number <= found["opening_plies"])
     column = found["moves"][0]["action"]
     assert found["moves"][0]["board"].splitlines()[5].split()[column] == "X"
@@ -83,12 +125,16 @@ def test_other_games_are_lines(data: Path, capsys: Output) -> None:
     assert run(["replay", "match:2:0", "--data", str(data)]) == 0
     lines = capsys.readouterr().out.splitlines()
     found = replayed(data, capsys, "match:2:0")
-    assert len([line for line in lines if ": " in line and line.startswith("  ")]) == len(found["moves"]) == 6
+    assert (
+        len([line for line in lines if ": " in line and line.startswith("  ")])
+        == len(found["moves"])
+        == 6
+    )
     assert all(move["board"] is None for move in found["moves"])
     assert [move["step"] for move in found["moves"]] == [1, 1, 2, 2, 3, 3]
-    assert [move["opening"] for move in found["moves"]] == [move["step"] <= found["opening_plies"] for move in found["moves"]], (
-        "both throws of a step"
-    )
+    assert [move["opening"] for move in found["moves"]] == [
+        move["step"] <= found["opening_plies"] for move in found["moves"]
+    ], "both throws of a step"
 
 
 def altered(data: Path, tmp_path: Path, change: str) -> Path:
@@ -106,16 +152,30 @@ FIRST = "WHERE match_id = 1 AND number = 0"
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (f"games SET trajectory_hash = x'0011223344556677' {FIRST}", "trajectory hash: the stored actions have"),
+        (
+            f"games SET trajectory_hash = x'0011223344556677' {FIRST}",
+            "trajectory hash: the stored actions have",
+        ),
         (f"games SET actions = x'00' {FIRST}", "1 bytes that are no list of seats"),
         (f"games SET actions = x'0000090000000100' {FIRST}", "is not legal there"),
-        (f"games SET actions = x'0100000000000100' {FIRST}", r"seats [0] are due, the stored actions are of seats [1]"),
+        (
+            f"games SET actions = x'0100000000000100' {FIRST}",
+            r"seats [0] are due, the stored actions are of seats [1]",
+        ),
         (f"games SET actions = x'00000000' {FIRST}", "are due, the stored actions are of seats []"),
-        (f"game_seats SET place = 1 - place WHERE game_id = (SELECT id FROM games {FIRST})", "places: stored"),
-        (f"game_seats SET returns = 7 WHERE seat = 0 AND game_id = (SELECT id FROM games {FIRST})", "returns: stored (7.0"),
+        (
+            f"game_seats SET place = 1 - place WHERE game_id = (SELECT id FROM games {FIRST})",
+            "places: stored",
+        ),
+        (
+            f"game_seats SET returns = 7 WHERE seat = 0 AND game_id = (SELECT id FROM games {FIRST})",
+            "returns: stored (7.0",
+        ),
     ],
 )
-def test_an_altered_game_is_found_out(data: Path, tmp_path: Path, capsys: Output, change: str, said: str) -> None:
+def test_an_altered_game_is_found_out(
+    data: Path, tmp_path: Path, capsys: Output, change: str, said: str
+) -> None:
     folder = altered(data, tmp_path, change)
     assert run(["replay", "match:1:0", "--data", str(folder)]) == 1
     captured = capsys.readouterr()
@@ -124,28 +184,56 @@ def test_an_altered_game_is_found_out(data: Path, tmp_path: Path, capsys: Output
     assert "does NOT replay as stored" in captured.out
 
 
-def test_a_forfeited_game_replays_to_the_move_that_is_missing(forfeited: Path, capsys: Output) -> None:
+def test_a_forfeited_game_replays_to_the_move_that_is_missing(
+    forfeited: Path, capsys: Output
+) -> None:
     for match in (1, 2):
         for number in (0, 1):
             found = replayed(forfeited, capsys, f"match:{match}:{number}")
             assert found["problems"] == []
-            assert found["end_reason"].startswith("forfeit: guest bot.py, game 0, seat 1") == (number == 0)
+            assert found["end_reason"].startswith("forfeit: guest bot.py, game 0, seat 1") == (
+                number == 0
+            )
     assert run(["replay", "match:1:0", "--data", str(forfeited)]) == 0
     text = capsys.readouterr().out
-    assert "Result   player_0 random first (return 0), player_1 bot.py #" in text and "place 2 (return 0); forfeit: guest bot.py, game 0" in text
+    assert (
+        "Result   player_0 random first (return 0), player_1 bot.py #" in text
+        and "place 2 (return 0); forfeit: guest bot.py, game 0" in text
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (f"games SET end_reason = 'rules' {FIRST}", "are due, the stored actions are of seats []"),
-        ("games SET end_reason = 'forfeit: nobody' WHERE match_id = 1 AND number = 1", "the game is over, and stored as forfeited"),
-        (f"game_seats SET place = 1 - place WHERE game_id = (SELECT id FROM games {FIRST})", "places: stored (1, 0), replayed (0, 1)"),
-        (f"games SET actions = substr(actions, 1, length(actions) - 4) {FIRST}", "which are due, are no guest's"),
+        (
+            "games SET end_reason = 'forfeit: nobody' WHERE match_id = 1 AND number = 1",
+            "the game is over, and stored as forfeited",
+        ),
+        (
+            f"game_seats SET place = 1 - place WHERE game_id = (SELECT id FROM games {FIRST})",
+            "places: stored (1, 0), replayed (0, 1)",
+        ),
+        (
+            f"games SET actions = substr(actions, 1, length(actions) - 4) {FIRST}",
+            "which are due, are no guest's",
+        ),
     ],
 )
-def test_an_altered_forfeit_is_found_out(forfeited: Path, tmp_path: Path, capsys: Output, change: str, said: str) -> None:
-    assert run(["replay", f"match:1:{int('number = 1' in change)}", "--data", str(altered(forfeited, tmp_path, change))]) == 1
+def test_an_altered_forfeit_is_found_out(
+    forfeited: Path, tmp_path: Path, capsys: Output, change: str, said: str
+) -> None:
+    assert (
+        run(
+            [
+                "replay",
+                f"match:1:{int('number = 1' in change)}",
+                "--data",
+                str(altered(forfeited, tmp_path, change)),
+            ]
+        )
+        == 1
+    )
     assert said in capsys.readouterr().err
 
 
@@ -166,7 +254,9 @@ def test_what_cannot_be_replayed(data: Path, capsys: Output, name: str, said: st
     assert said in capsys.readouterr().err
 
 
-def test_a_game_that_is_not_replayable_says_so(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+def test_a_game_that_is_not_replayable_says_so(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
     unequal = replace(registry.spec("connect_four"), replayable=False)
     monkeypatch.setattr(registry, "spec", lambda name, **options: unequal)
     assert run(["replay", "match:1:0", "--data", str(data)]) == 2

@@ -34,7 +34,12 @@ mutation_probability = 0.5
 [evaluation]
 final_games = 2
 """
-EDITS = ("stop_at_frames=2500", "pbt.copy_gap=0.1", "pbt.entropy_coef_bounds=[1e-5, 0.5]", "learning.learning_rate=0.002")
+EDITS = (
+    "stop_at_frames=2500",
+    "pbt.copy_gap=0.1",
+    "pbt.entropy_coef_bounds=[1e-5, 0.5]",
+    "learning.learning_rate=0.002",
+)
 Output = pytest.CaptureFixture[str]
 
 
@@ -80,12 +85,22 @@ def rounds_of(data: Path) -> list[dict[str, Any]]:
 
 
 def store(data: Path, round_id: int, column: str, value: Any) -> None:
-    execute(data, f"UPDATE rounds SET {column} = ? WHERE id = ?", json.dumps(value) if isinstance(value, list | dict) else value, round_id)
+    execute(
+        data,
+        f"UPDATE rounds SET {column} = ? WHERE id = ?",
+        json.dumps(value) if isinstance(value, list | dict) else value,
+        round_id,
+    )
 
 
 def scored_game(data: Path, choose: random.Random) -> int:
     """Key of a training game inside the stored range of a score of one of its seats, and without a draw."""
-    ranges = [(score["member"], score["first_game"], score["last_game"]) for row in rounds_of(data) for score in row["scores"] if score["games"]]
+    ranges = [
+        (score["member"], score["first_game"], score["last_game"])
+        for row in rounds_of(data)
+        for score in row["scores"]
+        if score["games"]
+    ]
     member, first, last = choose.choice(ranges)
     found = execute(
         data,
@@ -108,7 +123,9 @@ def test_a_real_population_agrees(trained: Path, capsys: Output) -> None:
     assert report["copies"] == sum(row["directive"]["copy_from"] is not None for row in stored) > 0
     assert any(row["directive"]["mutated"] for row in stored)
     assert report["games_read"] > 100
-    assert len({json.dumps(row["rules"]) for row in stored}) == 2, "the edit at the resume is part of the test"
+    assert len({json.dumps(row["rules"]) for row in stored}) == 2, (
+        "the edit at the resume is part of the test"
+    )
 
 
 def test_the_summary_is_one_line(trained: Path, capsys: Output) -> None:
@@ -135,13 +152,23 @@ def test_a_difference_names_round_member_and_values(data: Path, capsys: Output) 
 
 
 def flip_places(data: Path, choose: random.Random) -> None:
-    execute(data, "UPDATE game_seats SET place = 1 - place WHERE game_id = ?", scored_game(data, choose))
+    execute(
+        data, "UPDATE game_seats SET place = 1 - place WHERE game_id = ?", scored_game(data, choose)
+    )
 
 
 def exchange_players(data: Path, choose: random.Random) -> None:
     game = scored_game(data, choose)
-    (first,), (second,) = execute(data, "SELECT player_id FROM game_seats WHERE game_id = ? ORDER BY seat", game)
-    execute(data, "UPDATE game_seats SET player_id = CASE seat WHEN 0 THEN ? ELSE ? END WHERE game_id = ?", second, first, game)
+    (first,), (second,) = execute(
+        data, "SELECT player_id FROM game_seats WHERE game_id = ? ORDER BY seat", game
+    )
+    execute(
+        data,
+        "UPDATE game_seats SET player_id = CASE seat WHEN 0 THEN ? ELSE ? END WHERE game_id = ?",
+        second,
+        first,
+        game,
+    )
 
 
 def delete_game(data: Path, choose: random.Random) -> None:
@@ -152,7 +179,9 @@ def delete_game(data: Path, choose: random.Random) -> None:
 
 def delete_any_game(data: Path, choose: random.Random) -> None:
     (last,) = execute(data, "SELECT MAX(id) FROM games")[0]
-    (game,) = choose.choice(execute(data, "SELECT id FROM games WHERE superseded = 0 AND id <> ?", last))
+    (game,) = choose.choice(
+        execute(data, "SELECT id FROM games WHERE superseded = 0 AND id <> ?", last)
+    )
     execute(data, "DELETE FROM game_seats WHERE game_id = ?", game)
     execute(data, "DELETE FROM games WHERE id = ?", game)
 
@@ -174,7 +203,9 @@ def alter_score(data: Path, choose: random.Random) -> None:
 
 
 def alter_score_without_games(data: Path, choose: random.Random) -> None:
-    row, score = choose.choice([(row, score) for row in rounds_of(data) for score in row["scores"] if not score["games"]])
+    row, score = choose.choice(
+        [(row, score) for row in rounds_of(data) for score in row["scores"] if not score["games"]]
+    )
     score[choose.choice(["games", "objective", "first_game", "last_game"])] += 1
     store(data, row["id"], "scores", row["scores"])
 
@@ -212,16 +243,28 @@ def alter_rule(data: Path, choose: random.Random) -> None:
     row = choose.choice(rounds_of(data)[:-1])
     name = choose.choice(list(row["rules"]))
     old = row["rules"][name]
-    row["rules"][name] = "return" if isinstance(old, str) else old + 1 if isinstance(old, int) else old * 1.001 + 1e-9
+    row["rules"][name] = (
+        "return"
+        if isinstance(old, str)
+        else old + 1
+        if isinstance(old, int)
+        else old * 1.001 + 1e-9
+    )
     store(data, row["id"], "rules", row["rules"])
 
 
 def alter_directive(data: Path, choose: random.Random) -> None:
     row = choose.choice([row for row in rounds_of(data) if row["directive"]["copy_from"]])
     directive = row["directive"]
-    match choose.choice(["copy_from", "copy_snapshot", "hyperparams", "mutated", "member", "round"]):
+    match choose.choice(
+        ["copy_from", "copy_snapshot", "hyperparams", "mutated", "member", "round"]
+    ):
         case "copy_from":
-            directive["copy_from"] = next(name for name in ("m0", "m1", "m2") if name not in (directive["copy_from"], row["member"]))
+            directive["copy_from"] = next(
+                name
+                for name in ("m0", "m1", "m2")
+                if name not in (directive["copy_from"], row["member"])
+            )
         case "copy_snapshot":
             directive["copy_snapshot"] = "0" * 64
         case "hyperparams":
@@ -242,7 +285,11 @@ def alter_plain_column(data: Path, choose: random.Random) -> None:
 def delete_round(data: Path, choose: random.Random) -> None:
     rows = rounds_of(data)
     newest = {row["member"]: row["id"] for row in rows}
-    execute(data, "DELETE FROM rounds WHERE id = ?", choose.choice([row["id"] for row in rows if row["id"] not in newest.values()]))
+    execute(
+        data,
+        "DELETE FROM rounds WHERE id = ?",
+        choose.choice([row["id"] for row in rows if row["id"] not in newest.values()]),
+    )
 
 
 ALTERATIONS = (
@@ -254,19 +301,29 @@ ALTERATIONS = (
 
 @pytest.mark.parametrize("tries", [2, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("alter", ALTERATIONS, ids=lambda alter: alter.__name__)
-def test_one_altered_row_makes_it_fail(alter: Callable[[Path, random.Random], None], tries: int, data: Path, trained: Path, capsys: Output) -> None:
+def test_one_altered_row_makes_it_fail(
+    alter: Callable[[Path, random.Random], None],
+    tries: int,
+    data: Path,
+    trained: Path,
+    capsys: Output,
+) -> None:
     for seed in range(tries):
         shutil.copy(league_path(trained), league_path(data))
         alter(data, random.Random(seed))
         code, report = verify(data, capsys)
-        assert (code, report["ok"]) == (1, False), f"{alter.__name__} with seed {seed} went unnoticed"
+        assert (code, report["ok"]) == (1, False), (
+            f"{alter.__name__} with seed {seed} went unnoticed"
+        )
 
 
 def test_list_tells_what_each_round_did(trained: Path, capsys: Output) -> None:
     capsys.readouterr()
     assert run(["rounds", "list", "run", "--data", str(trained), "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [(row["member"], row["round"]) for row in listed] == [(row["member"], row["round"]) for row in rounds_of(trained)]
+    assert [(row["member"], row["round"]) for row in listed] == [
+        (row["member"], row["round"]) for row in rounds_of(trained)
+    ]
     assert run(["rounds", "list", "run", "--data", str(trained)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + len(listed)

@@ -41,11 +41,28 @@ def printed(capsys: Output, *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_every_process_and_member_of_a_running_training(running: PopulationPaths, capsys: Output) -> None:
+def test_every_process_and_member_of_a_running_training(
+    running: PopulationPaths, capsys: Output
+) -> None:
     lines = printed(capsys).splitlines()
     assert f"first is running (process {os.getpid()}), placement central" in lines[0]
     (worker,) = (line.split() for line in lines if line.startswith("worker-0"))
-    assert worker == ["worker-0", "4243", "worker", "simulating", "512", "0", "1", "0.2", "s", "ago", "75%", "-", "-", "25%"]
+    assert worker == [
+        "worker-0",
+        "4243",
+        "worker",
+        "simulating",
+        "512",
+        "0",
+        "1",
+        "0.2",
+        "s",
+        "ago",
+        "75%",
+        "-",
+        "-",
+        "25%",
+    ]
     assert any(line.startswith("server-0") and "server, learner m0 m1" in line for line in lines)
     assert any(line.split() == ["m0", "900", "1.50", "learning"] for line in lines)
     assert any(line.split() == ["m1", "0", "-", "failed"] for line in lines)
@@ -56,10 +73,17 @@ def test_json_is_one_line(running: PopulationPaths, capsys: Output) -> None:
     (line,) = printed(capsys, "--json").splitlines()
     table = json.loads(line)
     assert table["running"] and table["pid"] == os.getpid() and not table["stale"]
-    assert [process["name"] for process in table["processes"]] == ["main", "worker-0", "worker-1", "server-0"]
+    assert [process["name"] for process in table["processes"]] == [
+        "main",
+        "worker-0",
+        "worker-1",
+        "server-0",
+    ]
 
 
-def test_a_file_that_is_not_written_any_more_is_called_stale(running: PopulationPaths, capsys: Output) -> None:
+def test_a_file_that_is_not_written_any_more_is_called_stale(
+    running: PopulationPaths, capsys: Output
+) -> None:
     write_status(running.status, replace(STATUS, pid=os.getpid()))
     assert "STALE: written" in printed(capsys) and json.loads(printed(capsys, "--json"))["stale"]
 
@@ -73,13 +97,17 @@ def test_not_running_is_said_first(paths: PopulationPaths, capsys: Output) -> No
     assert json.loads(printed(capsys, "--json"))["running"] is False
 
 
-def test_a_start_that_has_not_written_yet_shows_nothing_old(paths: PopulationPaths, capsys: Output) -> None:
+def test_a_start_that_has_not_written_yet_shows_nothing_old(
+    paths: PopulationPaths, capsys: Output
+) -> None:
     write_status(paths.status, STATUS)
     with PopulationLock(paths.lock, "first"):
         assert printed(capsys) == f"first is starting (process {os.getpid()})\n"
 
 
-def test_watching_ends_with_the_training(paths: PopulationPaths, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watching_ends_with_the_training(
+    paths: PopulationPaths, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_status(paths.status, replace(STATUS, pid=os.getpid(), written_at=10.0**10))
     lock, looked = PopulationLock(paths.lock, "first"), threading.Event()
     lock.__enter__()
@@ -90,7 +118,9 @@ def test_watching_ends_with_the_training(paths: PopulationPaths, capsys: Output,
         looked.set()
 
     monkeypatch.setattr(status_cli.time, "sleep", pause)
-    states = [json.loads(line)["state"] for line in printed(capsys, "--watch", "--json").splitlines()]
+    states = [
+        json.loads(line)["state"] for line in printed(capsys, "--watch", "--json").splitlines()
+    ]
     assert states == ["running", "running", "killed"]
 
 

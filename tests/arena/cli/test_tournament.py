@@ -26,10 +26,14 @@ def report(capsys: Output, *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_rock_paper_scissors_has_equal_ratings_and_one_circle(tmp_path: Path, capsys: Output) -> None:
+def test_rock_paper_scissors_has_equal_ratings_and_one_circle(
+    tmp_path: Path, capsys: Output
+) -> None:
     folder = ("--data", str(tmp_path))
     played = report(capsys, "tournament", *CIRCLE, "--games", "40", *folder)
-    assert [(match["a"], match["b"], match["score"], match["games"]) for match in played["matches"]] == [
+    assert [
+        (match["a"], match["b"], match["score"], match["games"]) for match in played["matches"]
+    ] == [
         ("rock", "paper", 0.0, 40),
         ("rock", "scissors", 1.0, 40),
         ("paper", "scissors", 0.0, 40),
@@ -37,8 +41,13 @@ def test_rock_paper_scissors_has_equal_ratings_and_one_circle(tmp_path: Path, ca
     (table,) = report(capsys, "league", "--env", "rock_paper_scissors", *folder)
     for found in (played, table):
         assert len(found["players"]) == 3
-        assert all(abs(player["elo"]) < 1e-6 and player["low"] < 0 < player["high"] for player in found["players"])
-        assert [set(cycle["players"]) for cycle in found["cycles"]] == [{"rock", "paper", "scissors"}]
+        assert all(
+            abs(player["elo"]) < 1e-6 and player["low"] < 0 < player["high"]
+            for player in found["players"]
+        )
+        assert [set(cycle["players"]) for cycle in found["cycles"]] == [
+            {"rock", "paper", "scissors"}
+        ]
         assert found["cyclic_share"]["share"] > 0.95
     assert run(["league", *folder]) == 0
     text = capsys.readouterr().out
@@ -47,7 +56,18 @@ def test_rock_paper_scissors_has_equal_ratings_and_one_circle(tmp_path: Path, ca
 
 
 def test_against_random_each_is_even_and_random_is_zero(tmp_path: Path, capsys: Output) -> None:
-    played = report(capsys, "tournament", *CIRCLE, "random", "--games", "20", "--rounds", "2", "--data", str(tmp_path))
+    played = report(
+        capsys,
+        "tournament",
+        *CIRCLE,
+        "random",
+        "--games",
+        "20",
+        "--rounds",
+        "2",
+        "--data",
+        str(tmp_path),
+    )
     assert [match["round"] for match in played["matches"]] == [1] * 6 + [2] * 6
     assert [match["seed"] for match in played["matches"]] == [1] * 6 + [2] * 6
     players = {player["player"]: player for player in played["players"]}
@@ -65,7 +85,9 @@ def _heeded() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_heeded")
-def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = ["tournament", *CIRCLE, "--games", "40", "--data", str(tmp_path)]
     begun: list[MatchResult] = []
 
@@ -91,12 +113,20 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path,
     whole, part = (match["games"] for match in first["matches"])
     assert whole == 40 > part > 0
     again = report(capsys, *command)
-    assert [match["match"] for match in again["matches"]][:2] == [match["match"] for match in first["matches"]]
+    assert [match["match"] for match in again["matches"]][:2] == [
+        match["match"] for match in first["matches"]
+    ]
     assert [match["games"] for match in again["matches"]] == [40, 40, 40]
     once_more = report(capsys, *command)
-    assert [match["match"] for match in once_more["matches"]] == [match["match"] for match in again["matches"]]
-    swapped = report(capsys, "tournament", *CIRCLE[2::-1], *CIRCLE[3:], "--games", "40", "--data", str(tmp_path))
-    assert {match["match"] for match in swapped["matches"]} == {match["match"] for match in again["matches"]}, "in any order of the names"
+    assert [match["match"] for match in once_more["matches"]] == [
+        match["match"] for match in again["matches"]
+    ]
+    swapped = report(
+        capsys, "tournament", *CIRCLE[2::-1], *CIRCLE[3:], "--games", "40", "--data", str(tmp_path)
+    )
+    assert {match["match"] for match in swapped["matches"]} == {
+        match["match"] for match in again["matches"]
+    }, "in any order of the names"
     with open_league(league_path(tmp_path), read_only=True) as league:
         assert all(find_match(league, match["match"]).finished_at for match in again["matches"])
 
@@ -109,6 +139,8 @@ def test_ctrl_c_keeps_whole_matches_and_the_same_command_goes_on(tmp_path: Path,
         (("random", "nobody", "--env", "rock_paper_scissors"), "player 'nobody' names nobody"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, capsys: Output, arguments: tuple[str, ...], said: str) -> None:
+def test_what_is_refused(
+    tmp_path: Path, capsys: Output, arguments: tuple[str, ...], said: str
+) -> None:
     assert run(["tournament", *arguments, "--data", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err

@@ -40,9 +40,30 @@ def game(tmp_path: Path) -> str:
 
 def test_a_game_of_ones_own_is_filmed(game: str, tmp_path: Path, capsys: Output) -> None:
     out = tmp_path / "dots.mp4"
-    assert run(["watch", "random", "--env", game, "--out", str(out), "--games", "2", "--scale", "4", "--json"]) == 0
+    assert (
+        run(
+            [
+                "watch",
+                "random",
+                "--env",
+                game,
+                "--out",
+                str(out),
+                "--games",
+                "2",
+                "--scale",
+                "4",
+                "--json",
+            ]
+        )
+        == 0
+    )
     report = json.loads(capsys.readouterr().out)
-    assert report["video"] == str(out) and report["planned"] == len(report["games"]) == 2 and not report["interim"]
+    assert (
+        report["video"] == str(out)
+        and report["planned"] == len(report["games"]) == 2
+        and not report["interim"]
+    )
     assert [seat["return"] for game in report["games"] for seat in game["seats"]] == [3.0, 3.0]
     assert report["pictures"] == len(read(out).pictures) == 2 * (1 + 6 + 2)
 
@@ -50,11 +71,19 @@ def test_a_game_of_ones_own_is_filmed(game: str, tmp_path: Path, capsys: Output)
     assert "it exists; name another file, or add --force" in capsys.readouterr().err
     assert run(["watch", "random", "--env", game, "--out", str(out), "--force"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert shown[0].startswith(f"{out}   288x312, ") and shown[1] == "Game 1   random   return 3;   rules after 0.6 s"
+    assert (
+        shown[0].startswith(f"{out}   288x312, ")
+        and shown[1] == "Game 1   random   return 3;   rules after 0.6 s"
+    )
 
 
 def test_a_board_is_not_filmed(tmp_path: Path, capsys: Output) -> None:
-    assert run(["watch", "random", "oneply", "--env", "connect_four", "--out", str(tmp_path / "a.mp4")]) == 2
+    assert (
+        run(
+            ["watch", "random", "oneply", "--env", "connect_four", "--out", str(tmp_path / "a.mp4")]
+        )
+        == 2
+    )
     said = capsys.readouterr().err
     assert (
         "connect_four: no seat sees an image, found" in said
@@ -64,7 +93,12 @@ def test_a_board_is_not_filmed(tmp_path: Path, capsys: Output) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_extra_is_named(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "av" else True)
     assert run(["watch", "random", "--env", "doom", "--out", str(tmp_path / "a.mp4")]) == 2
-    assert "videos are written with PyAV, not found here; install the extra: pip install 'pbt-arena[video]'" in capsys.readouterr().err
+    assert (
+        "videos are written with PyAV, not found here; install the extra: pip install 'pbt-arena[video]'"
+        in capsys.readouterr().err
+    )

@@ -90,12 +90,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def refused(line: str, data: Path, capsys: Output) -> str:
     """The message."""
     out = str(data.parent / "out")
-    assert run([*(out if word == "OUT" else word for word in line.split()), "--data", str(data)]) == 2
+    assert (
+        run([*(out if word == "OUT" else word for word in line.split()), "--data", str(data)]) == 2
+    )
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("error: ")
     # A line for each problem, below one that says where they are.
-    assert len(said.err.splitlines()) == 1 or ("has 1 problem\n" in said.err and len(said.err.splitlines()) == 2)
+    assert len(said.err.splitlines()) == 1 or (
+        "has 1 problem\n" in said.err and len(said.err.splitlines()) == 2
+    )
     assert not Path(out).exists()
     return said.err
 
@@ -109,12 +113,22 @@ def test_without_a_league(line: str, tmp_path: Path, capsys: Output) -> None:
 @pytest.mark.parametrize("line", NAMELESS)
 def test_in_a_league(line: str, data: Path, capsys: Output) -> None:
     refused(line, data, capsys)
-    assert {path.name for path in data.iterdir()} <= {"league.db", "league.db-wal", "league.db-shm", "league.db.upgrade-lock", "matches.lock"}
+    assert {path.name for path in data.iterdir()} <= {
+        "league.db",
+        "league.db-wal",
+        "league.db-shm",
+        "league.db.upgrade-lock",
+        "matches.lock",
+    }
 
 
 @pytest.mark.parametrize("command", ["lineage", "export --out OUT", "anchor"])
 def test_a_player_without_weights_is_called_that(command: str, data: Path, capsys: Output) -> None:
     name, *options = command.split()
     said = refused(" ".join((name, "random", *options)), data, capsys)
-    assert said.startswith("error: player 'random': found a built-in player, which has no weights; expected a snapshot: demo/m2 (newest")
-    assert "found a program of somebody's own" in refused(" ".join((name, "exec:./bot.py", *options)), data, capsys)
+    assert said.startswith(
+        "error: player 'random': found a built-in player, which has no weights; expected a snapshot: demo/m2 (newest"
+    )
+    assert "found a program of somebody's own" in refused(
+        " ".join((name, "exec:./bot.py", *options)), data, capsys
+    )

@@ -13,7 +13,9 @@ from pbt.errors import PbtError
 
 
 def expected(folder: Path) -> dict[str, dict[str, list[tuple[int, float | None]]]]:
-    found: dict[str, dict[str, list[tuple[int, float | None]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[tuple[int, float | None]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for row in read_metrics(folder):
         for key, value in row.values.items():
             found[row.member][key].append((row.frames, value))
@@ -27,7 +29,10 @@ def plain(points: Points) -> list[tuple[int, float | None]]:
 
 def held(store: CurveStore, folder: Path) -> dict[str, dict[str, list[tuple[int, float | None]]]]:
     """Without curves that lost all their points."""
-    found = {member: {key: plain(one) for key, one in named.items() if len(one.frames)} for member, named in store.read(folder)[1].items()}
+    found = {
+        member: {key: plain(one) for key, one in named.items() if len(one.frames)}
+        for member, named in store.read(folder)[1].items()
+    }
     return {member: named for member, named in found.items() if named}
 
 
@@ -44,21 +49,29 @@ def test_after_any_look_it_holds_what_the_file_says(seed: int, tmp_path: Path) -
             for _ in range(rng.randint(5, 30)):
                 name = rng.choice(["m0", "m1"])
                 clocks[name] += rng.randint(1, 50)
-                values = {"loss": rng.random(), "kl": rng.choice([math.nan, 1.0]), **({"win_rate": 0.5} if rng.random() < 0.3 else {})}
+                values = {
+                    "loss": rng.random(),
+                    "kl": rng.choice([math.nan, 1.0]),
+                    **({"win_rate": 0.5} if rng.random() < 0.3 else {}),
+                }
                 metrics.series(name, clocks[name], values)
                 if rng.random() < 0.2:
                     metrics.flush()
                     assert held(store, tmp_path) == expected(tmp_path)
     keys, read = store.read(tmp_path, ["loss"], ["m0"], first=10, last=200)
     assert {"kl", "loss"} <= set(keys) <= {"kl", "loss", "win_rate"}
-    assert plain(read["m0"]["loss"]) == [point for point in expected(tmp_path)["m0"]["loss"] if 10 <= point[0] <= 200]
+    assert plain(read["m0"]["loss"]) == [
+        point for point in expected(tmp_path)["m0"]["loss"] if 10 <= point[0] <= 200
+    ]
 
 
 def test_seconds_leave_breaks_out(tmp_path: Path) -> None:
     now = [100.0]
     for incarnation, starts in ((1, 100.0), (2, 5000.0)):
         now[0] = starts
-        with MetricsWriter(tmp_path, incarnation, tensorboard=False, clock=lambda: now[0]) as metrics:
+        with MetricsWriter(
+            tmp_path, incarnation, tensorboard=False, clock=lambda: now[0]
+        ) as metrics:
             metrics.resume({"m0": 1000})
             for step in range(1, 4):
                 now[0] = starts + 10 * step

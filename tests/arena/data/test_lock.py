@@ -14,7 +14,11 @@ LOOKS = "import sys; from pathlib import Path; from arena.data.lock import holde
 
 def test_it_is_refused_to_a_second_and_free_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with PopulationLock(path, "one"), pytest.raises(HeldError, match="held by process"), PopulationLock(path, "one"):
+    with (
+        PopulationLock(path, "one"),
+        pytest.raises(HeldError, match="held by process"),
+        PopulationLock(path, "one"),
+    ):
         pass
     assert holder(path) is None
     with PopulationLock(path, "one"):
@@ -23,7 +27,9 @@ def test_it_is_refused_to_a_second_and_free_afterwards(tmp_path: Path) -> None:
 
 def test_whoever_looks_who_holds_it_keeps_nobody_from_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with subprocess.Popen([sys.executable, "-P", "-c", LOOKS, str(path)], stdout=subprocess.PIPE) as looking:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", LOOKS, str(path)], stdout=subprocess.PIPE
+    ) as looking:
         try:
             assert looking.stdout is not None and looking.stdout.readline()
             for _ in range(3000):

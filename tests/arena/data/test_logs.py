@@ -30,7 +30,9 @@ def test_a_line_is_an_object_with_the_population(tmp_path: Path) -> None:
         raise ValueError("two\nlines")
     except ValueError as error:
         log.error("training ended by %s", "ValueError", exc_info=error)
-    copied, ended = [json.loads(line) for line in (tmp_path / "train-3.jsonl").read_text().splitlines()]
+    copied, ended = [
+        json.loads(line) for line in (tmp_path / "train-3.jsonl").read_text().splitlines()
+    ]
     assert copied.pop("timestamp").endswith("Z")
     assert copied == {
         "level": "info",
@@ -58,7 +60,9 @@ def test_the_newest_are_those_of_the_last_starts(tmp_path: Path) -> None:
 
 
 def test_of_a_long_file_the_end_is_read(tmp_path: Path) -> None:
-    lines = [json.dumps({"event": f"{number} {'x' * 1000}"}) for number in range(2 * TAIL_BYTES // 1000)]
+    lines = [
+        json.dumps({"event": f"{number} {'x' * 1000}"}) for number in range(2 * TAIL_BYTES // 1000)
+    ]
     (tmp_path / "train-1.jsonl").write_text("\n".join(lines) + "\n")
     found = newest_records(tmp_path, 10_000)
     assert 200 < len(found) < len(lines) and found[-1] == json.loads(lines[-1])
@@ -66,7 +70,10 @@ def test_of_a_long_file_the_end_is_read(tmp_path: Path) -> None:
 
 def test_between_two_starts_nothing_is_left_out(tmp_path: Path) -> None:
     """Of the older file nothing follows on the end that was read of the newer one."""
-    lines = [json.dumps({"event": "x" * 1000, "number": number}) for number in range(2 * TAIL_BYTES // 1000)]
+    lines = [
+        json.dumps({"event": "x" * 1000, "number": number})
+        for number in range(2 * TAIL_BYTES // 1000)
+    ]
     (tmp_path / "train-1.jsonl").write_text(json.dumps({"event": "older"}) + "\n")
     (tmp_path / "train-2.jsonl").write_text("\n".join(lines) + "\n")
     numbers = [record.get("number") for record in newest_records(tmp_path, 100_000)]

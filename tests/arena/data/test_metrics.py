@@ -39,14 +39,29 @@ def test_rows_come_back(tmp_path: Path) -> None:
 
 
 def test_names_of_the_format_are_refused(tmp_path: Path) -> None:
-    with writer(tmp_path) as metrics, pytest.raises(PbtError, match=r"\['frames'\] belong to the file format"):
+    with (
+        writer(tmp_path) as metrics,
+        pytest.raises(PbtError, match=r"\['frames'\] belong to the file format"),
+    ):
         metrics.series("m0", 10, {"frames": 1.0})
     assert points(tmp_path) == []
 
 
 @pytest.mark.parametrize("kept_lines", [0, 1, 3])
-@pytest.mark.parametrize("torn", [b"", b'{"incarnation":1,"mem', b'{"incarnation":1}x\n', b"\x00" * 200_000, b'[1]\n{"a"', b'{"a":1}'])
-def test_a_torn_end_is_passed_over_and_cut_on_reopening(tmp_path: Path, kept_lines: int, torn: bytes) -> None:
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b"",
+        b'{"incarnation":1,"mem',
+        b'{"incarnation":1}x\n',
+        b"\x00" * 200_000,
+        b'[1]\n{"a"',
+        b'{"a":1}',
+    ],
+)
+def test_a_torn_end_is_passed_over_and_cut_on_reopening(
+    tmp_path: Path, kept_lines: int, torn: bytes
+) -> None:
     with writer(tmp_path) as metrics:
         for frames in range(kept_lines):
             metrics.series("m0", frames, {"loss": 1.0})
@@ -66,11 +81,15 @@ def test_every_cut_of_the_file_is_readable(tmp_path: Path) -> None:
     content = (tmp_path / METRICS_FILE).read_bytes()
     for length in range(len(content) + 1):
         (tmp_path / METRICS_FILE).write_bytes(content[:length])
-        assert points(tmp_path) == [(1, "m0", frames) for frames in range(content[:length].count(b"\n"))]
+        assert points(tmp_path) == [
+            (1, "m0", frames) for frames in range(content[:length].count(b"\n"))
+        ]
 
 
 def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
-    (tmp_path / METRICS_FILE).write_bytes(b'{"member": broken}\n{"incarnation":1,"member":"m0","frames":1,"t":1}\n')
+    (tmp_path / METRICS_FILE).write_bytes(
+        b'{"member": broken}\n{"incarnation":1,"member":"m0","frames":1,"t":1}\n'
+    )
     with pytest.raises(PbtError, match="line 1: found .* delete that line"):
         points(tmp_path)
 
@@ -82,7 +101,9 @@ def test_a_killed_writer_keeps_what_it_flushed(tmp_path: Path) -> None:
         "for frames in range(3):\n    metrics.series('m0', frames, {'loss': 1.0})\n"
         "metrics.flush(); metrics.series('m0', 9, {'loss': 1.0}); os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3], timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3], timeout=60
+    )
     assert points(tmp_path) == [(1, "m0", 0), (1, "m0", 1), (1, "m0", 2)]
 
 
@@ -95,14 +116,27 @@ def test_a_resume_supersedes_later_rows_of_earlier_incarnations(tmp_path: Path) 
         metrics.resume({"m0": 20, "m1": 11})
         metrics.series("m0", 25, {"loss": 2.0})
         metrics.series("m1", 15, {"loss": 2.0})
-    assert points(tmp_path) == [(1, "m0", 10), (1, "m1", 11), (1, "m0", 20), (2, "m0", 25), (2, "m1", 15)]
+    assert points(tmp_path) == [
+        (1, "m0", 10),
+        (1, "m1", 11),
+        (1, "m0", 20),
+        (2, "m0", 25),
+        (2, "m1", 15),
+    ]
     with writer(tmp_path, 3) as metrics:
         metrics.resume({"m0": 10, "m1": 15})
     assert points(tmp_path) == [(1, "m0", 10), (1, "m1", 11), (2, "m1", 15)]
 
 
-@given(st.lists(st.one_of(st.tuples(st.sampled_from(["m0", "m1"]), st.integers(1, 9)), st.integers(0, 99)), max_size=40))
-def test_rows_are_those_of_the_training_that_counts(tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int] | int]) -> None:
+@given(
+    st.lists(
+        st.one_of(st.tuples(st.sampled_from(["m0", "m1"]), st.integers(1, 9)), st.integers(0, 99)),
+        max_size=40,
+    )
+)
+def test_rows_are_those_of_the_training_that_counts(
+    tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int] | int]
+) -> None:
     """Against a log that is really rewound: an integer cuts it at that percentage of each clock and starts the next incarnation."""
     folder = tmp_path_factory.mktemp("story")
     incarnation, clocks = 1, {"m0": 0, "m1": 0}
@@ -156,8 +190,22 @@ def test_tensorboard_shows_the_same_curves(tmp_path: Path) -> None:
     assert [step for step, _ in shown] == [10, 20, 25, 35]
 
 
-@pytest.mark.parametrize("module", ["arena.data.metrics", "pbt.population.decide", "pbt.population.scores", "pbt.matchmaking.seats"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "arena.data.metrics",
+        "pbt.population.decide",
+        "pbt.population.scores",
+        "pbt.matchmaking.seats",
+    ],
+)
 def test_importing_needs_neither_torch_nor_tensorboard(module: str) -> None:
     script = f"import {module}, sys, json; print(json.dumps(sorted({{'torch', 'tensorboard'}} & sys.modules.keys())))"
-    found = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert json.loads(found.stdout) == [], found.stderr

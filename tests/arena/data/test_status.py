@@ -11,7 +11,18 @@ import pytest
 
 from arena.data.lock import PopulationLock
 from arena.data.paths import PopulationPaths
-from arena.data.status import STALE_AFTER_S, Look, MemberRow, ProcessRow, RowCounts, RunStatus, look, look_json, read_status, write_status
+from arena.data.status import (
+    STALE_AFTER_S,
+    Look,
+    MemberRow,
+    ProcessRow,
+    RowCounts,
+    RunStatus,
+    look,
+    look_json,
+    read_status,
+    write_status,
+)
 from pbt.errors import PbtError
 from tests.arena.sample_status import STATUS
 
@@ -25,7 +36,10 @@ def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> Non
     assert [file.name for file in tmp_path.iterdir()] == ["status.json"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"population": "a"}', json.dumps({**asdict(STATUS), "rows": 3})])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "3", '{"population": "a"}', json.dumps({**asdict(STATUS), "rows": 3})],
+)
 def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "status.json").write_text(content)
     with pytest.raises(PbtError, match=r"status\.json: damaged"):
@@ -46,7 +60,12 @@ def seen(pid: int | None, status: RunStatus | None, age_s: float = 1.0) -> Look:
         (seen(5, None), "starting", True, False),
         (seen(None, None), "never trained", False, False),
         (seen(None, STATUS, 3600), "killed", False, False),
-        (seen(None, replace(STATUS, ended="failed: EnvError: raised")), "failed: EnvError: raised", False, False),
+        (
+            seen(None, replace(STATUS, ended="failed: EnvError: raised")),
+            "failed: EnvError: raised",
+            False,
+            False,
+        ),
     ],
 )
 def test_what_a_reader_makes_of_it(look: Look, state: str, running: bool, stale: bool) -> None:
@@ -68,7 +87,9 @@ def test_the_lock_says_whether_it_runs(tmp_path: Path) -> None:
 
 
 def test_shares_of_time_and_kinds() -> None:
-    assert ProcessRow("w", 1, ("worker", "learner m0 m2"), "learning", stage_s={"learn": 1.0, "infer": 3.0}).shares == {"learn": 0.25, "infer": 0.75}
+    assert ProcessRow(
+        "w", 1, ("worker", "learner m0 m2"), "learning", stage_s={"learn": 1.0, "infer": 3.0}
+    ).shares == {"learn": 0.25, "infer": 0.75}
     assert ProcessRow("w", 1, ("worker", "learner m0 m2"), "starting").shares == {}
     assert ProcessRow("w", 1, ("worker", "learner m0 m2"), "starting").kind == "worker+learner"
     assert ProcessRow("main", 1, (), "running").kind == "main"
@@ -76,17 +97,51 @@ def test_shares_of_time_and_kinds() -> None:
 
 def test_json_has_all_that_programs_look_for() -> None:
     table = json.loads(json.dumps(look_json(seen(STATUS.pid, STATUS))))
-    assert {"population", "running", "state", "pid", "stale", "age_s", "placement", "processes", "members", "rows"} == table.keys()
-    assert {"name", "pid", "roles", "state", "rate", "restarts", "beat_age_s", "queue", "shares", "stage_s"} == table["processes"][0].keys()
+    assert {
+        "population",
+        "running",
+        "state",
+        "pid",
+        "stale",
+        "age_s",
+        "placement",
+        "processes",
+        "members",
+        "rows",
+    } == table.keys()
+    assert {
+        "name",
+        "pid",
+        "roles",
+        "state",
+        "rate",
+        "restarts",
+        "beat_age_s",
+        "queue",
+        "shares",
+        "stage_s",
+    } == table["processes"][0].keys()
     assert table["members"][0] == {"name": "m0", "frames": 900, "lag": 1.5, "state": "learning"}
-    assert table["rows"] == {"produced": 1000, "trained": 900, "standing": 60, "dropped": {"generation": 40}}
+    assert table["rows"] == {
+        "produced": 1000,
+        "trained": 900,
+        "standing": 60,
+        "dropped": {"generation": 40},
+    }
 
 
 def test_reading_needs_no_torch() -> None:
     code = "import sys, arena.cli.status; sys.exit(int(bool({'torch', 'numpy', 'pydantic', 'sqlalchemy'} & sys.modules.keys())))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], timeout=60).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=Path(__file__).parents[3], timeout=60
+        ).returncode
+        == 0
+    )
 
 
 def test_samples_say_what_they_mean() -> None:
     assert isinstance(STATUS.members[0], MemberRow) and isinstance(STATUS.rows, RowCounts)
-    assert STATUS.rows.produced == STATUS.rows.trained + STATUS.rows.standing + sum(STATUS.rows.dropped.values())
+    assert STATUS.rows.produced == STATUS.rows.trained + STATUS.rows.standing + sum(
+        STATUS.rows.dropped.values()
+    )

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from arena.data.status import RowCounts
-from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter, shares_text, stage_seconds, telemetry_csv, telemetry_lines, telemetry_point
+from arena.data.telemetry import (
+    TELEMETRY_FILE,
+    TelemetryWriter,
+    shares_text,
+    stage_seconds,
+    telemetry_csv,
+    telemetry_lines,
+    telemetry_point,
+)
 from tests.arena.sample_status import STATUS
 
 
@@ -23,9 +31,18 @@ def table(folder: Path) -> list[dict[str, str]]:
 
 def test_a_point_sums_over_processes_of_a_kind() -> None:
     point = telemetry_point(STATUS)
-    assert point["worker.processes"] == 2 and point["worker.rate"] == 1000.0 and point["worker.simulate_s"] == 55.0
+    assert (
+        point["worker.processes"] == 2
+        and point["worker.rate"] == 1000.0
+        and point["worker.simulate_s"] == 55.0
+    )
     assert point["server+learner.queue"] == 3 and point["server+learner.learn_s"] == 20.0
-    assert (point["restarts"], point["frames"], point["elapsed_s"], point["dropped.generation"]) == (1, 900, 60.0, 40)
+    assert (
+        point["restarts"],
+        point["frames"],
+        point["elapsed_s"],
+        point["dropped.generation"],
+    ) == (1, 900, 60.0, 40)
 
 
 def test_points_come_back_in_order_with_a_column_for_every_name(tmp_path: Path) -> None:
@@ -33,10 +50,20 @@ def test_points_come_back_in_order_with_a_column_for_every_name(tmp_path: Path) 
         telemetry.point(STATUS)
         assert len(table(tmp_path / "metrics")) == 1, "readable at once"
     with TelemetryWriter(tmp_path / "metrics", 2) as telemetry:
-        telemetry.point(replace(STATUS, processes=STATUS.processes[:1], rows=RowCounts(2, 1, 0, {"voided": 1})))
+        telemetry.point(
+            replace(STATUS, processes=STATUS.processes[:1], rows=RowCounts(2, 1, 0, {"voided": 1}))
+        )
     first, second = table(tmp_path / "metrics")
-    assert (first["incarnation"], first["dropped.generation"], first["dropped.voided"]) == ("1", "40", "")
-    assert (second["incarnation"], second["rows_produced"], second["worker.simulate_s"]) == ("2", "2", "")
+    assert (first["incarnation"], first["dropped.generation"], first["dropped.voided"]) == (
+        "1",
+        "40",
+        "",
+    )
+    assert (second["incarnation"], second["rows_produced"], second["worker.simulate_s"]) == (
+        "2",
+        "2",
+        "",
+    )
 
 
 def test_no_file_is_an_empty_table(tmp_path: Path) -> None:
@@ -84,7 +111,9 @@ def test_the_last_words() -> None:
     assert rows == "rows: 1,000 produced, 900 trained, 60 standing; dropped: 40 generation"
     assert kinds[1] == "2 x worker: simulating 69 %, waiting 31 %; restarts: 1"
     assert kinds[2] == "1 x server+learner: inferring 50 %, learning 50 %; 3 waiting"
-    assert telemetry_lines(replace(STATUS, rows=RowCounts(0, 0, 0, {})))[0].endswith("dropped: none")
+    assert telemetry_lines(replace(STATUS, rows=RowCounts(0, 0, 0, {})))[0].endswith(
+        "dropped: none"
+    )
 
 
 def test_stages_stand_in_one_order_and_unknown_ones_last() -> None:

@@ -56,13 +56,25 @@ class Played:
         return [end.reason for end in self.ends]
 
 
-def play(players: list[str], games: int, env: str = "connect_four", *, tables: int = 4, timeout_s: float = 5.0, seed: int = 1) -> Played:
+def play(
+    players: list[str],
+    games: int,
+    env: str = "connect_four",
+    *,
+    tables: int = 4,
+    timeout_s: float = 5.0,
+    seed: int = 1,
+) -> Played:
     """Games in which the first player sits in seat 0 and seat 1 in turn."""
-    spec, resolved = resolve_players(players, Path("none"), env, allow_files=True, move_timeout_s=timeout_s)
+    spec, resolved = resolve_players(
+        players, Path("none"), env, allow_files=True, move_timeout_s=timeout_s
+    )
     plans = planned(games, len(spec.make().seat_names))
     ends: list[GameEnd] = []
     began_s = time.monotonic()
-    with closing(FrozenTables(spec, spec.make(), resolved, tables, seed, lambda: next(plans, None))) as frozen:
+    with closing(
+        FrozenTables(spec, spec.make(), resolved, tables, seed, lambda: next(plans, None))
+    ) as frozen:
         while len(ends) < games:
             ends += frozen.turn()
     return Played(sorted(ends, key=lambda end: end.plan.game_count), time.monotonic() - began_s)
@@ -70,7 +82,16 @@ def play(players: list[str], games: int, env: str = "connect_four", *, tables: i
 
 def planned(games: int, seats: int) -> Iterator[PlannedGame]:
     for index in range(games):
-        plan = GamePlan(index, "evaluation", 100 + index // 2, (), ("test", index), 2, 100 + index // 2, record_actions=True)
+        plan = GamePlan(
+            index,
+            "evaluation",
+            100 + index // 2,
+            (),
+            ("test", index),
+            2,
+            100 + index // 2,
+            record_actions=True,
+        )
         yield PlannedGame(tuple((seat + index) % 2 for seat in range(seats)), plan)
 
 
@@ -79,5 +100,6 @@ def running(marker: str) -> list[Any]:
     return [
         process
         for process in psutil.process_iter(["cmdline", "status"])
-        if marker in " ".join(process.info["cmdline"] or ()) and process.info["status"] != psutil.STATUS_ZOMBIE
+        if marker in " ".join(process.info["cmdline"] or ())
+        and process.info["status"] != psutil.STATUS_ZOMBIE
     ]

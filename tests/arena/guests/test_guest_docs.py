@@ -11,7 +11,9 @@ PAGE = Path(__file__).resolve().parents[3] / "docs/guests.md"
 
 
 def example() -> str:
-    (code,) = re.findall(r"```python\n#![^\n]*\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = re.findall(
+        r"```python\n#![^\n]*\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
     return str(code)
 
 

@@ -31,7 +31,10 @@ def test_a_program_is_known_by_its_call_and_the_content_of_its_files(tmp_path: P
     first = find_program("exec:./bot.py --depth 3")
     assert first.command == (str(tmp_path / "bot.py"), "--depth", "3")
     assert first.label == "bot.py --depth 3"
-    assert first.name.startswith("bot.py --depth 3 #") and len(first.name) == len("bot.py --depth 3 #") + 12
+    assert (
+        first.name.startswith("bot.py --depth 3 #")
+        and len(first.name) == len("bot.py --depth 3 #") + 12
+    )
     (tmp_path / "elsewhere").mkdir()
     shutil.copy("bot.py", "elsewhere")
     assert find_program("exec:./elsewhere/bot.py '--depth' 3").name == first.name
@@ -54,11 +57,19 @@ def test_what_would_move_the_cursor_is_shown_as_its_escape(tmp_path: Path) -> No
     bot = program(tmp_path, LOWEST, "\x1b[31mred\nline.py")
     found = find_program("exec:'./\x1b[31mred\nline.py'")
     assert found.label == r"\x1b[31mred\nline.py" and found.name.startswith(found.label)
-    _, (player,) = resolve_players([f"exec:'{bot.removeprefix('exec:')}'"], Path("none"), "connect_four", allow_files=True)
+    _, (player,) = resolve_players(
+        [f"exec:'{bot.removeprefix('exec:')}'"], Path("none"), "connect_four", allow_files=True
+    )
     command = resume_command(7, (player,))
     assert command.isprintable()
     typed = subprocess.run(
-        ["bash", "-c", f"printf %s {command.removeprefix('arena match ').partition(' --resume')[0]}"], capture_output=True, text=True
+        [
+            "bash",
+            "-c",
+            f"printf %s {command.removeprefix('arena match ').partition(' --resume')[0]}",
+        ],
+        capture_output=True,
+        text=True,
     )
     assert find_program(typed.stdout) == found
     with pytest.raises(PlayerError) as raised:
@@ -68,39 +79,67 @@ def test_what_would_move_the_cursor_is_shown_as_its_escape(tmp_path: Path) -> No
 
 def test_the_last_words_cannot_move_the_cursor(tmp_path: Path) -> None:
     bot = program(tmp_path, r"import sys; sys.exit('\x1b[31mred\tand \x07')")
-    with load_player(bot, env="connect_four", allow_files=True) as player, pytest.raises(GuestError, match=r"\n    \\x1b\[31mred +and \\x07"):
+    with (
+        load_player(bot, env="connect_four", allow_files=True) as player,
+        pytest.raises(GuestError, match=r"\n    \\x1b\[31mred +and \\x07"),
+    ):
         player.act(BOARD)
 
 
 def test_a_guest_called_like_another_player_is_told_apart_by_its_hash(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    named_random, other = program(tmp_path, LOWEST, "random"), program(tmp_path / "other", f"# {LOWEST}")
+    named_random, other = (
+        program(tmp_path, LOWEST, "random"),
+        program(tmp_path / "other", f"# {LOWEST}"),
+    )
     names = [named_random, "random", "exec:./bot.py", other]
     _, players = resolve_players(names, Path("none"), "connect_four", allow_files=True)
     assert players[1].label == "random"
-    assert [players[index].label for index in (0, 2, 3)] == [find_program(names[index]).name for index in (0, 2, 3)]
-    _, same = resolve_players(["exec:./bot.py", f"exec:{tmp_path}/bot.py"], Path("none"), "connect_four", allow_files=True)
+    assert [players[index].label for index in (0, 2, 3)] == [
+        find_program(names[index]).name for index in (0, 2, 3)
+    ]
+    _, same = resolve_players(
+        ["exec:./bot.py", f"exec:{tmp_path}/bot.py"], Path("none"), "connect_four", allow_files=True
+    )
     assert [player.label for player in same] == ["bot.py", "bot.py"]
 
 
 def test_a_guest_plays_the_game_of_the_others_and_any_role() -> None:
-    _, (player,) = resolve_players(["exec:./bot.py"], Path("none"), "connect_four", allow_files=True, move_timeout_s=2.5)
+    _, (player,) = resolve_players(
+        ["exec:./bot.py"], Path("none"), "connect_four", allow_files=True, move_timeout_s=2.5
+    )
     assert player.ref == PlayerRef("guest", find_program("exec:./bot.py").name)
-    assert (player.label, player.env_name, player.plays("anything")) == ("bot.py", "connect_four", True)
+    assert (player.label, player.env_name, player.plays("anything")) == (
+        "bot.py",
+        "connect_four",
+        True,
+    )
     assert player.program is not None and player.program.move_timeout_s == 2.5
 
 
 BAD_NAMES = {
     "nothing": ("exec:", "names no program; expected exec:./bot.py"),
-    "missing": ("exec:./bat.py", r"no file /.*/bat\.py; paths are relative to the working directory"),
+    "missing": (
+        "exec:./bat.py",
+        r"no file /.*/bat\.py; paths are relative to the working directory",
+    ),
     "folder": ("exec:./folder", "no file /.*/folder"),
     "not executable": (
         "exec:./plain.py",
         r"plain\.py is not executable; `chmod \+x \./plain\.py`, or name its interpreter: exec:'python3 \./plain\.py'",
     ),
-    "not on the path": ("exec:no-such-bot", "no program 'no-such-bot' on the PATH; expected a path such as ./bot.py"),
-    "without ./": ("exec:bot.py", r"no program 'bot\.py' on the PATH; did you mean exec:\./bot\.py\?"),
-    "a shell's business": ("exec:./bot.py | tee log", r"\| is for a shell, which has no part in it; .*put the rest into a script"),
+    "not on the path": (
+        "exec:no-such-bot",
+        "no program 'no-such-bot' on the PATH; expected a path such as ./bot.py",
+    ),
+    "without ./": (
+        "exec:bot.py",
+        r"no program 'bot\.py' on the PATH; did you mean exec:\./bot\.py\?",
+    ),
+    "a shell's business": (
+        "exec:./bot.py | tee log",
+        r"\| is for a shell, which has no part in it; .*put the rest into a script",
+    ),
     "quotes": ("exec:'./bot.py", "No closing quotation; expected exec:./bot.py, or"),
 }
 

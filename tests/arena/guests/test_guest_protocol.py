@@ -22,21 +22,49 @@ ANSWERS: dict[str, tuple[bytes, list[Any], tuple[int, ...]]] = {
     "two choices": (b' {"action":[2,0]} ', TWO, (2, 0)),
 }
 FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
-    "empty": (b"", SEVEN, "said ''; expected one line with {.action.: N}, where N is one of 0, 1, 3, 6$"),
-    "no object": (b"[3]", SEVEN, r"said '\[3\]'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$"),
-    "no action": (b'{"move": 3}', SEVEN, r"said '\{\"move\": 3\}'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$"),
+    "empty": (
+        b"",
+        SEVEN,
+        "said ''; expected one line with {.action.: N}, where N is one of 0, 1, 3, 6$",
+    ),
+    "no object": (
+        b"[3]",
+        SEVEN,
+        r"said '\[3\]'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$",
+    ),
+    "no action": (
+        b'{"move": 3}',
+        SEVEN,
+        r"said '\{\"move\": 3\}'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$",
+    ),
     "a word": (b'{"action": "3"}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
     "a fraction": (b'{"action": 3.0}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
     "true": (b'{"action": true}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
     "two for one": (b'{"action": [1, 3]}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
-    "one for two": (b'{"action": 1}', TWO, r"expected one line with \{\"action\": \[N, N\]\}, where N is, in this order, one of 1, 2; one of 0$"),
-    "outside": (b'{"action": 7}', SEVEN, "7 is not legal; expected {.action.: N}, where N is one of 0, 1, 3, 6$"),
+    "one for two": (
+        b'{"action": 1}',
+        TWO,
+        r"expected one line with \{\"action\": \[N, N\]\}, where N is, in this order, one of 1, 2; one of 0$",
+    ),
+    "outside": (
+        b'{"action": 7}',
+        SEVEN,
+        "7 is not legal; expected {.action.: N}, where N is one of 0, 1, 3, 6$",
+    ),
     "negative": (b'{"action": -1}', SEVEN, "-1 is not legal; expected .*one of 0, 1, 3, 6$"),
     "masked": (b'{"action": 2}', SEVEN, "2 is not legal; expected .*one of 0, 1, 3, 6$"),
-    "the second of two": (b'{"action": [1, 1]}', TWO, "1 is not legal; expected .*, one of 1, 2; one of 0$"),
+    "the second of two": (
+        b'{"action": [1, 1]}',
+        TWO,
+        "1 is not legal; expected .*, one of 1, 2; one of 0$",
+    ),
     "very large": (b'{"action": 1' + b"0" * 5000 + b"}", SEVEN, r"\.\.\. \(\d+ bytes\); expected"),
     "no text": (b"\xff\xfe", SEVEN, "expected one line with {.action.: N}"),
-    "deep": (b"[" * 60_000, SEVEN, r"said '\[+'\.\.\. \(60000 bytes\); expected one line with {.action.: N}"),
+    "deep": (
+        b"[" * 60_000,
+        SEVEN,
+        r"said '\[+'\.\.\. \(60000 bytes\); expected one line with {.action.: N}",
+    ),
     "many choices": (b'{"action": 99}', [np.ones(50, np.bool_)], "one of 0, .*, 19 and 30 more"),
 }
 
@@ -47,7 +75,9 @@ def test_answers_are_read(said: bytes, masks: list[Any], action: tuple[int, ...]
 
 
 @pytest.mark.parametrize(("said", "masks", "fault"), FAULTS.values(), ids=FAULTS.keys())
-def test_faults_say_what_was_said_and_what_was_expected(said: bytes, masks: list[Any], fault: str) -> None:
+def test_faults_say_what_was_said_and_what_was_expected(
+    said: bytes, masks: list[Any], fault: str
+) -> None:
     with pytest.raises(GuestFault, match=fault) as raised:
         read_action(said, masks)
     assert len(str(raised.value)) < 400 and str(raised.value).isprintable()
@@ -56,12 +86,16 @@ def test_faults_say_what_was_said_and_what_was_expected(said: bytes, masks: list
 def test_only_version_1_is_spoken() -> None:
     read_ready(b'{"protocol": 1, "name": "x"}')
     for said in (b"{}", b'{"protocol": 2}', b'{"protocol": "1"}', b"hello"):
-        with pytest.raises(GuestFault, match=re.escape('expected one line with {"protocol": 1} in answer to hello')):
+        with pytest.raises(
+            GuestFault, match=re.escape('expected one line with {"protocol": 1} in answer to hello')
+        ):
             read_ready(said)
 
 
 def test_a_question_holds_nested_lists_numbers_and_names() -> None:
-    leaves = ObservationCodec(spaces.Dict({"card": spaces.Discrete(3), "grid": spaces.Box(0, 1, (2, 2), np.float32)})).leaves
+    leaves = ObservationCodec(
+        spaces.Dict({"card": spaces.Discrete(3), "grid": spaces.Box(0, 1, (2, 2), np.float32)})
+    ).leaves
     seen = {"card": np.array([2]), "grid": np.array([[0.5, 1.0], [0.0, 0.25]], np.float32)}
     assert question(4, leaves, seen, TWO) == {
         "type": "act",
@@ -72,7 +106,11 @@ def test_a_question_holds_nested_lists_numbers_and_names() -> None:
     }
     (alone,) = ObservationCodec(spaces.Discrete(3)).leaves
     asked = question(0, (alone,), {"observation": np.array([1])}, SEVEN)
-    assert (asked["observation"], asked["mask"], asked["legal"]) == (1, [1, 1, 0, 1, 0, 0, 1], [0, 1, 3, 6])
+    assert (asked["observation"], asked["mask"], asked["legal"]) == (
+        1,
+        [1, 1, 0, 1, 0, 0, 1],
+        [0, 1, 3, 6],
+    )
     assert json.loads(line(asked)) == asked and line(asked).count(b"\n") == 1
 
 

@@ -32,14 +32,18 @@ def moves_of(played: Played, guest: int) -> list[list[int]]:
 def test_a_program_plays_whole_games_by_what_it_says(tmp_path: Path) -> None:
     played = play(["oneply", program(tmp_path, LOWEST)], 20)
     assert set(played.reasons) == {"rules"}
-    assert all(end.seats[(1 + index) % 2].player.kind == "guest" for index, end in enumerate(played.ends))
+    assert all(
+        end.seats[(1 + index) % 2].player.kind == "guest" for index, end in enumerate(played.ends)
+    )
     assert sum(len(moves) for moves in moves_of(played, 1)) > 50
     # Column 0 until it is full, then column 1: never a column above another one that has room.
     assert all(moves == sorted(moves) for moves in moves_of(played, 1))
     assert not running(str(tmp_path))
 
 
-def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_game(tmp_path: Path) -> None:
+def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_game(
+    tmp_path: Path,
+) -> None:
     log = tmp_path / "log"
     keep = f"open({str(log)!r}, 'a').write(text); "
     text = LOWEST.replace("message = json.loads(text)", f"{keep}message = json.loads(text)")
@@ -50,10 +54,15 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
         "observation": {"observation": {"shape": [6, 7, 2], "dtype": "int8"}},
     }  # fmt: skip
     starts = [message for message in said if message["type"] == "game_start"]
-    assert [(start["game"], start["seat"], start["seat_name"]) for start in starts] == [(0, 1, "player_1"), (1, 0, "player_0")] * 2 or [
-        (start["game"], start["seat"]) for start in starts
-    ] == [(index, (1 + index) % 2) for index in range(4)]
-    assert len({start["seed"] for start in starts}) == 4 and not {start["seed"] for start in starts} & {end.plan.seed for end in played.ends}
+    assert [(start["game"], start["seat"], start["seat_name"]) for start in starts] == [
+        (0, 1, "player_1"),
+        (1, 0, "player_0"),
+    ] * 2 or [(start["game"], start["seat"]) for start in starts] == [
+        (index, (1 + index) % 2) for index in range(4)
+    ]
+    assert len({start["seed"] for start in starts}) == 4 and not {
+        start["seed"] for start in starts
+    } & {end.plan.seed for end in played.ends}
     ends = [message for message in said if message["type"] == "game_end"]
     for index, (told, end) in enumerate(zip(ends, played.ends, strict=True)):
         own = end.seats[(1 + index) % 2]
@@ -63,7 +72,9 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
         if message["type"] == "act":
             pieces = [[own + 2 * other for own, other in row] for row in message["observation"]]
             free = [column for column in range(7) if pieces[0][column] == 0]
-            assert message["legal"] == free and message["mask"] == [int(column in free) for column in range(7)]
+            assert message["legal"] == free and message["mask"] == [
+                int(column in free) for column in range(7)
+            ]
 
 
 def test_equal_seeds_give_equal_games_and_guests_can_meet_each_other(tmp_path: Path) -> None:
@@ -83,9 +94,15 @@ def test_several_choices_and_several_roles_are_lists(tmp_path: Path) -> None:
 
 # what it does once -> what the game's end says
 FAULTS = {
-    "junk": ("print('hm', flush=True)", r"said 'hm'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 2, 3, 4, 5, 6"),
+    "junk": (
+        "print('hm', flush=True)",
+        r"said 'hm'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 2, 3, 4, 5, 6",
+    ),
     "illegal": ("answer(action=7)", r"7 is not legal; expected .*one of 0, 1, 2, 3, 4, 5, 6"),
-    "flood": ("[sys.stdout.write('x' * 10000) for _ in iter(int, 1)]", "without an end; expected a line of at most 65536 bytes"),
+    "flood": (
+        "[sys.stdout.write('x' * 10000) for _ in iter(int, 1)]",
+        "without an end; expected a line of at most 65536 bytes",
+    ),
     "exit": ("sys.exit(3)", "ended with exit code 3; expected an answer"),
     "killed": ("os.kill(os.getpid(), 9)", "was killed by SIGKILL; expected an answer"),
     "closed": ("os.close(1); time.sleep(60)", "closed its output; expected an answer"),
@@ -93,16 +110,27 @@ FAULTS = {
         "sys.stdout.write('{\"action\"'); sys.stdout.flush(); time.sleep(60)",
         r"gave no answer for 0\.3 s; expected one line",
     ),
-    "noise on stderr": ("[sys.stderr.write('x' * 10000) for _ in iter(int, 1)]", r"gave no answer for 0\.3 s"),
+    "noise on stderr": (
+        "[sys.stderr.write('x' * 10000) for _ in iter(int, 1)]",
+        r"gave no answer for 0\.3 s",
+    ),
 }
 
 
 @pytest.mark.parametrize(("act", "reason"), FAULTS.values(), ids=FAULTS.keys())
-def test_a_fault_loses_the_game_and_the_next_one_is_played(tmp_path: Path, act: str, reason: str) -> None:
+def test_a_fault_loses_the_game_and_the_next_one_is_played(
+    tmp_path: Path, act: str, reason: str
+) -> None:
     """Only in the third move of the first game."""
-    bot = acting(tmp_path, f'if game or message["move"] != 2:\n            answer(action=message["legal"][0])\n        else:\n            {act}')
+    bot = acting(
+        tmp_path,
+        f'if game or message["move"] != 2:\n            answer(action=message["legal"][0])\n        else:\n            {act}',
+    )
     played = play(["random", bot], 2, tables=1, timeout_s=0.3)
-    assert re.match(rf"forfeit: guest bot\.py, game 0, seat 1 \(player_1\), move 2: .*{reason}", played.reasons[0]), played.reasons
+    assert re.match(
+        rf"forfeit: guest bot\.py, game 0, seat 1 \(player_1\), move 2: .*{reason}",
+        played.reasons[0],
+    ), played.reasons
     assert [seat.place for seat in played.ends[0].seats] == [0, 1]
     assert played.reasons[1] == "rules"
     assert played.seconds < 8
@@ -118,7 +146,9 @@ def test_speaking_out_of_turn_is_a_fault(tmp_path: Path) -> None:
 
 def test_in_a_larger_game_whoever_forfeits_is_last(tmp_path: Path) -> None:
     env = tmp_path / "three.py"
-    env.write_text('from pbt.envs.registry import spec\ndef make():\n    return spec("openspiel:kuhn_poker").make(players=3)\n')
+    env.write_text(
+        'from pbt.envs.registry import spec\ndef make():\n    return spec("openspiel:kuhn_poker").make(players=3)\n'
+    )
     played = play(["random", acting(tmp_path, "answer(action=9)")], 2, f"{env}:make", tables=1)
     # The guest's seat: 1 in the first game, 0 and 2 in the second; behind two random moves seat 2 is the first to choose.
     assert [[seat.place for seat in end.seats] for end in played.ends] == [[0, 2, 0], [0, 0, 2]]
@@ -127,14 +157,18 @@ def test_in_a_larger_game_whoever_forfeits_is_last(tmp_path: Path) -> None:
 def test_one_that_keeps_forfeiting_ends_the_match_with_its_last_words(tmp_path: Path) -> None:
     bot = acting(tmp_path, "sys.exit(f\"I cannot play move {message['move']}\")")
     with pytest.raises(
-        GuestError, match=r"(?s)move 0: ended with exit code 1.*last words on stderr:\n    I cannot play move 0\nThat is 3 forfeited games"
+        GuestError,
+        match=r"(?s)move 0: ended with exit code 1.*last words on stderr:\n    I cannot play move 0\nThat is 3 forfeited games",
     ):
         play(["random", bot], 10, tables=1)
     assert not running(str(tmp_path))
 
 
 STARTS = {
-    "ends at once": ("import sys; sys.exit('no module named bot')", r"did not start: ended with exit code 1.*\n    no module named bot"),
+    "ends at once": (
+        "import sys; sys.exit('no module named bot')",
+        r"did not start: ended with exit code 1.*\n    no module named bot",
+    ),
     "no protocol": (
         "input(); print('{}', flush=True); input()",
         r"did not start: said '\{\}'; expected one line with \{\"protocol\": 1\} in answer to hello",
@@ -157,7 +191,10 @@ def test_one_that_does_not_start_ends_the_match(tmp_path: Path, text: str, messa
 def test_a_script_without_an_interpreter_is_explained(tmp_path: Path) -> None:
     bot = program(tmp_path, "")
     Path(bot.removeprefix("exec:")).write_text("print('hello')\n")
-    with pytest.raises(GuestError, match=r"(?s)exit code 126.*Exec format error; a script's first line must name its interpreter"):
+    with pytest.raises(
+        GuestError,
+        match=r"(?s)exit code 126.*Exec format error; a script's first line must name its interpreter",
+    ):
         play(["random", bot], 1)
 
 
@@ -201,7 +238,12 @@ time.sleep(300)
 
 def dies_with_all(code: str, bot: str, number: signal.Signals, processes: int) -> None:
     marker = str(Path(bot.removeprefix("exec:")).parent)
-    match = subprocess.Popen([sys.executable, "-c", code, bot], cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True)
+    match = subprocess.Popen(
+        [sys.executable, "-c", code, bot],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         until_s = time.monotonic() + 20
         while len(found := running(marker)) < processes and time.monotonic() < until_s:
@@ -228,7 +270,9 @@ def test_whoever_ends_the_match_no_process_stays(tmp_path: Path, number: signal.
     dies_with_all(MATCH, program(tmp_path, PARENTAL), number, 7)
 
 
-def test_one_that_does_not_leave_when_its_input_ends_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_one_that_does_not_leave_when_its_input_ends_is_ended_with_its_children(
+    tmp_path: Path,
+) -> None:
     text = PARENTAL + "\nimport time\nwhile True: time.sleep(1)\n"
     played = play(["random", program(tmp_path, text)], 2, tables=1)
     assert played.reasons == ["rules", "rules"]

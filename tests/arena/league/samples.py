@@ -6,7 +6,17 @@ from pathlib import Path
 
 from arena.league.database import League, open_league
 from arena.league.populations import Incarnation, create_population, open_incarnation
-from pbt.records import Directive, Event, GameKind, GameRecord, MemberScore, PlayerRef, RoundRecord, SeatRecord, SnapshotRecord
+from pbt.records import (
+    Directive,
+    Event,
+    GameKind,
+    GameRecord,
+    MemberScore,
+    PlayerRef,
+    RoundRecord,
+    SeatRecord,
+    SnapshotRecord,
+)
 
 CONFIG = {"env": {"name": "connect_four", "options": {}}}
 MEMBERS = [(f"m{i}", "player") for i in range(4)]
@@ -35,12 +45,32 @@ def game(
     pair: int | None = None,
 ) -> GameRecord:
     values = returns or [1.0 if place == 0 else -1.0 for place in places]
-    seats = tuple(SeatRecord(player, 0, number, number + 1, place, value) for player, place, value in zip(players, places, values, strict=True))
+    seats = tuple(
+        SeatRecord(player, 0, number, number + 1, place, value)
+        for player, place, value in zip(players, places, values, strict=True)
+    )
     actions = b"\x00\x01" if kind == "evaluation" else None
-    return GameRecord(number, number % 8, number // 8, kind, number * 7919, seats, 12, 12, end_reason, f"{number:016x}", actions, 0, greedy, pair)
+    return GameRecord(
+        number,
+        number % 8,
+        number // 8,
+        kind,
+        number * 7919,
+        seats,
+        12,
+        12,
+        end_reason,
+        f"{number:016x}",
+        actions,
+        0,
+        greedy,
+        pair,
+    )
 
 
-def snapshot(letter: str, of: str = "m0", frames: int = 0, reason: str = "schedule") -> SnapshotRecord:
+def snapshot(
+    letter: str, of: str = "m0", frames: int = 0, reason: str = "schedule"
+) -> SnapshotRecord:
     return SnapshotRecord(letter * 64, of, "player", 0, frames // 10, frames, reason, None, 1000)
 
 
@@ -49,7 +79,9 @@ def round_record(of: str = "m0", number: int = 0, frames: int = 1000) -> RoundRe
     scores = (MemberScore("m0", 60, 2 / 3, 3, 99), MemberScore("m1", 0, 0.0, -1, -1))
     rules = {"objective": "wins", "min_games": 50, "top_share": 0.3}
     directive = Directive(of, number, "m1", "b" * 64, values, ("learning_rate",))
-    return RoundRecord(of, number, frames, scores, {"m0": values, "m1": values}, rules, 7, "kept", directive)
+    return RoundRecord(
+        of, number, frames, scores, {"m0": values, "m1": values}, rules, 7, "kept", directive
+    )
 
 
 def event(text: str = "something") -> Event:
@@ -58,5 +90,7 @@ def event(text: str = "something") -> Event:
 
 def new_league(folder: Path) -> tuple[League, Incarnation]:
     league = open_league(folder / "league.db")
-    population_id = create_population(league, "demo", "connect_four", CONFIG, {"torch": "2"}, MEMBERS)
+    population_id = create_population(
+        league, "demo", "connect_four", CONFIG, {"torch": "2"}, MEMBERS
+    )
     return league, open_incarnation(league, population_id, os.getpid())

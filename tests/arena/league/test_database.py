@@ -26,7 +26,14 @@ from arena.league.populations import (
     set_state,
     stored_config,
 )
-from arena.league.queries import list_decisions, list_events, list_members, list_populations, list_rounds, list_snapshots
+from arena.league.queries import (
+    list_decisions,
+    list_events,
+    list_members,
+    list_populations,
+    list_rounds,
+    list_snapshots,
+)
 from arena.league.schema import SCHEMA_REVISION, game_seats, games, metadata
 from arena.league.writer import LeagueWriter
 from pbt.errors import PbtError, PlayerError
@@ -50,7 +57,9 @@ def upgrade():
 def second_revision(folder: Path, more: str = "") -> Path:
     scripts = folder / "scripts"
     shutil.copytree(SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
-    (scripts / "versions" / "9999_remark.py").write_text(_SECOND.format(newest=SCHEMA_REVISION, more=more))
+    (scripts / "versions" / "9999_remark.py").write_text(
+        _SECOND.format(newest=SCHEMA_REVISION, more=more)
+    )
     return scripts
 
 
@@ -65,9 +74,15 @@ def test_settings_of_a_writing_connection(started: Started) -> None:
     league, _ = started
     with league.connect() as connection:
         found = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 15_000}
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 15_000,
+    }
 
 
 def test_the_log_stays_while_a_writer_is_open(tmp_path: Path) -> None:
@@ -76,7 +91,10 @@ def test_the_log_stays_while_a_writer_is_open(tmp_path: Path) -> None:
     with open_league(path):
         with open_league(path), closing(sqlite3.connect(path)) as other:
             other.execute("SELECT * FROM populations").fetchall()
-        assert {file.name for file in tmp_path.glob("league.db*")} >= {"league.db-wal", "league.db-shm"}
+        assert {file.name for file in tmp_path.glob("league.db*")} >= {
+            "league.db-wal",
+            "league.db-shm",
+        }
     assert not [*tmp_path.glob("league.db-*")]
 
 
@@ -89,23 +107,38 @@ def test_upgrade_keeps_a_backup_and_every_row(tmp_path: Path) -> None:
     with league.read() as connection:
         assert connection.exec_driver_sql("SELECT remark FROM populations").all() == [(None,)]
     assert len(list(population_games(league, "demo"))) == 20
-    with pytest.raises(PbtError, match=f"its schema is 9999, newer than this program's {SCHEMA_REVISION}; upgrade pbt-arena"):
+    with pytest.raises(
+        PbtError,
+        match=f"its schema is 9999, newer than this program's {SCHEMA_REVISION}; upgrade pbt-arena",
+    ):
         open_league(league.path)
     with pytest.raises(PbtError, match=f"its schema is 9999, this program's is {SCHEMA_REVISION}"):
         open_league(league.path, read_only=True)
     league.close()
-    with open_league(tmp_path / f"league.db.schema-{SCHEMA_REVISION}.backup", read_only=True) as copy:
+    with open_league(
+        tmp_path / f"league.db.schema-{SCHEMA_REVISION}.backup", read_only=True
+    ) as copy:
         assert len(list(population_games(copy, "demo"))) == 20
 
 
 def test_a_failing_upgrade_changes_nothing(tmp_path: Path) -> None:
     league, _ = new_league(tmp_path)
-    scripts = second_revision(tmp_path, "op.execute('INSERT INTO incarnations VALUES (9, 77, 1, 1, 1.0, NULL, 0)')")
+    scripts = second_revision(
+        tmp_path, "op.execute('INSERT INTO incarnations VALUES (9, 77, 1, 1, 1.0, NULL, 0)')"
+    )
     with pytest.raises(PbtError, match="would break 1 references; nothing was changed"):
         ensure_schema(league._engine, league.path, scripts, "9999")
     with league.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == SCHEMA_REVISION
-        assert "remark" not in connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'populations'").scalar_one()
+        assert (
+            connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+            == SCHEMA_REVISION
+        )
+        assert (
+            "remark"
+            not in connection.exec_driver_sql(
+                "SELECT sql FROM sqlite_master WHERE name = 'populations'"
+            ).scalar_one()
+        )
     league.close()
 
 
@@ -150,7 +183,12 @@ def test_a_reader_writes_nothing(started: Started) -> None:
 
 def test_the_league_needs_no_torch() -> None:
     code = "import sys, arena.league.verify, arena.league.snapshot_names, arena.league.writer; assert 'torch' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}
+        ).returncode
+        == 0
+    )
 
 
 def test_names_are_unique_and_speakable(started: Started) -> None:
@@ -180,7 +218,9 @@ def test_a_resume_supersedes_what_the_checkpoint_does_not_know(started: Started)
         writer.round(round_record("m1", 0))
         writer.snapshot(snapshot("b", frames=10))
         writer.event(event())
-    second = open_incarnation(league, first.population_id, 2, from_checkpoint="c1", last_game=9, last_rounds={"m0": 0})
+    second = open_incarnation(
+        league, first.population_id, 2, from_checkpoint="c1", last_game=9, last_rounds={"m0": 0}
+    )
     assert (second.number, second.first_game) == (2, 10)
     with LeagueWriter(league, second) as writer:
         for number in range(10, 15):
@@ -188,22 +228,38 @@ def test_a_resume_supersedes_what_the_checkpoint_does_not_know(started: Started)
         writer.round(round_record("m0", 1))
         writer.snapshot(snapshot("b", frames=10))
     stands = list(population_games(league, "demo"))
-    assert [(stored.record.number, stored.incarnation) for stored in stands] == [(n, 1) for n in range(10)] + [(n, 2) for n in range(10, 15)]
+    assert [(stored.record.number, stored.incarnation) for stored in stands] == [
+        (n, 1) for n in range(10)
+    ] + [(n, 2) for n in range(10, 15)]
     assert len(list(population_games(league, "demo", GameFilter(superseded=True)))) == 25
-    assert [(stored.record.member, stored.record.round, stored.incarnation) for stored in list_rounds(league, "demo")] == [("m0", 0, 1), ("m0", 1, 2)]
+    assert [
+        (stored.record.member, stored.record.round, stored.incarnation)
+        for stored in list_rounds(league, "demo")
+    ] == [("m0", 0, 1), ("m0", 1, 2)]
     assert len(list_rounds(league, "demo", superseded=True)) == 4
-    known = [Decision(each.record.directive, each.record.frames, each.record.verdict, each.created_at) for each in list_rounds(league, "demo")]
+    known = [
+        Decision(each.record.directive, each.record.frames, each.record.verdict, each.created_at)
+        for each in list_rounds(league, "demo")
+    ]
     assert list_decisions(league, "demo") == list_decisions(league, "demo", "m0") == known
     assert list_decisions(league, "demo", "m1") == []
-    assert [(row.name, row.rounds, row.frames) for row in list_members(league, "demo")][:2] == [("m0", 2, 10), ("m1", 0, 0)]
-    assert [stored.record.snapshot_id[0] for stored in list_snapshots(league, "demo")] == ["a", "b"], "made again, so it stands again"
+    assert [(row.name, row.rounds, row.frames) for row in list_members(league, "demo")][:2] == [
+        ("m0", 2, 10),
+        ("m1", 0, 0),
+    ]
+    assert [stored.record.snapshot_id[0] for stored in list_snapshots(league, "demo")] == [
+        "a",
+        "b",
+    ], "made again, so it stands again"
     assert [stored.superseded for stored in list_events(league, "demo")] == [True]
     third = open_incarnation(league, first.population_id, 3, last_game=4)
     assert [stored.record.number for stored in population_games(league, "demo")] == list(range(5))
     assert (third.number, list_rounds(league, "demo")) == (3, [])
 
 
-def test_a_resume_supersedes_what_came_behind_the_cut_before_another_game_ended(started: Started) -> None:
+def test_a_resume_supersedes_what_came_behind_the_cut_before_another_game_ended(
+    started: Started,
+) -> None:
     league, first = started
     with LeagueWriter(league, first) as writer:
         writer.snapshot(snapshot("a"))
@@ -220,14 +276,20 @@ def test_a_resume_supersedes_what_came_behind_the_cut_before_another_game_ended(
         writer.snapshot(snapshot("c", frames=10))
     open_incarnation(league, first.population_id, 3, last_game=0, known=known)
     assert [stored.record.snapshot_id[0] for stored in list_snapshots(league, "demo")] == ["a"]
-    assert [stored.event.text for stored in list_events(league, "demo", superseded=False)] == ["before the cut", "saved", "resumed"]
+    assert [stored.event.text for stored in list_events(league, "demo", superseded=False)] == [
+        "before the cut",
+        "saved",
+        "resumed",
+    ]
     open_incarnation(league, first.population_id, 4, known=NOTHING_KNOWN)
     assert list_snapshots(league, "demo") == [], "no checkpoint: not even the first snapshots stand"
 
 
 def test_populations_are_listed_and_deleted(started: Started) -> None:
     league, incarnation = started
-    other = open_incarnation(league, create_population(league, "other", "connect_four", CONFIG, {}), 1)
+    other = open_incarnation(
+        league, create_population(league, "other", "connect_four", CONFIG, {}), 1
+    )
     for source in (incarnation, other):
         with LeagueWriter(league, source) as writer:
             for number in range(30):
@@ -237,10 +299,23 @@ def test_populations_are_listed_and_deleted(started: Started) -> None:
             writer.event(event())
     set_state(league, incarnation.population_id, "stopped")
     demo = list_populations(league)[0]
-    assert (demo.name, demo.state, demo.members, demo.incarnations, demo.frames, demo.games) == ("demo", "stopped", 4, 1, 700, 30)
+    assert (demo.name, demo.state, demo.members, demo.incarnations, demo.frames, demo.games) == (
+        "demo",
+        "stopped",
+        4,
+        1,
+        700,
+        30,
+    )
     assert demo.size_bytes > 0
     plan = delete_population(league, "demo", dry_run=True)
-    assert (plan.games, plan.snapshots, plan.rounds, plan.events, plan.incarnations) == (30, 1, 1, 1, 1)
+    assert (plan.games, plan.snapshots, plan.rounds, plan.events, plan.incarnations) == (
+        30,
+        1,
+        1,
+        1,
+        1,
+    )
     assert len(list_populations(league)) == 2
     assert delete_population(league, "demo") == plan
     assert [row.name for row in list_populations(league)] == ["other"]
@@ -248,7 +323,9 @@ def test_populations_are_listed_and_deleted(started: Started) -> None:
     with league.read() as connection:
         assert len(connection.execute(games.select()).all()) == 30
         assert len(connection.execute(game_seats.select()).all()) == 60
-    again = open_incarnation(league, create_population(league, "demo", "connect_four", CONFIG, {}), 1)
+    again = open_incarnation(
+        league, create_population(league, "demo", "connect_four", CONFIG, {}), 1
+    )
     assert again.id > other.id, "ids are never used again: games are named by them"
 
 

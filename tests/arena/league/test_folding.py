@@ -22,7 +22,9 @@ def record(number: int) -> GameRecord:
     return game(number, players, places, end_reason="voided: test" if number % 11 == 0 else "won")
 
 
-def write(league: League, incarnation: Incarnation, folding: Folding, first: int, last: int) -> None:
+def write(
+    league: League, incarnation: Incarnation, folding: Folding, first: int, last: int
+) -> None:
     with LeagueWriter(league, incarnation, folding=folding) as writer:
         for number in range(first, last):
             writer.game(record(number))
@@ -33,7 +35,15 @@ def write(league: League, incarnation: Incarnation, folding: Folding, first: int
 def counts(league: League) -> dict[tuple[int, int, int], tuple[int, int, int, int]]:
     with league.read() as connection:
         rows = connection.execute(folded_results.select()).all()
-    return {(row.period, row.member_player_id, row.opponent_player_id): (row.games, row.wins, row.draws, row.losses) for row in rows}
+    return {
+        (row.period, row.member_player_id, row.opponent_player_id): (
+            row.games,
+            row.wins,
+            row.draws,
+            row.losses,
+        )
+        for row in rows
+    }
 
 
 def test_counts_and_rows_together_are_everything(started: Started) -> None:
@@ -42,17 +52,32 @@ def test_counts_and_rows_together_are_everything(started: Started) -> None:
     kept = [stored.record for stored in population_games(league, "demo")]
     training = [game for game in kept if game.kind == "training"]
     assert 100 <= len(training) <= 150 + 25
-    assert training == [record(number) for number in range(training[0].number, 600) if record(number).kind == "training"]
+    assert training == [
+        record(number)
+        for number in range(training[0].number, 600)
+        if record(number).kind == "training"
+    ]
     assert sum(game.kind == "evaluation" for game in kept) == 60
-    gone = [record(number) for number in range(training[0].number) if record(number).kind == "training"]
+    gone = [
+        record(number) for number in range(training[0].number) if record(number).kind == "training"
+    ]
     assert folded_through(league, "demo") == gone[-1].number
     scored = [game for game in gone if not game.end_reason.startswith("voided")]
     against = [game for game in scored if game.seats[1].player == member("m1")]
     wins = sum(game.seats[0].place == 0 for game in against)
     stored = counts(league)
     total = [sum(row[k] for key, row in stored.items() if key[2] != 0) for k in range(4)]
-    assert total == [2 * len(against), len(against), 0, len(against)], "both seats are members, one's win is the other's loss"
-    assert sum(row[1] for key, row in stored.items() if key[2] != 0 and key[1] == min(key[1] for key in stored)) == wins
+    assert total == [2 * len(against), len(against), 0, len(against)], (
+        "both seats are members, one's win is the other's loss"
+    )
+    assert (
+        sum(
+            row[1]
+            for key, row in stored.items()
+            if key[2] != 0 and key[1] == min(key[1] for key in stored)
+        )
+        == wins
+    )
     assert sum(row[0] for key, row in stored.items() if key[2] == 0) == len(scored) - len(against)
     assert {key[0] for key in stored} == {game.number // 64 for game in scored}
     with league.read() as connection:

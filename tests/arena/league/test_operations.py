@@ -38,7 +38,9 @@ Started = tuple[League, Incarnation]
 
 
 def rendered(found: Operation | Supervised) -> Answer:
-    return Answer(200, None, json.dumps({"id": found.id if isinstance(found, Operation) else found.name}))
+    return Answer(
+        200, None, json.dumps({"id": found.id if isinstance(found, Operation) else found.name})
+    )
 
 
 def asked(league: League, kind: Kind, name: str = "demo", **more: object) -> int:
@@ -58,7 +60,13 @@ def new(name: str) -> NewPopulation:
 def test_a_population_made_by_hand_is_known_and_asked_for_nothing(started: Started) -> None:
     league, _ = started
     row = get_supervised(league, "demo")
-    assert (row.desired, row.revision, row.state, row.overrides, row.trainer) == (None, 0, "running", (), None)
+    assert (row.desired, row.revision, row.state, row.overrides, row.trainer) == (
+        None,
+        0,
+        "running",
+        (),
+        None,
+    )
     assert asked(league, "start") == 1
     row = get_supervised(league, "demo")
     assert (row.desired, row.revision) == ("running", 1)
@@ -101,7 +109,10 @@ def test_asked_again_it_is_the_same_operation(started: Started) -> None:
     second = asked(league, "stop")
     assert second != first
     assert asked(league, "start") not in (first, second)
-    assert [get_operation(league, number).state for number in (first, second)] == ["SUCCEEDED", "STOPPED"]
+    assert [get_operation(league, number).state for number in (first, second)] == [
+        "SUCCEEDED",
+        "STOPPED",
+    ]
     assert [operation.kind for operation in open_operations(league)] == ["start"]
 
 
@@ -110,7 +121,10 @@ def test_after_an_end_a_start_is_a_new_one(started: Started) -> None:
     first = asked(league, "start")
     assert record(league, "demo", Seen("failed", "crashed", "it broke", 6, None), 1)
     finish_operations(league, "demo", "FAILED", "it broke")
-    assert (get_operation(league, first).problem, get_supervised(league, "demo").state) == ("it broke", "failed")
+    assert (get_operation(league, first).problem, get_supervised(league, "demo").state) == (
+        "it broke",
+        "failed",
+    )
     second = asked(league, "start")
     row = get_supervised(league, "demo")
     assert (second != first, row.state, row.reason) == (True, "stopped", None)
@@ -158,7 +172,9 @@ def test_one_key_one_effect(started: Started, monkeypatch: pytest.MonkeyPatch) -
         return Answer(201, "/x", f'"{len(calls)}"')
 
     key = Keyed("POST /x k", b"body")
-    assert answer_once(league, key, act) == answer_once(league, key, act) == Answer(201, "/x", '"1"')
+    assert (
+        answer_once(league, key, act) == answer_once(league, key, act) == Answer(201, "/x", '"1"')
+    )
     with pytest.raises(ReusedKeyError):
         answer_once(league, Keyed("POST /x k", b"other"), act)
     assert len(calls) == 1
@@ -170,13 +186,17 @@ def test_an_effect_that_fails_leaves_no_answer(started: Started) -> None:
     league, _ = started
 
     def act(connection: Connection) -> Answer:
-        connection.execute(insert(operations).values(population="x", kind="start", state="PENDING", created_at=0.0))
+        connection.execute(
+            insert(operations).values(population="x", kind="start", state="PENDING", created_at=0.0)
+        )
         raise ConflictError("no")
 
     with pytest.raises(ConflictError):
         answer_once(league, Keyed("k", b""), act)
     assert count(league, operations) == 0
-    assert answer_once(league, Keyed("k", b""), lambda connection: Answer(200, None, "1")).body == "1"
+    assert (
+        answer_once(league, Keyed("k", b""), lambda connection: Answer(200, None, "1")).body == "1"
+    )
 
 
 def test_names_are_unique_and_wait_for_the_end_of_a_deletion(started: Started) -> None:
@@ -184,7 +204,10 @@ def test_names_are_unique_and_wait_for_the_end_of_a_deletion(started: Started) -
     with pytest.raises(ConflictError, match="exists already"):
         create_supervised(league, new("demo"), None, rendered)
     create_supervised(league, new("second"), None, rendered, start=True)
-    assert [(row.name, row.desired) for row in list_supervised(league)] == [("demo", None), ("second", "running")]
+    assert [(row.name, row.desired) for row in list_supervised(league)] == [
+        ("demo", None),
+        ("second", "running"),
+    ]
     asked(league, "delete", "second")
     delete_population(league, "second")
     with pytest.raises(ConflictError, match="still being removed"):
@@ -194,7 +217,9 @@ def test_names_are_unique_and_wait_for_the_end_of_a_deletion(started: Started) -
     assert get_supervised(league, "second").revision == 1
 
 
-def test_a_deleted_population_takes_its_row_along_and_leaves_its_operations(started: Started) -> None:
+def test_a_deleted_population_takes_its_row_along_and_leaves_its_operations(
+    started: Started,
+) -> None:
     league, _ = started
     number = asked(league, "start")
     delete_population(league, "demo")
@@ -206,16 +231,22 @@ def test_a_deleted_population_takes_its_row_along_and_leaves_its_operations(star
         get_operation(league, 77)
 
 
-def test_a_league_of_before_gets_the_tables_and_keeps_its_rows(tmp_path: Path, started: Started) -> None:
+def test_a_league_of_before_gets_the_tables_and_keeps_its_rows(
+    tmp_path: Path, started: Started
+) -> None:
     path = tmp_path / "old" / "league.db"
     path.parent.mkdir()
     engine = _engine(path, False)
     ensure_schema(engine, path, revision="0001")
     with engine.begin() as connection:
         row = "'old', 'connect_four', '{}', '{\"env\":{\"name\":\"connect_four\",\"options\":{}}}', '{}', 'stopped', 1.0"
-        connection.exec_driver_sql(f"INSERT INTO populations (name, env_name, env_options, config, versions, state, created_at) VALUES ({row})")
+        connection.exec_driver_sql(
+            f"INSERT INTO populations (name, env_name, env_options, config, versions, state, created_at) VALUES ({row})"
+        )
     engine.dispose()
     with open_league(path) as league:
-        assert [(found.name, found.state, found.desired) for found in list_supervised(league)] == [("old", "stopped", None)]
+        assert [(found.name, found.state, found.desired) for found in list_supervised(league)] == [
+            ("old", "stopped", None)
+        ]
         ask(league, "old", "start", rendered)
     assert path.with_name("league.db.schema-0001.backup").exists()

@@ -9,7 +9,14 @@ from sqlalchemy import event as hook
 
 from arena.league.database import League, open_league
 from arena.league.matches import create_match, finish_match
-from arena.league.populations import Incarnation, _delete_some_games, create_population, delete_population, open_incarnation, set_state
+from arena.league.populations import (
+    Incarnation,
+    _delete_some_games,
+    create_population,
+    delete_population,
+    open_incarnation,
+    set_state,
+)
 from arena.league.results import Results, game_results, population_results
 from arena.league.writer import LeagueWriter
 from pbt.records import GameRecord
@@ -22,7 +29,14 @@ PLAYERS = [RANDOM, *(snapshot_player(letter) for letter in "abcd")]
 def evaluation(rng: random.Random, number: int) -> GameRecord:
     first, second = rng.sample(PLAYERS, 2)
     end_reason = rng.choice(["four in a row"] * 8 + ["voided: it hung"])
-    return game(number, (first, second), rng.choice([(0, 1), (1, 0), (0, 0)]), "evaluation", end_reason=end_reason, greedy=rng.random() < 0.1)
+    return game(
+        number,
+        (first, second),
+        rng.choice([(0, 1), (1, 0), (0, 0)]),
+        "evaluation",
+        end_reason=end_reason,
+        greedy=rng.random() < 0.1,
+    )
 
 
 def write(league: League, source: Incarnation, rng: random.Random, first: int, games: int) -> None:
@@ -33,7 +47,11 @@ def write(league: League, source: Incarnation, rng: random.Random, first: int, g
 
 def same(found: Results, expected: Results) -> bool:
     return found.matrix.players == expected.matrix.players and all(
-        np.array_equal(one, other) for one, other in ((found.matrix.wins, expected.matrix.wins), (found.matrix.draws, expected.matrix.draws))
+        np.array_equal(one, other)
+        for one, other in (
+            (found.matrix.wins, expected.matrix.wins),
+            (found.matrix.draws, expected.matrix.draws),
+        )
     )
 
 
@@ -41,8 +59,13 @@ def agree(league: League) -> None:
     """As a league that was just opened says."""
     with open_league(league.path, read_only=True) as fresh:
         assert same(population_results(league, "demo"), population_results(fresh, "demo"))
-        assert same(population_results(league, "demo", everyone=True), population_results(fresh, "demo", everyone=True))
-        assert same(game_results(league, "connect_four", {}), game_results(fresh, "connect_four", {}))
+        assert same(
+            population_results(league, "demo", everyone=True),
+            population_results(fresh, "demo", everyone=True),
+        )
+        assert same(
+            game_results(league, "connect_four", {}), game_results(fresh, "connect_four", {})
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -61,7 +84,9 @@ def test_whatever_happens_the_totals_are_those_of_the_games(started: Started, se
                 number = rng.randint(0, number)
                 source = open_incarnation(league, source.population_id, 1, last_game=number - 1)
             case "match":
-                played = create_match(league, "connect_four", {}, rng.sample(PLAYERS, 2), 6, step, {})
+                played = create_match(
+                    league, "connect_four", {}, rng.sample(PLAYERS, 2), 6, step, {}
+                )
                 with LeagueWriter(league, played) as writer:
                     for each in range(6):
                         writer.game(game(each, played.players, (0, 1), "evaluation"))
@@ -85,7 +110,9 @@ def test_games_are_read_once(started: Started) -> None:
     write(league, source, random.Random(0), 0, 100)
     read: list[str] = []
 
-    def listen(connection: object, cursor: object, statement: str, parameters: object, *rest: object) -> None:
+    def listen(
+        connection: object, cursor: object, statement: str, parameters: object, *rest: object
+    ) -> None:
         if "MIN(a.player_id" in statement:
             read.append(str(parameters))
 
@@ -111,7 +138,9 @@ def test_an_older_view_counts_what_it_sees(started: Started) -> None:
     agree(league)
 
 
-def test_as_many_sources_are_remembered_as_fit(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_sources_are_remembered_as_fit(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("arena.league.pair_totals.MAX_KEPT", 2)
     league, source = started
     for start in range(4):

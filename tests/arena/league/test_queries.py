@@ -7,7 +7,13 @@ import pytest
 from arena.league.database import League
 from arena.league.folding import Folding
 from arena.league.frames import frames_text
-from arena.league.game_rows import GameFilter, folded_through, population_games, training_games, training_score
+from arena.league.game_rows import (
+    GameFilter,
+    folded_through,
+    population_games,
+    training_games,
+    training_score,
+)
 from arena.league.matches import create_match
 from arena.league.populations import Incarnation, create_population, open_incarnation
 from arena.league.queries import list_members, list_snapshots
@@ -22,7 +28,15 @@ from pbt.errors import PlayerError
 from pbt.population.decide import PbtRules, decide
 from pbt.population.scores import ScoreWindow
 from pbt.records import GameRecord, MemberScore, RoundRecord
-from tests.arena.league.samples import CONFIG, RANDOM, game, member, round_record, snapshot, snapshot_player
+from tests.arena.league.samples import (
+    CONFIG,
+    RANDOM,
+    game,
+    member,
+    round_record,
+    snapshot,
+    snapshot_player,
+)
 
 Started = tuple[League, Incarnation]
 A, B, C = (snapshot_player(letter) for letter in "abc")
@@ -37,8 +51,13 @@ def write(league: League, source: Incarnation, *records: GameRecord) -> None:
 def evaluations(league: League, source: Incarnation) -> None:
     """40 games a-random (36 won), 40 b-a (24 won), and games that must not count."""
     record = [game(n, (A, RANDOM), (0, 1) if n % 10 else (1, 0), "evaluation") for n in range(40)]
-    record += [game(n, (B, A), (0, 1) if n % 5 < 3 else (1, 0), "evaluation") for n in range(40, 80)]
-    record += [game(80, (B, RANDOM), (1, 0), "evaluation", greedy=True), game(81, (B, RANDOM), (1, 0), "evaluation", end_reason="voided: x")]
+    record += [
+        game(n, (B, A), (0, 1) if n % 5 < 3 else (1, 0), "evaluation") for n in range(40, 80)
+    ]
+    record += [
+        game(80, (B, RANDOM), (1, 0), "evaluation", greedy=True),
+        game(81, (B, RANDOM), (1, 0), "evaluation", end_reason="voided: x"),
+    ]
     record += [game(n, (member("m0"), member("m1")), (0, 1)) for n in range(82, 90)]
     with LeagueWriter(league, source) as writer:
         for one in record:
@@ -72,7 +91,9 @@ def test_standings_use_sampled_evaluation_games_only(started: Started) -> None:
 def test_matches_count_where_they_belong(started: Started) -> None:
     league, source = started
     evaluations(league, source)
-    other = open_incarnation(league, create_population(league, "other", "connect_four", CONFIG, {}), 1)
+    other = open_incarnation(
+        league, create_population(league, "other", "connect_four", CONFIG, {}), 1
+    )
     with LeagueWriter(league, other) as writer:
         writer.snapshot(snapshot("d", "m0", 7))
     own = create_match(league, "connect_four", {}, [C, RANDOM], 2, 1, {})
@@ -84,7 +105,9 @@ def test_matches_count_where_they_belong(started: Started) -> None:
                 writer.game(game(number, match.players, (0, 1), "evaluation"))
     mine = {row.label: row.total.games for row in standings(league, "demo")}
     assert mine == {"demo/m0@1.21M": 40, "demo/m0@800k": 80, "demo/m1@5": 2, "random": 42}
-    everyone = {row.label: row.total.games for row in population_table(league, "demo", everyone=True).rows}
+    everyone = {
+        row.label: row.total.games for row in population_table(league, "demo", everyone=True).rows
+    }
     assert everyone == {**mine, "demo/m0@800k": 82, "other/m0@7": 2}
     assert [row.label for row in standings(league, "other")] == []
 
@@ -100,7 +123,9 @@ def test_three_at_a_table_are_compared_pair_by_pair(started: Started) -> None:
 def test_the_best_is_surely_strong_and_has_played_enough(started: Started) -> None:
     league, source = started
     lucky = [game(n, (A, RANDOM), (0, 1), "evaluation") for n in range(29)]
-    steady = [game(n, (B, RANDOM), (0, 1) if n % 10 else (1, 0), "evaluation") for n in range(29, 229)]
+    steady = [
+        game(n, (B, RANDOM), (0, 1) if n % 10 else (1, 0), "evaluation") for n in range(29, 229)
+    ]
     with LeagueWriter(league, source) as writer:
         for letter in "ab":
             writer.snapshot(snapshot(letter))
@@ -118,8 +143,16 @@ def test_the_best_is_surely_strong_and_has_played_enough(started: Started) -> No
 
 def test_players_without_a_chain_to_random_have_no_rating(started: Started) -> None:
     league, source = started
-    write(league, source, game(0, (A, RANDOM), (0, 1), "evaluation"), game(1, (B, C), (0, 1), "evaluation"))
-    assert [(row.player, row.elo) for row in standings(league, "demo")][2:] == [(B, None), (C, None)]
+    write(
+        league,
+        source,
+        game(0, (A, RANDOM), (0, 1), "evaluation"),
+        game(1, (B, C), (0, 1), "evaluation"),
+    )
+    assert [(row.player, row.elo) for row in standings(league, "demo")][2:] == [
+        (B, None),
+        (C, None),
+    ]
 
 
 def test_names_find_snapshots(started: Started) -> None:
@@ -129,7 +162,14 @@ def test_names_find_snapshots(started: Started) -> None:
         text: find_snapshot(league, text).record.snapshot_id[0]
         for text in ("demo/m0", "demo/m0@1.2M", "demo/m0@1.21M", "demo/m1@9", "cccc", "a" * 64)
     }
-    assert found == {"demo/m0": "b", "demo/m0@1.2M": "a", "demo/m0@1.21M": "b", "demo/m1@9": "c", "cccc": "c", "a" * 64: "a"}
+    assert found == {
+        "demo/m0": "b",
+        "demo/m0@1.2M": "a",
+        "demo/m0@1.21M": "b",
+        "demo/m1@9": "c",
+        "cccc": "c",
+        "a" * 64: "a",
+    }
     best = best_standing(standings(league, "demo"))
     assert best is not None
     assert best.snapshot == find_snapshot(league, "demo@best")
@@ -142,7 +182,9 @@ def test_names_find_snapshots(started: Started) -> None:
 
 def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(started: Started) -> None:
     league, source = started
-    other = open_incarnation(league, create_population(league, "other", "connect_four", CONFIG, {}), 1)
+    other = open_incarnation(
+        league, create_population(league, "other", "connect_four", CONFIG, {}), 1
+    )
     for start in (source, other):
         with LeagueWriter(league, start) as writer:
             writer.snapshot(snapshot("a"))
@@ -160,10 +202,16 @@ def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(starte
         ("demo/m9", "has no member 'm9'; it has m0, m1, m2, m3"),
         ("demo/m00", "has no member 'm00'; did you mean demo/m0"),
         ("demo/m2", "m2 has no snapshot yet"),
-        ("demo/m0@100k", "no snapshot at or below 100k frames; its first with weights is demo/m0@800k"),
+        (
+            "demo/m0@100k",
+            "no snapshot at or below 100k frames; its first with weights is demo/m0@800k",
+        ),
         ("demo/m0@lots", "'lots' is no number of frames"),
         ("demo/m0@", "'' is no number of frames"),
-        ("demo@newest", "after a population only @best is known; frames belong to a member, as in demo/m0@newest"),
+        (
+            "demo@newest",
+            "after a population only @best is known; frames belong to a member, as in demo/m0@newest",
+        ),
         ("other@best", r"no snapshot has 30 evaluation games yet \(none was played\)"),
         ("demo", "expected one player of it: demo@best, or a member such as demo/m0"),
         ("ffff", "no snapshot id begins with 'ffff'"),
@@ -173,7 +221,9 @@ def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(starte
         ("dddd", "2 snapshot ids begin with 'dddd'"),
     ],
 )
-def test_wrong_names_are_answered_with_what_there_is(started: Started, text: str, message: str) -> None:
+def test_wrong_names_are_answered_with_what_there_is(
+    started: Started, text: str, message: str
+) -> None:
     league, source = started
     evaluations(league, source)
     with LeagueWriter(league, source) as writer:
@@ -188,8 +238,29 @@ def test_wrong_names_are_answered_with_what_there_is(started: Started, text: str
 
 
 def test_frames_are_read_and_written() -> None:
-    assert [parse_frames(text, "x") for text in ("7", "1.2M", "800k", "3_000", "2B")] == [7, 1_200_000, 800_000, 3000, 2 * 10**9]
-    for frames in (0, 999, 1000, 1001, 9_999, 10_001, 123_456, 999_999, 1_000_000, 1_204_000, 99_950_001, 100_000_001, 10**9, 12_345_678_901):
+    assert [parse_frames(text, "x") for text in ("7", "1.2M", "800k", "3_000", "2B")] == [
+        7,
+        1_200_000,
+        800_000,
+        3000,
+        2 * 10**9,
+    ]
+    for frames in (
+        0,
+        999,
+        1000,
+        1001,
+        9_999,
+        10_001,
+        123_456,
+        999_999,
+        1_000_000,
+        1_204_000,
+        99_950_001,
+        100_000_001,
+        10**9,
+        12_345_678_901,
+    ):
         text = frames_text(frames)
         assert frames <= parse_frames(text, "x") <= frames * 1.0101, text
     assert [frames_text(n) for n in (1_200_000, 10_000_000, 250_000_000)] == ["1.2M", "10M", "250M"]
@@ -201,7 +272,13 @@ def test_members_are_summed_up(started: Started) -> None:
     with LeagueWriter(league, source) as writer:
         writer.round(round_record("m0", 0))
     first, second, *_ = list_members(league, "demo")
-    assert (first.name, first.frames, first.snapshots, first.newest_snapshot, first.rounds) == ("m0", 1_204_000, 2, "b" * 64, 1)
+    assert (first.name, first.frames, first.snapshots, first.newest_snapshot, first.rounds) == (
+        "m0",
+        1_204_000,
+        2,
+        "b" * 64,
+        1,
+    )
     assert first.hyperparams["learning_rate"] == 0.1 + 0.2
     assert (second.frames, second.hyperparams) == (5, {})
     assert [stored.record.member for stored in list_snapshots(league, "demo", "m1")] == ["m1"]
@@ -212,7 +289,10 @@ def test_games_are_filtered(started: Started) -> None:
     evaluations(league, source)
 
     def numbers(**wanted: object) -> list[int]:
-        return [stored.record.number for stored in population_games(league, "demo", GameFilter(**wanted))]  # type: ignore[arg-type]
+        return [
+            stored.record.number
+            for stored in population_games(league, "demo", GameFilter(**wanted))
+        ]  # type: ignore[arg-type]
 
     assert numbers() == list(range(90))
     assert numbers(kind="training") == list(range(82, 90))
@@ -221,11 +301,15 @@ def test_games_are_filtered(started: Started) -> None:
     assert numbers(player="nobody") == []
 
 
-def test_long_listings_are_read_page_by_page(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_listings_are_read_page_by_page(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("arena.league.game_rows.PAGE_GAMES", 7)
     league, source = started
     write(league, source, *(game(n) for n in range(50)))
-    assert [stored.record for stored in population_games(league, "demo")] == [game(n) for n in range(50)]
+    assert [stored.record for stored in population_games(league, "demo")] == [
+        game(n) for n in range(50)
+    ]
 
 
 def play_rounds(league: League, source: Incarnation) -> None:
@@ -233,25 +317,49 @@ def play_rounds(league: League, source: Incarnation) -> None:
     names = ("m0", "m1", "m2")
     rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
     window = ScoreWindow("wins", 60, rules.detail)
-    values = {name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9} for name in names}
+    values = {
+        name: {"learning_rate": 0.1 + 0.2, "entropy_coef": 1e-3, "adam_beta1": 0.9}
+        for name in names
+    }
     with LeagueWriter(league, source) as writer:
         for number in range(200):
             pair = (names[number % 3], names[number // 3 % 3])
-            record = game(number, tuple(map(member, pair)), (0, 1) if number % 4 else (1, 0), end_reason="voided: x" if number % 17 == 0 else "won")
+            record = game(
+                number,
+                tuple(map(member, pair)),
+                (0, 1) if number % 4 else (1, 0),
+                end_reason="voided: x" if number % 17 == 0 else "won",
+            )
             writer.game(record)
             window.add(record)
         for name in names:
             scores = tuple(window.score(other) for other in names)
             decision = decide(name, 0, 1000, scores, values, rules, 7)
-            directive = decision.directive(name, 0, None if decision.copy_from is None else "s" * 64)
-            writer.round(RoundRecord(name, 0, 1000, scores, values, rules.to_mapping(), 7, decision.verdict, directive))
+            directive = decision.directive(
+                name, 0, None if decision.copy_from is None else "s" * 64
+            )
+            writer.round(
+                RoundRecord(
+                    name,
+                    0,
+                    1000,
+                    scores,
+                    values,
+                    rules.to_mapping(),
+                    7,
+                    decision.verdict,
+                    directive,
+                )
+            )
 
 
 def test_rounds_agree_with_the_rows(started: Started) -> None:
     league, source = started
     play_rounds(league, source)
     checks = verify_rounds(league, "demo")
-    assert [(check.round.record.member, check.problems, check.folded) for check in checks] == [(name, (), ()) for name in ("m0", "m1", "m2")]
+    assert [(check.round.record.member, check.problems, check.folded) for check in checks] == [
+        (name, (), ()) for name in ("m0", "m1", "m2")
+    ]
     assert all(score.games >= 30 for check in checks for score in check.round.record.scores)
 
 
@@ -263,26 +371,45 @@ def test_an_altered_game_row_fails_the_verification(started: Started, column: st
     with league.write() as connection:
         match column:
             case "place":
-                connection.execute(game_seats.update().where(game_seats.c.game_id == key).values(place=1 - game_seats.c.place))
+                connection.execute(
+                    game_seats.update()
+                    .where(game_seats.c.game_id == key)
+                    .values(place=1 - game_seats.c.place)
+                )
             case "missing":
                 connection.execute(game_seats.delete().where(game_seats.c.game_id == key))
                 connection.execute(games.delete().where(games.c.id == key))
             case _:
                 connection.execute(games.update().where(games.c.id == key).values({column: 1}))
-    assert any("score of" in problem for check in verify_rounds(league, "demo") for problem in check.problems)
+    assert any(
+        "score of" in problem
+        for check in verify_rounds(league, "demo")
+        for problem in check.problems
+    )
 
 
 @pytest.mark.parametrize(
-    ("column", "old", "new"), [("hyperparams", "0.9", "0.8"), ("directive", "0.001", "0.002"), ("rules", '"min_games":10', '"min_games":99')]
+    ("column", "old", "new"),
+    [
+        ("hyperparams", "0.9", "0.8"),
+        ("directive", "0.001", "0.002"),
+        ("rules", '"min_games":10', '"min_games":99'),
+    ],
 )
-def test_an_altered_round_row_fails_the_verification(started: Started, column: str, old: str, new: str) -> None:
+def test_an_altered_round_row_fails_the_verification(
+    started: Started, column: str, old: str, new: str
+) -> None:
     league, source = started
     play_rounds(league, source)
     with league.write() as connection:
         for row in connection.execute(rounds.select()).all():
             text = getattr(row, column)
             assert old in text
-            connection.execute(rounds.update().where(rounds.c.id == row.id).values({column: text.replace(old, new)}))
+            connection.execute(
+                rounds.update()
+                .where(rounds.c.id == row.id)
+                .values({column: text.replace(old, new)})
+            )
     assert any(check.problems for check in verify_rounds(league, "demo"))
 
 
@@ -293,14 +420,24 @@ def test_folded_games_are_named_as_beyond_recomputing(started: Started) -> None:
         writer.game(game(200))
     checks = verify_rounds(league, "demo")
     assert all(check.problems == () for check in checks)
-    assert {score.member for score in checks[0].round.record.scores if score.first_game <= folded_through(league, "demo")} == set(checks[0].folded)
+    assert {
+        score.member
+        for score in checks[0].round.record.scores
+        if score.first_game <= folded_through(league, "demo")
+    } == set(checks[0].folded)
     assert checks[0].folded
 
 
 def test_scores_are_recomputed_from_rows(started: Started) -> None:
     league, source = started
     solo = [game(n, (member("m0"),), (0,), returns=[n / 10]) for n in range(4)]
-    write(league, source, *solo, game(4, (member("m0"), member("m0")), (0, 1)), game(5, (member("m0"), RANDOM), (0, 0)))
+    write(
+        league,
+        source,
+        *solo,
+        game(4, (member("m0"), member("m0")), (0, 1)),
+        game(5, (member("m0"), RANDOM), (0, 0)),
+    )
     assert training_score(league, "demo", "m0", 0, 3, "return") == MemberScore("m0", 4, 0.15, 0, 3)
     assert training_score(league, "demo", "m0", 0, 99, "wins") == MemberScore("m0", 1, 0.0, 5, 5)
     assert [record.number for record in training_games(league, "demo", 3, 5, "m0")] == [3, 4, 5]

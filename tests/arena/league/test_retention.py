@@ -27,7 +27,9 @@ histories = st.lists(st.sampled_from("abcd"), max_size=40).map(lambda members: r
 
 
 @given(histories, st.integers(1, 10), st.integers(1, 6), st.sets(st.integers(0, 39).map(str)))
-def test_retention_keeps_what_it_promises(snapshots: list[Row], keep_newest: int, thinned_every: int, keep_ids: set[str]) -> None:
+def test_retention_keeps_what_it_promises(
+    snapshots: list[Row], keep_newest: int, thinned_every: int, keep_ids: set[str]
+) -> None:
     removed = plan_retention(snapshots, keep_newest, thinned_every, keep_ids)
     assert list(removed) == sorted(removed, key=int)
     for index, snapshot in enumerate(snapshots):
@@ -42,7 +44,9 @@ def test_retention_keeps_what_it_promises(snapshots: list[Row], keep_newest: int
 
 
 @given(histories, st.integers(1, 5), st.integers(1, 6))
-def test_retention_run_often_removes_no_more_than_once_at_the_end(snapshots: list[Row], keep_newest: int, thinned_every: int) -> None:
+def test_retention_run_often_removes_no_more_than_once_at_the_end(
+    snapshots: list[Row], keep_newest: int, thinned_every: int
+) -> None:
     removed: set[str] = set()
     for count in range(len(snapshots) + 1):
         removed |= set(plan_retention(snapshots[:count], keep_newest, thinned_every, set()))
@@ -50,4 +54,6 @@ def test_retention_run_often_removes_no_more_than_once_at_the_end(snapshots: lis
 
 
 def test_weights_shared_by_two_rows_stay_while_one_needs_them() -> None:
-    assert plan_retention([Row("x", "a"), Row("y", "a"), Row("x", "b"), Row("z", "a")], 1, 100, set()) == ("y",)
+    assert plan_retention(
+        [Row("x", "a"), Row("y", "a"), Row("x", "b"), Row("z", "a")], 1, 100, set()
+    ) == ("y",)

@@ -20,14 +20,25 @@ from arena.league.populations import Incarnation, create_population, open_incarn
 from arena.league.queries import list_events, list_rounds, list_snapshots
 from arena.league.writer import LeagueWriter
 from pbt.errors import EngineError, PbtError
-from tests.arena.league.samples import RANDOM, event, game, new_league, round_record, snapshot, snapshot_player
+from tests.arena.league.samples import (
+    RANDOM,
+    event,
+    game,
+    new_league,
+    round_record,
+    snapshot,
+    snapshot_player,
+)
 
 Started = tuple[League, Incarnation]
 DEADLINE_S = 60.0
 
 
 def numbers(league: League) -> list[int]:
-    return [stored.record.number for stored in population_games(league, "demo", GameFilter(superseded=True))]
+    return [
+        stored.record.number
+        for stored in population_games(league, "demo", GameFilter(superseded=True))
+    ]
 
 
 def test_what_goes_in_comes_out(started: Started) -> None:
@@ -46,7 +57,10 @@ def test_what_goes_in_comes_out(started: Started) -> None:
     assert [stored.record for stored in population_games(league, "demo")] == given
     assert [stored.record for stored in list_snapshots(league, "demo")] == [snapshot("a")]
     assert [stored.record for stored in list_rounds(league, "demo")] == [round_record()]
-    assert [stored.event for stored in list_events(league, "demo")] == [event("first"), event("first")]
+    assert [stored.event for stored in list_events(league, "demo")] == [
+        event("first"),
+        event("first"),
+    ]
 
 
 def test_several_thousand_games_stay_in_order(started: Started) -> None:
@@ -77,10 +91,17 @@ def test_a_repeated_commit_changes_nothing(started: Started) -> None:
             writer.snapshot(snapshot("a"))
             writer.event(event())
     assert numbers(league) == list(range(5))
-    assert len(list_rounds(league, "demo")) == len(list_snapshots(league, "demo")) == len(list_events(league, "demo")) == 1
+    assert (
+        len(list_rounds(league, "demo"))
+        == len(list_snapshots(league, "demo"))
+        == len(list_events(league, "demo"))
+        == 1
+    )
 
 
-def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, incarnation = started[0].path, started[1]
     monkeypatch.setattr("arena.league.database.BUSY_TIMEOUT_MS", 10)
     told: list[str | None] = []
@@ -95,7 +116,9 @@ def test_a_locked_database_is_named_waited_for_and_nothing_is_lost(started: Star
         writer = LeagueWriter(league, incarnation, on_trouble=on_trouble)
         for number in range(10):
             writer.game(game(number))
-        with pytest.raises(PbtError, match=r"10 rows were not committed within 0\.5 s: database is locked"):
+        with pytest.raises(
+            PbtError, match=r"10 rows were not committed within 0\.5 s: database is locked"
+        ):
             writer.drain(0.5)
         assert said.wait(DEADLINE_S)
         assert writer.trouble == "database is locked"
@@ -127,7 +150,9 @@ def test_a_refusal_for_good_stops_the_writer_at_once_and_everyone_is_told(starte
     writer.snapshot(record)
     began = time.monotonic()
     for _ in range(2):
-        with pytest.raises(PbtError, match="NOT NULL constraint failed: snapshots.role; nothing more is stored"):
+        with pytest.raises(
+            PbtError, match="NOT NULL constraint failed: snapshots.role; nothing more is stored"
+        ):
             writer.drain(DEADLINE_S)
     assert writer.trouble == "NOT NULL constraint failed: snapshots.role"
     assert told == [writer.trouble]
@@ -175,7 +200,10 @@ def test_two_numbers_for_one_game_are_named(started: Started) -> None:
     writer = LeagueWriter(league, incarnation)
     writer.game(game(0))
     writer.game(same_count)
-    with pytest.raises(PbtError, match="UNIQUE constraint failed: games.incarnation_id, games.environment, games.count"):
+    with pytest.raises(
+        PbtError,
+        match="UNIQUE constraint failed: games.incarnation_id, games.environment, games.count",
+    ):
         writer.close(0.5)
 
 
@@ -189,8 +217,13 @@ def test_bad_numbers_of_a_round_are_refused_where_they_come_from(started: Starte
 
 def test_a_match_is_planned_played_and_finished(started: Started) -> None:
     league, _ = started
-    match = create_match(league, "connect_four", {}, [snapshot_player("a"), RANDOM], 4, 7, {"greedy": False})
-    given = [game(number, (snapshot_player("a"), RANDOM), (0, 1), "evaluation", pair=number // 2) for number in range(4)]
+    match = create_match(
+        league, "connect_four", {}, [snapshot_player("a"), RANDOM], 4, 7, {"greedy": False}
+    )
+    given = [
+        game(number, (snapshot_player("a"), RANDOM), (0, 1), "evaluation", pair=number // 2)
+        for number in range(4)
+    ]
     with LeagueWriter(league, match) as writer:
         for record in given:
             writer.game(record)
@@ -224,7 +257,15 @@ print("done", flush=True)
 
 
 def child(league: League, incarnation_id: int, first: int, last: int) -> subprocess.Popen[str]:
-    words = [sys.executable, "-c", _CHILD, str(league.path), str(incarnation_id), str(first), str(last)]
+    words = [
+        sys.executable,
+        "-c",
+        _CHILD,
+        str(league.path),
+        str(incarnation_id),
+        str(first),
+        str(last),
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -253,12 +294,16 @@ def test_sigkill_loses_nothing_acknowledged(tmp_path: Path) -> None:
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     league, incarnation = new_league(tmp_path)
-    other = open_incarnation(league, create_population(league, "other", "connect_four", {}, {}), os.getpid())
+    other = open_incarnation(
+        league, create_population(league, "other", "connect_four", {}, {}), os.getpid()
+    )
     writing = [child(league, source.id, 0, 6000) for source in (incarnation, other)]
     for process in writing:
         out, _ = process.communicate(timeout=DEADLINE_S)
         assert process.returncode == 0
         assert out.split()[-1] == "done"
     for name in ("demo", "other"):
-        assert [stored.record.number for stored in population_games(league, name)] == list(range(6000))
+        assert [stored.record.number for stored in population_games(league, name)] == list(
+            range(6000)
+        )
     assert damage(league) == []

@@ -30,7 +30,10 @@ class Bidding:
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         self.named = tuple(actions[seat][0] for seat in range(SEATS))
-        return [SeatTurn(seat, 0, None, (float(number),), terminated=True) for seat, number in enumerate(self.named)]
+        return [
+            SeatTurn(seat, 0, None, (float(number),), terminated=True)
+            for seat, number in enumerate(self.named)
+        ]
 
     def outcome(self) -> Outcome:
         return Outcome(ranking_from_scores(self.named))
@@ -39,7 +42,11 @@ class Bidding:
         """Nothing is held."""
 
 
-def naming(low: int, high: int) -> Callable[[Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]]:
+def naming(
+    low: int, high: int
+) -> Callable[
+    [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]
+]:
     """A player that names one of low ... high, each as often."""
     return lambda observations, mask, uniforms: low + (uniforms * (high - low + 1)).astype(np.int64)
 

@@ -21,8 +21,15 @@ class Lamps:
 
     reward_terms = ("reward",)
 
-    def __init__(self, seats: int = 2, on_step: Callable[[int], None] = lambda step: None, tics: int = 1) -> None:
-        see = spaces.Dict({"lamp": spaces.Box(0, 255, (8, 12, 3), np.uint8), "rest": spaces.Box(-1, 1, (2,), np.float32)})
+    def __init__(
+        self, seats: int = 2, on_step: Callable[[int], None] = lambda step: None, tics: int = 1
+    ) -> None:
+        see = spaces.Dict(
+            {
+                "lamp": spaces.Box(0, 255, (8, 12, 3), np.uint8),
+                "rest": spaces.Box(-1, 1, (2,), np.float32),
+            }
+        )
         self.roles = (Role("player", see, spaces.Discrete(2)),)
         self.seat_names = tuple(f"lamp{seat}" for seat in range(seats))
         self.seat_roles = (0,) * seats
@@ -59,8 +66,13 @@ class Lamps:
 
 
 def lamps(make: Callable[..., Lamps] = Lamps, tics_per_s: float | None = None) -> EnvSpec:
-    return EnvSpec("lamps", make, chance=True, replayable=True, winners="seat 0", tics_per_s=tics_per_s)
+    return EnvSpec(
+        "lamps", make, chance=True, replayable=True, winners="seat 0", tics_per_s=tics_per_s
+    )
 
 
 def random_players(number: int) -> list[ResolvedPlayer]:
-    return [ResolvedPlayer(PlayerRef("scripted", "random"), f"random{index}", "lamps", {}) for index in range(number)]
+    return [
+        ResolvedPlayer(PlayerRef("scripted", "random"), f"random{index}", "lamps", {})
+        for index in range(number)
+    ]

@@ -40,7 +40,18 @@ def test_a_score_without_a_finite_elo_is_above_any() -> None:
     assert (holds(above, SWEPT, None), holds(below, SWEPT, None)) == (True, False)
 
 
-WRONG = ["", "score", "score>", ">0.5", "score>0.5 or True", "score==0.5", "wins>3", "score>55", "__import__('os')", "score>nan"]
+WRONG = [
+    "",
+    "score",
+    "score>",
+    ">0.5",
+    "score>0.5 or True",
+    "score==0.5",
+    "wins>3",
+    "score>55",
+    "__import__('os')",
+    "score>nan",
+]
 
 
 @pytest.mark.parametrize("text", WRONG)

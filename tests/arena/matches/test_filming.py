@@ -23,7 +23,11 @@ RESULT = 2
 
 def brightness(found: Found, picture: int, tile: int) -> list[int]:
     """The middle pixel of a tile, of two that stand side by side."""
-    return np.round(found.pictures[picture][150, tile * (SIDE + 4) + SIDE // 2].astype(float)).astype(int).tolist()  # type: ignore[no-any-return]
+    return (
+        np.round(found.pictures[picture][150, tile * (SIDE + 4) + SIDE // 2].astype(float))
+        .astype(int)
+        .tolist()
+    )  # type: ignore[no-any-return]
 
 
 def test_a_game_is_filmed_as_its_seats_see_it(tmp_path: Path) -> None:
@@ -37,23 +41,38 @@ def test_a_game_is_filmed_as_its_seats_see_it(tmp_path: Path) -> None:
         for game, (left, right) in enumerate([(0, 1), (1, 0)]):
             picture = game * (1 + STEPS + RESULT) + step
             for tile, channel in enumerate((left, right)):
-                assert brightness(found, picture, tile) == pytest.approx([(100 + 30 * step) * (at == channel) for at in range(3)], abs=12)
+                assert brightness(found, picture, tile) == pytest.approx(
+                    [(100 + 30 * step) * (at == channel) for at in range(3)], abs=12
+                )
     assert [game.sitting for game in made.games] == [(0, 1), (1, 0)]
 
 
 def test_ten_moves_are_a_second_unless_asked_for_otherwise(tmp_path: Path) -> None:
     film(random_players(2), lamps(), tmp_path / "a.mp4")
     film(random_players(2), lamps(), tmp_path / "b.mp4", moves_per_s=2)
-    assert read(tmp_path / "a.mp4").times_s[: STEPS + 1] == pytest.approx([step / 10 for step in range(STEPS + 1)])
-    assert read(tmp_path / "b.mp4").times_s[: STEPS + 1] == pytest.approx([step / 2 for step in range(STEPS + 1)])
+    assert read(tmp_path / "a.mp4").times_s[: STEPS + 1] == pytest.approx(
+        [step / 10 for step in range(STEPS + 1)]
+    )
+    assert read(tmp_path / "b.mp4").times_s[: STEPS + 1] == pytest.approx(
+        [step / 2 for step in range(STEPS + 1)]
+    )
 
 
 def test_a_game_with_a_clock_is_shown_in_real_time(tmp_path: Path) -> None:
-    made = film(random_players(2), lamps(lambda: Lamps(tics=4), tics_per_s=35.0), tmp_path / "a.mp4")
+    made = film(
+        random_players(2), lamps(lambda: Lamps(tics=4), tics_per_s=35.0), tmp_path / "a.mp4"
+    )
     found = read(tmp_path / "a.mp4")
-    assert found.times_s[: STEPS + 1] == pytest.approx([step * 4 / 35 for step in range(STEPS + 1)], abs=1e-4)
-    assert found.times_s[-1] == pytest.approx(made.games[0].end_s + 2 + 1 / 35, abs=0.02) and made.games[0].end_s == pytest.approx(STEPS * 4 / 35)
-    assert pace_of(35.0, None).clock(2135) == "1:01.0  tic 2135" and pace_of(None, 3.0).clock(12) == "move 12"
+    assert found.times_s[: STEPS + 1] == pytest.approx(
+        [step * 4 / 35 for step in range(STEPS + 1)], abs=1e-4
+    )
+    assert found.times_s[-1] == pytest.approx(
+        made.games[0].end_s + 2 + 1 / 35, abs=0.02
+    ) and made.games[0].end_s == pytest.approx(STEPS * 4 / 35)
+    assert (
+        pace_of(35.0, None).clock(2135) == "1:01.0  tic 2135"
+        and pace_of(None, 3.0).clock(12) == "move 12"
+    )
 
 
 def test_a_table_of_one_seat_is_filmed_for_one_player_after_the_other(tmp_path: Path) -> None:
@@ -79,7 +98,11 @@ def test_an_engine_that_ends_costs_its_game_which_is_played_again(tmp_path: Path
 
     made = film(random_players(2), lamps(lambda: Lamps(on_step=crash_once)), tmp_path / "a.mp4")
     assert len(made.games) == 1 and made.voided == ("voided: the engine of lamps ended",)
-    assert made.pictures == len(read(tmp_path / "a.mp4").pictures) == (3 + RESULT) + (1 + STEPS + RESULT)
+    assert (
+        made.pictures
+        == len(read(tmp_path / "a.mp4").pictures)
+        == (3 + RESULT) + (1 + STEPS + RESULT)
+    )
 
 
 def test_a_game_that_always_goes_wrong_leaves_no_film(tmp_path: Path) -> None:
@@ -115,12 +138,17 @@ def test_a_second_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
 
 def test_the_score_is_what_counts() -> None:
     assert score_text(2.0, -1.5, alone=False) == "points 2"
-    assert score_text(None, -1.5, alone=False) == score_text(None, -1.5, alone=True) == "return -1.5"
+    assert (
+        score_text(None, -1.5, alone=False) == score_text(None, -1.5, alone=True) == "return -1.5"
+    )
     assert score_text(2.0, -1.5, alone=True) == "points 2   return -1.5"
 
 
 def test_players_who_cannot_sit_together(tmp_path: Path) -> None:
-    with pytest.raises(FilmError, match=r"lamps has 2 seats, and 3 players were named; expected a player for every seat"):
+    with pytest.raises(
+        FilmError,
+        match=r"lamps has 2 seats, and 3 players were named; expected a player for every seat",
+    ):
         film(random_players(3), lamps(), tmp_path / "a.mp4")
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +186,10 @@ def test_a_duel_of_doom_is_filmed(tmp_path: Path) -> None:
     steps = 53
     assert made.pictures == len(found.pictures) == 1 + steps + RESULT and made.voided == ()
     assert (found.width, found.height) == (2 * 512 + 4, 288 + 24)
-    assert found.times_s[steps] == pytest.approx(3.0, abs=0.01) and made.games[0].end.reason == "timeout"
+    assert (
+        found.times_s[steps] == pytest.approx(3.0, abs=0.01)
+        and made.games[0].end.reason == "timeout"
+    )
     assert made.games[0].end.seats[0].points is not None
     # Two players see two views, which move.
     first, last = found.pictures[0].astype(int), found.pictures[steps].astype(int)

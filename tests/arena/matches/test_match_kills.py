@@ -29,7 +29,17 @@ DEADLINE_S = 120.0
 
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "arena", "match", *arguments, "--data", str(data), "--json"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena",
+        "match",
+        *arguments,
+        "--data",
+        str(data),
+        "--json",
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -54,10 +64,20 @@ def rows(data: Path, match: int) -> list[tuple[Any, ...]]:
     with open_league(league_path(data), read_only=True) as league, league.read() as connection:
         within = (games.c.id >= match_game_key(match, 0), games.c.id < match_game_key(match + 1, 0))
         found = connection.execute(select(games).where(*within).order_by(games.c.id)).all()
-        seats = {page[0].id: read_seats(connection, [row.id for row in page]) for page in [found[i : i + 500] for i in range(0, len(found), 500)]}
+        seats = {
+            page[0].id: read_seats(connection, [row.id for row in page])
+            for page in [found[i : i + 500] for i in range(0, len(found), 500)]
+        }
         by_game = {game: seated for page in seats.values() for game, seated in page.items()}
-    kept = [column.name for column in games.columns if column.name not in ("id", "match_id", "committed_at")]
-    return [(*(getattr(row, name) for name in kept), *(tuple(seat)[1:] for seat in by_game[row.id])) for row in found]
+    kept = [
+        column.name
+        for column in games.columns
+        if column.name not in ("id", "match_id", "committed_at")
+    ]
+    return [
+        (*(getattr(row, name) for name in kept), *(tuple(seat)[1:] for seat in by_game[row.id]))
+        for row in found
+    ]
 
 
 def wait_for(data: Path, match: int, committed: int, process: subprocess.Popen[str]) -> None:
@@ -66,7 +86,12 @@ def wait_for(data: Path, match: int, committed: int, process: subprocess.Popen[s
     with open_league(league_path(data), read_only=True) as league:
         while process.poll() is None:
             with league.read() as connection:
-                if connection.execute(select(func.count()).select_from(games).where(*within)).scalar_one() >= committed:
+                if (
+                    connection.execute(
+                        select(func.count()).select_from(games).where(*within)
+                    ).scalar_one()
+                    >= committed
+                ):
                     return
             time.sleep(0.005)
 
@@ -96,7 +121,9 @@ def test_a_killed_match_goes_on_to_the_same_games(tmp_path: Path) -> None:
         victim.communicate(timeout=DEADLINE_S)
         kept = rows(tmp_path, match)
         stored.append(len(kept))
-        assert {tuple(row) for row in kept} <= {tuple(row) for row in expected}, "a committed game is one of the plan"
+        assert {tuple(row) for row in kept} <= {tuple(row) for row in expected}, (
+            "a committed game is one of the plan"
+        )
         assert len(kept) % 2 == 0, "half a pair was committed"
         resumed = start(tmp_path, "--resume", str(match))
         assert begun(resumed) == match
@@ -109,5 +136,7 @@ def test_a_killed_match_goes_on_to_the_same_games(tmp_path: Path) -> None:
             begun(resumed)
         assert said(ended(resumed)) == said(report)
         assert rows(tmp_path, match) == expected
-    print(f"{KILLS} kills, {again} of the resumed ones killed again; games stored at the kill: {sorted(stored)}; every match equal to the whole one")
+    print(
+        f"{KILLS} kills, {again} of the resumed ones killed again; games stored at the kill: {sorted(stored)}; every match equal to the whole one"
+    )
     assert any(0 < count < GAMES for count in stored), stored

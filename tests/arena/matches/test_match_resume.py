@@ -13,7 +13,15 @@ import psutil
 import pytest
 
 from arena.league.database import League, open_league
-from arena.league.matches import MatchError, create_match, find_match, match_lock, newest_unfinished, stored_games, unfinished_matches
+from arena.league.matches import (
+    MatchError,
+    create_match,
+    find_match,
+    match_lock,
+    newest_unfinished,
+    stored_games,
+    unfinished_matches,
+)
 from arena.league.standings import game_table
 from arena.matches.batches import BatchTables
 from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, main, order_of
@@ -57,7 +65,9 @@ def stopping_at(games: int) -> Callable[[int, int], None]:
 
 def same(one: MatchResult, other: MatchResult) -> bool:
     """Everything but which match it was and how fast."""
-    left, right = (match_report(result).model_dump(exclude={"match", "games_per_s"}) for result in (one, other))
+    left, right = (
+        match_report(result).model_dump(exclude={"match", "games_per_s"}) for result in (one, other)
+    )
     return left == right and one.records == other.records
 
 
@@ -67,7 +77,9 @@ def same(one: MatchResult, other: MatchResult) -> bool:
 def test_an_interrupted_match_goes_on_to_the_same_games(league: League) -> None:
     whole = play_match(ONEPLY, RANDOM, games=60, tables=8, league=league)
     for stop in (3, 30, 59):
-        cut = play_match(ONEPLY, RANDOM, games=60, tables=8, league=league, on_progress=stopping_at(stop))
+        cut = play_match(
+            ONEPLY, RANDOM, games=60, tables=8, league=league, on_progress=stopping_at(stop)
+        )
         assert cut.interim
         begun = newest_unfinished(league)
         kept = stored_games(league, begun)
@@ -79,9 +91,14 @@ def test_an_interrupted_match_goes_on_to_the_same_games(league: League) -> None:
 
 def test_tables_of_three_and_games_of_one_seat_go_on_likewise(league: League) -> None:
     alone = scripted("random", "cartpole")
-    for players, env in (((MODEST, BOLD, MIDDLING), bidding.SPEC), ((alone, alone), spec("cartpole"))):
+    for players, env in (
+        ((MODEST, BOLD, MIDDLING), bidding.SPEC),
+        ((alone, alone), spec("cartpole")),
+    ):
         whole = play_match(*players, games=30, tables=6, league=league, env=env)
-        cut = play_match(*players, games=30, tables=6, league=league, env=env, on_progress=stopping_at(10))
+        cut = play_match(
+            *players, games=30, tables=6, league=league, env=env, on_progress=stopping_at(10)
+        )
         kept = stored_games(league, newest_unfinished(league))
         assert cut.interim
         assert 0 < len(kept) < 30
@@ -101,7 +118,9 @@ def test_a_finished_match_tells_its_result_again_and_plays_nothing(league: Leagu
 
 def test_only_what_is_missing_is_played_where_nothing_repeats(league: League) -> None:
     env = replace(ENV, replayable=False)
-    cut = play_match(ONEPLY, RANDOM, games=40, tables=8, league=league, env=env, on_progress=stopping_at(20))
+    cut = play_match(
+        ONEPLY, RANDOM, games=40, tables=8, league=league, env=env, on_progress=stopping_at(20)
+    )
     before = stored_games(league, newest_unfinished(league))
     went_on = resume_match(league, newest_unfinished(league), (ONEPLY, RANDOM), env)
     assert (went_on.duel.total.games, went_on.paired, went_on.duel.interval) == (40, False, "games")
@@ -115,11 +134,15 @@ def test_a_test_that_ends_a_match_ends_the_resumed_one_at_the_same_pair(league: 
     whole = play_match(ONEPLY, RANDOM, games=600, tables=8, sprt=sprt, league=league)
     assert whole.test is not None and whole.test.state == "accept H1"
     assert len(whole.records) == 2 * whole.test.looked_at < 600
-    play_match(ONEPLY, RANDOM, games=600, tables=8, sprt=sprt, league=league, on_progress=stopping_at(6))
+    play_match(
+        ONEPLY, RANDOM, games=600, tables=8, sprt=sprt, league=league, on_progress=stopping_at(6)
+    )
     went_on = resume_match(league, newest_unfinished(league), (ONEPLY, RANDOM), ENV)
     assert same(went_on, whole)
     assert match_report(went_on).biased  # type: ignore[union-attr]
-    assert any("the sequential test chose when to stop" in note for note in match_report(went_on).notes)
+    assert any(
+        "the sequential test chose when to stop" in note for note in match_report(went_on).notes
+    )
 
 
 def test_games_behind_a_decision_are_no_evidence_and_equal_games_count_once(league: League) -> None:
@@ -129,13 +152,18 @@ def test_games_behind_a_decision_are_no_evidence_and_equal_games_count_once(leag
     by_player = {row.label: row.total.games for row in game_table(league, "connect_four", {}).rows}
     assert by_player["oneply"] == counted
     play_match(ONEPLY, RANDOM, games=counted, league=league)
-    assert {row.label: row.total.games for row in game_table(league, "connect_four", {}).rows} == by_player
+    assert {
+        row.label: row.total.games for row in game_table(league, "connect_four", {}).rows
+    } == by_player
 
 
 def test_a_match_is_played_by_one_process_at_a_time(league: League) -> None:
     play_match(ONEPLY, RANDOM, games=20, tables=1, league=league, on_progress=stopping_at(4))
     begun = newest_unfinished(league)
-    with match_lock(league, begun.id), pytest.raises(HeldError, match=f"match {begun.id} is being played by another process"):
+    with (
+        match_lock(league, begun.id),
+        pytest.raises(HeldError, match=f"match {begun.id} is being played by another process"),
+    ):
         resume_match(league, begun, (ONEPLY, RANDOM), ENV)
     with match_lock(league, begun.id + 1):
         assert not resume_match(league, begun, (ONEPLY, RANDOM), ENV).interim
@@ -147,13 +175,21 @@ def test_what_nothing_can_be_made_of_is_refused(league: League) -> None:
     with pytest.raises(MatchError, match="match 7: none of this number"):
         find_match(league, 7)
     old = create_match(
-        league, "connect_four", {}, (ONEPLY.ref, RANDOM.ref), 20, 1, {"greedy": False, "opening_plies": 2, "paired": True, "tables": 64}
+        league,
+        "connect_four",
+        {},
+        (ONEPLY.ref, RANDOM.ref),
+        20,
+        1,
+        {"greedy": False, "opening_plies": 2, "paired": True, "tables": 64},
     )
     with pytest.raises(MatchError, match="played by an older version"):
         resume_match(league, old, (ONEPLY, RANDOM), ENV)
     play_match(ONEPLY, RANDOM, games=20, tables=1, league=league, on_progress=stopping_at(4))
     with pytest.raises(MatchError, match="now its players and game make .*'paired': False"):
-        resume_match(league, newest_unfinished(league), (ONEPLY, RANDOM), replace(ENV, replayable=False))
+        resume_match(
+            league, newest_unfinished(league), (ONEPLY, RANDOM), replace(ENV, replayable=False)
+        )
 
 
 # --- several processes -----------------------------------------------------------------------------------------------------------------------
@@ -221,7 +257,9 @@ def helpers() -> list[psutil.Process]:
 
 
 @pytest.mark.slow
-def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(
+    slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = scripted("random", slow_env.name)
     monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
     seen: set[int] = set()
@@ -238,7 +276,9 @@ def test_any_number_of_processes_plays_the_same_match_and_leaves_none_behind(slo
 
 
 @pytest.mark.slow
-def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_helper_that_is_killed_or_hangs_costs_no_game(
+    slow_env: EnvSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = scripted("random", slow_env.name)
     monkeypatch.setattr("arena.matches.helpers.WORTH_HELP_S", 2.0)
     hurt: dict[int, int] = {}
@@ -251,7 +291,9 @@ def test_a_helper_that_is_killed_or_hangs_costs_no_game(slow_env: EnvSpec, monke
                 os.kill(helper.pid, hurt[helper.pid])
 
     alone = play_match(player, player, games=384, env=slow_env)
-    helped = play_match(player, player, games=384, env=slow_env, concurrency=4, on_progress=hurt_each)
+    helped = play_match(
+        player, player, games=384, env=slow_env, concurrency=4, on_progress=hurt_each
+    )
     assert sorted(hurt.values()) == [signal.SIGKILL, signal.SIGSTOP, signal.SIGSTOP]
     assert helped.records == alone.records
     assert any("a helping process ended" in note for note in helped.notes)
@@ -266,15 +308,31 @@ def test_the_last_match_is_the_last_that_can_go_on(league: League) -> None:
     """Not a failed one, and none that is being played."""
     whole = play_match(ONEPLY, RANDOM, games=20, tables=4)
     cut = play_match(ONEPLY, RANDOM, games=20, tables=4, league=league, on_progress=stopping_at(6))
-    played = play_match(ONEPLY, RANDOM, games=20, tables=4, league=league, on_progress=stopping_at(6))
+    played = play_match(
+        ONEPLY, RANDOM, games=20, tables=4, league=league, on_progress=stopping_at(6)
+    )
     with pytest.raises(EnvError):
-        play_match(ONEPLY, RANDOM, games=20, tables=4, sprt=Sprt(-300, 300), league=league, on_progress=failing)
+        play_match(
+            ONEPLY,
+            RANDOM,
+            games=20,
+            tables=4,
+            sprt=Sprt(-300, 300),
+            league=league,
+            on_progress=failing,
+        )
     newest, *_ = unfinished_matches(league)
     assert newest.failed == "the board is on fire"
     assert (cut.match_id, played.match_id, newest.id) == (1, 2, 3)
     with match_lock(league, 2):
         assert newest_unfinished(league).id == 1
-        with match_lock(league, 1), pytest.raises(MatchError, match=r"match 3 failed \(the board is on fire\); match 2 is being played"):
+        with (
+            match_lock(league, 1),
+            pytest.raises(
+                MatchError,
+                match=r"match 3 failed \(the board is on fire\); match 2 is being played",
+            ),
+        ):
             newest_unfinished(league)
     assert newest_unfinished(league).id == 2
     with pytest.raises(EnvError):

@@ -70,7 +70,9 @@ def test_the_score_is_that_of_the_first_player() -> None:
 
 def test_both_orders_of_two_players_open_alike() -> None:
     def asking(plies: int) -> ResolvedPlayer:
-        config = RunConfig.model_validate({"env": {"name": "connect_four"}, "evaluation": {"opening_plies": plies}})
+        config = RunConfig.model_validate(
+            {"env": {"name": "connect_four"}, "evaluation": {"opening_plies": plies}}
+        )
         return replace(RANDOM, config=config)
 
     assert opening_plies([asking(1), asking(4)]) == opening_plies([asking(4), asking(1)]) == 4
@@ -98,7 +100,9 @@ def test_both_games_of_a_pair_share_seed_and_opening_and_pairs_differ() -> None:
 
 
 def test_games_with_chance_open_by_themselves() -> None:
-    result = play_match(scripted("random", "leduc_holdem"), scripted("random", "leduc_holdem"), games=4)
+    result = play_match(
+        scripted("random", "leduc_holdem"), scripted("random", "leduc_holdem"), games=4
+    )
     assert {record.opening_plies for record in result.records} == {0}
 
 
@@ -126,7 +130,9 @@ def test_how_many_games_run_at_once_changes_none() -> None:
 
 def test_greedy_players_repeat_themselves_and_the_report_says_so(data: Path) -> None:
     env, (a, b) = resolve_players(["demo/m0", "demo/m1"], data)
-    greedy, sampled = (play_match(a, b, games=200, greedy=greedy, env=env) for greedy in (True, False))
+    greedy, sampled = (
+        play_match(a, b, games=200, greedy=greedy, env=env) for greedy in (True, False)
+    )
     assert greedy.duel.distinct < 100 < 180 < sampled.duel.distinct
     assert any("games are distinct" in line for line in match_lines(greedy))
     assert not any("games are distinct" in line for line in match_lines(sampled))
@@ -219,13 +225,24 @@ def test_a_voided_game_is_played_again_and_counted_apart(league: League) -> None
     assert any("fell over at step 100" in line for line in match_lines(result))
     assert result.match_id is not None
     stored = stored_games(league, find_match(league, result.match_id))
-    assert Counter(record.end_reason.startswith("voided") for record in stored) == {False: 20, True: 1}
+    assert Counter(record.end_reason.startswith("voided") for record in stored) == {
+        False: 20,
+        True: 1,
+    }
 
 
 @pytest.mark.parametrize(
-    ("games", "steps", "spoiled"), [(20, (50,), False), (20, (50, 120), True), (200, (50, 120), False), (200, (50, 120, 300), True)]
+    ("games", "steps", "spoiled"),
+    [
+        (20, (50,), False),
+        (20, (50, 120), True),
+        (200, (50, 120), False),
+        (200, (50, 120, 300), True),
+    ],
 )
-def test_more_errors_than_one_and_than_one_in_a_hundred_spoil_a_match(games: int, steps: tuple[int, ...], spoiled: bool) -> None:
+def test_more_errors_than_one_and_than_one_in_a_hundred_spoil_a_match(
+    games: int, steps: tuple[int, ...], spoiled: bool
+) -> None:
     result = play_match(ONEPLY, RANDOM, games=games, env=failing_at(*steps))
     assert len(result.errors) == len(steps)
     assert result.spoiled == spoiled
@@ -279,14 +296,18 @@ def test_fixed_roles_are_played_unpaired(data: Path) -> None:
 
 
 def test_scripted_players_swap_roles() -> None:
-    result = play_match(scripted("random", "hide_and_seek"), scripted("random", "hide_and_seek"), games=10)
+    result = play_match(
+        scripted("random", "hide_and_seek"), scripted("random", "hide_and_seek"), games=10
+    )
     assert result.paired
     assert result.duel.as_first.games == 5
 
 
 def test_two_of_one_role_do_not_meet(data: Path) -> None:
     env, (a, b) = resolve_players(["roles/m0", "roles/m1"], data)
-    with pytest.raises(PlayerError, match="seats one hider and one seeker: name a player of each role"):
+    with pytest.raises(
+        PlayerError, match="seats one hider and one seeker: name a player of each role"
+    ):
         play_match(a, b, games=2, env=env)
 
 
@@ -304,7 +325,10 @@ class ThreeSeats(Flaky):
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["random", "oneply"], "has 3 seats, and 2 players were named; expected a player for every seat"),
+        (
+            ["random", "oneply"],
+            "has 3 seats, and 2 players were named; expected a player for every seat",
+        ),
         (["random", "oneply", "random"], "the same player twice at a table of 3"),
         (["random"], "random is alone"),
     ],
@@ -350,7 +374,12 @@ def test_a_player_alone_is_measured_by_its_returns() -> None:
     assert result.returns == tuple(float(steps) for steps in result.steps)
     assert 17 < result.mean_return < 30
     assert (result.seats, result.others) == (("player",), 0)
-    assert result.returns == evaluate_player(scripted("random", "cartpole"), spec("cartpole"), episodes=50, tables=3).returns
+    assert (
+        result.returns
+        == evaluate_player(
+            scripted("random", "cartpole"), spec("cartpole"), episodes=50, tables=3
+        ).returns
+    )
 
 
 def test_at_a_table_the_player_sits_everywhere_among_random_ones() -> None:
@@ -381,6 +410,8 @@ def test_an_interrupted_evaluation_says_so() -> None:
         if done >= 5:
             raise KeyboardInterrupt
 
-    result = evaluate_player(ONEPLY, spec("connect_four"), episodes=30, tables=1, on_progress=interrupt)
+    result = evaluate_player(
+        ONEPLY, spec("connect_four"), episodes=30, tables=1, on_progress=interrupt
+    )
     assert result.interim
     assert len(result.returns) == 5

@@ -40,11 +40,25 @@ def published_match() -> MatchResult:
     stats = match_statistics(published_sample())
     seats = (SeatRecord(ONEPLY.ref, 0, 0, 0, 0, 1.0), SeatRecord(RANDOM.ref, 0, 0, 0, 1, -1.0))
     records = tuple(
-        GameRecord(index, 0, index, "evaluation", 1, seats, 18 + 12 * (index % 2), 24, "rules", f"{index:08x}", pair=index // 2)
+        GameRecord(
+            index,
+            0,
+            index,
+            "evaluation",
+            1,
+            seats,
+            18 + 12 * (index % 2),
+            24,
+            "rules",
+            f"{index:08x}",
+            pair=index // 2,
+        )
         for index in range(400)
     )
     plan = play_match(ONEPLY, RANDOM, games=2, seed=7).plan
-    return MatchResult(replace(plan, games=400), 12, stats, None, (), (), None, records, (), 61.3, False, ())
+    return MatchResult(
+        replace(plan, games=400), 12, stats, None, (), (), None, records, (), 61.3, False, ()
+    )
 
 
 def test_the_block_of_a_published_sample() -> None:
@@ -61,7 +75,9 @@ def test_the_block_of_a_published_sample() -> None:
 
 
 def test_the_committed_schema_is_that_of_the_model() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "write it anew: python -m arena.matches.report_schema > docs/schemas/match.json"
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), (
+        "write it anew: python -m arena.matches.report_schema > docs/schemas/match.json"
+    )
 
 
 def matches() -> Iterator[MatchResult]:
@@ -71,7 +87,9 @@ def matches() -> Iterator[MatchResult]:
     yield play_match(ONEPLY, RANDOM, games=400, sprt=Sprt(0, 50))
     yield play_match(RANDOM, ONEPLY, games=4, sprt=Sprt(0, 5))
     yield play_match(scripted("random", "cartpole"), scripted("random", "cartpole"), games=30)
-    yield play_match(scripted("random", "cartpole"), scripted("random", "cartpole"), games=30, sprt=Sprt(0, 300))
+    yield play_match(
+        scripted("random", "cartpole"), scripted("random", "cartpole"), games=30, sprt=Sprt(0, 300)
+    )
     yield play_match(BOLD, MODEST, MIDDLING, games=30, env=bidding.SPEC)
     yield play_match(BOLD, MODEST, MIDDLING, games=3, env=bidding.UNREPEATABLE)
 
@@ -89,7 +107,9 @@ def test_every_kind_of_match_fits_the_schema_and_says_no_nan() -> None:
     for result in matches():
         report = match_json(result)
         assert all(math.isfinite(number) for number in numbers(report))
-        assert MatchReport.model_validate_json(json.dumps(report, allow_nan=False)).root == match_report(result)
+        assert MatchReport.model_validate_json(
+            json.dumps(report, allow_nan=False)
+        ).root == match_report(result)
         text = "\n".join(match_lines(result))
         assert " nan" not in text
         assert " inf" not in text
@@ -117,7 +137,10 @@ def test_an_undecided_test_is_not_biased_and_its_assertion_is_open() -> None:
     assert isinstance(report, DuelReport)
     assert report.sprt is not None
     assert (report.sprt.state, report.biased) == ("continue", False)
-    assert [(one.text, one.holds) for one in report.assertions] == [("sprt", None), ("score<0.9", True)]
+    assert [(one.text, one.holds) for one in report.assertions] == [
+        ("sprt", None),
+        ("score<0.9", True),
+    ]
 
 
 def test_alone_the_higher_return_wins_and_the_lead_has_an_interval() -> None:
@@ -126,7 +149,10 @@ def test_alone_the_higher_return_wins_and_the_lead_has_an_interval() -> None:
     report = match_report(result)
     assert isinstance(report, DuelReport)
     assert report.returns is not None and report.returns.lead is not None
-    seeds = [(first, second) for first, second in zip(result.records[::2], result.records[1::2], strict=True)]
+    seeds = [
+        (first, second)
+        for first, second in zip(result.records[::2], result.records[1::2], strict=True)
+    ]
     assert all(first.seed == second.seed for first, second in seeds)
     leads = [first.seats[0].returns - second.seats[0].returns for first, second in seeds]
     assert report.wins == sum(lead > 0 for lead in leads)
@@ -137,7 +163,14 @@ def test_alone_the_higher_return_wins_and_the_lead_has_an_interval() -> None:
     assert report.pair_counts is None
     lines = match_lines(result)
     assert "200 games on 100 seeds" in lines[0]
-    assert [line.split()[0] for line in lines[1:]] == ["Score", "Elo", "Return", "Lead", "Games", "Verdict"]
+    assert [line.split()[0] for line in lines[1:]] == [
+        "Score",
+        "Elo",
+        "Return",
+        "Lead",
+        "Games",
+        "Verdict",
+    ]
 
 
 @pytest.mark.parametrize("sprt", [None, Sprt(0, 50)])
@@ -146,7 +179,10 @@ def test_games_that_repeat_each_other_weaken_the_verdict(sprt: Sprt | None) -> N
     rock, paper = scripted("rock", "rock_paper_scissors"), scripted("paper", "rock_paper_scissors")
     result = play_match(rock, paper, games=40, sprt=sprt)
     assert verdict(result).endswith(", if games that are alike were independent)")
-    assert any("games are distinct, so the interval is too narrow" in note for note in match_report(result).notes)
+    assert any(
+        "games are distinct, so the interval is too narrow" in note
+        for note in match_report(result).notes
+    )
 
 
 def test_a_table_of_three_is_ranked_by_places() -> None:
@@ -176,8 +212,15 @@ def test_a_table_of_three_is_ranked_by_places() -> None:
 
 
 def test_places_do_not_depend_on_the_order_of_the_names() -> None:
-    found = [match_report(play_match(*players, games=90, env=bidding.SPEC)) for players in ((MODEST, BOLD, MIDDLING), (BOLD, MIDDLING, MODEST))]
-    first, second = ([row.player.name for row in report.standings] for report in found if isinstance(report, TableReport))
+    found = [
+        match_report(play_match(*players, games=90, env=bidding.SPEC))
+        for players in ((MODEST, BOLD, MIDDLING), (BOLD, MIDDLING, MODEST))
+    ]
+    first, second = (
+        [row.player.name for row in report.standings]
+        for report in found
+        if isinstance(report, TableReport)
+    )
     assert first == second
 
 
@@ -191,12 +234,33 @@ def test_an_interrupted_match_says_how_to_go_on() -> None:
 
 
 def test_the_players_are_named_again_where_one_is_a_program() -> None:
-    program = GuestProgram(("/home/a user/bot.py", "--depth", "3"), "bot.py --depth 3", "bot.py --depth 3 #5f0c9a1b22d4")
-    guest = ResolvedPlayer(PlayerRef("guest", program.name), program.label, "connect_four", {}, program=program)
+    program = GuestProgram(
+        ("/home/a user/bot.py", "--depth", "3"),
+        "bot.py --depth 3",
+        "bot.py --depth 3 #5f0c9a1b22d4",
+    )
+    guest = ResolvedPlayer(
+        PlayerRef("guest", program.name), program.label, "connect_four", {}, program=program
+    )
     words = shlex.split(resume_command(7, (ONEPLY, guest)))
-    assert words == ["arena", "match", "oneply", "exec:'/home/a user/bot.py' --depth 3", "--resume", "7"]
+    assert words == [
+        "arena",
+        "match",
+        "oneply",
+        "exec:'/home/a user/bot.py' --depth 3",
+        "--resume",
+        "7",
+    ]
     hasty = replace(guest, program=replace(program, move_timeout_s=0.5))
-    assert shlex.split(resume_command(7, (RANDOM, ONEPLY, hasty)))[2:] == ["random", "oneply", words[3], "--resume", "7", "--move-timeout", "0.5"]
+    assert shlex.split(resume_command(7, (RANDOM, ONEPLY, hasty)))[2:] == [
+        "random",
+        "oneply",
+        words[3],
+        "--resume",
+        "7",
+        "--move-timeout",
+        "0.5",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +273,9 @@ def test_the_players_are_named_again_where_one_is_a_program() -> None:
         (-50, -20, "weaker by less than 50, if at all", "weaker by more than 20"),
     ],
 )
-def test_what_a_test_rejected_is_said_in_words(elo0: float, elo1: float, stronger: str, not_stronger: str) -> None:
+def test_what_a_test_rejected_is_said_in_words(
+    elo0: float, elo1: float, stronger: str, not_stronger: str
+) -> None:
     """Accepting ELO1 rejects a strength of ELO0 or less, and the reverse."""
     for cell, words in ((4, stronger), (0, not_stronger)):
         test = SequentialTest(Sprt(elo0, elo1), 5)
@@ -220,24 +286,43 @@ def test_what_a_test_rejected_is_said_in_words(elo0: float, elo1: float, stronge
 
 def alone(leads: list[float], name: str = "oneply") -> MatchResult:
     """A match of one seat with these leads of the first player."""
-    stats = match_statistics([MatchGame(float(lead > 0), True, None, str(index)) for index, lead in enumerate(leads)])
+    stats = match_statistics(
+        [MatchGame(float(lead > 0), True, None, str(index)) for index, lead in enumerate(leads)]
+    )
     seating = Seating(((0,), (1,)), paired=True)
     plan = replace(published_match().plan, players=(scripted(name), RANDOM), seating=seating)
-    return replace(published_match(), plan=plan, statistics=stats, returns=tuple((10 + lead, 10.0) for lead in leads))
+    return replace(
+        published_match(),
+        plan=plan,
+        statistics=stats,
+        returns=tuple((10 + lead, 10.0) for lead in leads),
+    )
 
 
 def test_alone_seeds_won_and_the_mean_are_two_answers() -> None:
     noise = [0.1, -0.1]
     often_little = [1 + one for one in noise * 45] + [-15 + one for one in noise * 5]
-    assert verdict(alone([5 + one for one in noise * 50])) == "oneply is stronger: it wins more seeds and returns more in the mean (95 %)"
-    assert verdict(alone([-lead for lead in often_little])) == "random wins more seeds, who returns more in the mean is not decided (95 %)"
-    assert verdict(alone([5, -1] * 50)) == "who wins more seeds is not decided, oneply returns more in the mean (95 %)"
+    assert (
+        verdict(alone([5 + one for one in noise * 50]))
+        == "oneply is stronger: it wins more seeds and returns more in the mean (95 %)"
+    )
+    assert (
+        verdict(alone([-lead for lead in often_little]))
+        == "random wins more seeds, who returns more in the mean is not decided (95 %)"
+    )
+    assert (
+        verdict(alone([5, -1] * 50))
+        == "who wins more seeds is not decided, oneply returns more in the mean (95 %)"
+    )
     assert verdict(alone([1, -1] * 50)).startswith("not decided (95 %); four times the games")
 
 
 def test_one_player_twice_is_told_apart_and_both_figures_are_looked_at() -> None:
     one = alone([5, -1] * 50, "random")
-    assert verdict(one) == "the same player twice: the lead off 0, which chance does in one match of twenty"
+    assert (
+        verdict(one)
+        == "the same player twice: the lead off 0, which chance does in one match of twenty"
+    )
     assert verdict(alone([1, -1] * 50, "random")) == "the same player twice: even, as expected"
     lines = match_lines(one)
     assert any("(random (first) above random (second))" in line for line in lines)

@@ -27,17 +27,36 @@ def match_plan(games: int) -> MatchPlan:
     return plan
 
 
-def end(plan: MatchPlan, index: int, points: float, *, tries: int = 0, voided: bool = False) -> GameEnd:
+def end(
+    plan: MatchPlan, index: int, points: float, *, tries: int = 0, voided: bool = False
+) -> GameEnd:
     """Game `index` with so many points for A."""
     sitting, planned = plan.game(index)
     own = sitting.index(0)
     places = [0, 0] if points == 0.5 else [int((seat == own) != (points == 1.0)) for seat in (0, 1)]
-    seats = tuple(SeatRecord((A, B)[player], 0, 0, 0, place, 0.0) for player, place in zip(sitting, places, strict=True))
-    planned = planned._replace(game_count=index + tries * plan.games, seats=tuple(SeatPlan((A, B)[player], 0, 0, False) for player in sitting))
-    return GameEnd(index % 64, planned, seats, 7, 7, "voided: it fell over" if voided else "rules", f"{index:08x}", b"")
+    seats = tuple(
+        SeatRecord((A, B)[player], 0, 0, 0, place, 0.0)
+        for player, place in zip(sitting, places, strict=True)
+    )
+    planned = planned._replace(
+        game_count=index + tries * plan.games,
+        seats=tuple(SeatPlan((A, B)[player], 0, 0, False) for player in sitting),
+    )
+    return GameEnd(
+        index % 64,
+        planned,
+        seats,
+        7,
+        7,
+        "voided: it fell over" if voided else "rules",
+        f"{index:08x}",
+        b"",
+    )
 
 
-def played(plan: MatchPlan, points: Sequence[float], order: Sequence[int], chunk: int = 7) -> tuple[Results, list[GameRecord]]:
+def played(
+    plan: MatchPlan, points: Sequence[float], order: Sequence[int], chunk: int = 7
+) -> tuple[Results, list[GameRecord]]:
     kept: list[GameRecord] = []
     results = Results(plan, kept.append, sprt=STRONG)
     for first in range(0, len(order), chunk):
@@ -61,9 +80,15 @@ def test_a_test_decides_in_the_order_planned_whatever_arrives_first() -> None:
         random.Random(seed).shuffle(order)
         shuffled, _ = played(plan, points, order)
         assert shuffled.test is not None and in_order.test is not None
-        assert (shuffled.end, shuffled.test.llr, shuffled.test.state) == (in_order.end, in_order.test.llr, in_order.test.state)
+        assert (shuffled.end, shuffled.test.llr, shuffled.test.state) == (
+            in_order.end,
+            in_order.test.llr,
+            in_order.test.state,
+        )
         assert list(shuffled.counted) == list(range(in_order.end))
-        assert [record.trajectory_hash for record in shuffled.counted.values()] == [record.trajectory_hash for record in in_order.counted.values()]
+        assert [record.trajectory_hash for record in shuffled.counted.values()] == [
+            record.trajectory_hash for record in in_order.counted.values()
+        ]
 
 
 def test_a_decision_is_the_first_crossing_and_what_is_behind_it_is_not_looked_at() -> None:
@@ -107,7 +132,11 @@ def test_a_voided_try_is_kept_at_once_and_counted_apart() -> None:
     assert results.errors == ("voided: it fell over",)
     assert results.tries[1] == 1
     again = Results(plan, lambda record: pytest.fail("kept twice"), kept)
-    assert (again.errors, again.tries, sorted(again.games)) == (results.errors, results.tries, [0, 1])
+    assert (again.errors, again.tries, sorted(again.games)) == (
+        results.errors,
+        results.tries,
+        [0, 1],
+    )
     again.take(end(plan, 0, 1.0))
     assert again.changed == 0
 

@@ -30,14 +30,24 @@ def scripted(name: str, env: str = "connect_four") -> ResolvedPlayer:
         (("random", "random"), "cartpole", None, 20),
     ],
 )
-def test_its_statistics_are_those_it_ended_with(names: tuple[str, str], env: str, sprt: Sprt | None, games: int, tmp_path: Path) -> None:
+def test_its_statistics_are_those_it_ended_with(
+    names: tuple[str, str], env: str, sprt: Sprt | None, games: int, tmp_path: Path
+) -> None:
     with open_league(tmp_path / "league.db") as league:
-        result = play_match(*(scripted(name, env) for name in names), games=games, sprt=sprt, league=league, tables=16)
+        result = play_match(
+            *(scripted(name, env) for name in names),
+            games=games,
+            sprt=sprt,
+            league=league,
+            tables=16,
+        )
         assert result.match_id is not None
         found = stored_duel(league, find_match(league, result.match_id))
         assert found is not None
         assert found.statistics == result.duel
-        assert [record.trajectory_hash for record in found.records] == [record.trajectory_hash for record in result.records]
+        assert [record.trajectory_hash for record in found.records] == [
+            record.trajectory_hash for record in result.records
+        ]
         assert (len(found.records) < games) == (sprt is not None)
 
 
@@ -60,10 +70,20 @@ def test_spoiled_tries_and_halves_of_pairs_count_for_nobody(tmp_path: Path) -> N
         assert len(stored_games(league, match)) == 4
         found = stored_duel(league, match)
     assert found is not None and found.errors == 1
-    assert (found.statistics.total.games, found.statistics.score, found.statistics.left_out) == (2, 0.75, 1)
+    assert (found.statistics.total.games, found.statistics.score, found.statistics.left_out) == (
+        2,
+        0.75,
+        1,
+    )
 
 
 def test_without_games_or_with_more_players_there_is_nothing_to_tell(tmp_path: Path) -> None:
     with open_league(tmp_path / "league.db") as league:
-        for players in ([snapshot_player("a"), RANDOM], [snapshot_player("a"), RANDOM, snapshot_player("b")]):
-            assert stored_duel(league, create_match(league, "connect_four", {}, players, 4, 1, {})) is None
+        for players in (
+            [snapshot_player("a"), RANDOM],
+            [snapshot_player("a"), RANDOM, snapshot_player("b")],
+        ):
+            assert (
+                stored_duel(league, create_match(league, "connect_four", {}, players, 4, 1, {}))
+                is None
+            )

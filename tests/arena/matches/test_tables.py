@@ -32,7 +32,11 @@ LAYER = {"channels": 4, "kernel": 3, "stride": 1}
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for word in ("float32", "bfloat16"):
-        train(folder, word, {**with_memory(SIZE), "runtime": {"placement": "serial", "precision": word}})
+        train(
+            folder,
+            word,
+            {**with_memory(SIZE), "runtime": {"placement": "serial", "precision": word}},
+        )
     return folder
 
 
@@ -46,11 +50,25 @@ def layout_of(env: EnvSpec, state_size: int) -> RoleLayout:
 def acted(model: PolicyModel, layout: RoleLayout) -> ActOutput:
     """For made-up rows, with a memory, in a column as wide as the layout says."""
     random = torch.Generator().manual_seed(1)
-    observations = {leaf.name: torch.randint(0, 2, (ROWS, *leaf.shape), generator=random).to(torch.float32) for leaf in layout.leaves}
-    state = torch.nn.functional.pad(torch.randn(ROWS, SIZE, generator=random), (0, layout.state_size - SIZE))
-    mask, start = torch.ones(ROWS, layout.mask_size, dtype=torch.bool), torch.zeros(ROWS, dtype=torch.bool)
+    observations = {
+        leaf.name: torch.randint(0, 2, (ROWS, *leaf.shape), generator=random).to(torch.float32)
+        for leaf in layout.leaves
+    }
+    state = torch.nn.functional.pad(
+        torch.randn(ROWS, SIZE, generator=random), (0, layout.state_size - SIZE)
+    )
+    mask, start = (
+        torch.ones(ROWS, layout.mask_size, dtype=torch.bool),
+        torch.zeros(ROWS, dtype=torch.bool),
+    )
     with torch.inference_mode():
-        return model.act(observations, mask, start, state, torch.rand(ROWS, len(layout.head_sizes), generator=random, dtype=torch.float64))
+        return model.act(
+            observations,
+            mask,
+            start,
+            state,
+            torch.rand(ROWS, len(layout.head_sizes), generator=random, dtype=torch.float64),
+        )
 
 
 def played(player: ResolvedPlayer, env: EnvSpec) -> ActOutput:
@@ -66,7 +84,10 @@ def test_a_snapshot_acts_as_it_does_in_training(data: Path, word: str) -> None:
     env, (player,) = resolve_players([f"{word}/m0"], data)
     assert player.config is not None and player.snapshots is not None
     layout = layout_of(env, SIZE)
-    trained = acted(frozen_model(layout, player.config, FileSnapshotStore(player.snapshots), player.ref.name), layout)
+    trained = acted(
+        frozen_model(layout, player.config, FileSnapshotStore(player.snapshots), player.ref.name),
+        layout,
+    )
     found = played(player, env)
     assert torch.equal(found.log_prob, trained.log_prob) and torch.equal(found.value, trained.value)
     assert torch.equal(found.state[:, :SIZE], trained.state) and not found.state[:, SIZE:].any()
@@ -76,9 +97,13 @@ def test_the_two_precisions_are_not_the_same_numbers(data: Path) -> None:
     """Else the test above would say nothing."""
     env, (player,) = resolve_players(["bfloat16/m0"], data)
     assert player.config is not None and player.snapshots is not None
-    exact = player.config.model_copy(update={"runtime": player.config.runtime.model_copy(update={"precision": "float32"})})
+    exact = player.config.model_copy(
+        update={"runtime": player.config.runtime.model_copy(update={"precision": "float32"})}
+    )
     layout = layout_of(env, SIZE)
-    precise = acted(frozen_model(layout, exact, FileSnapshotStore(player.snapshots), player.ref.name), layout)
+    precise = acted(
+        frozen_model(layout, exact, FileSnapshotStore(player.snapshots), player.ref.name), layout
+    )
     assert not torch.equal(played(player, env).value, precise.value)
 
 
@@ -103,6 +128,10 @@ def image_layout(pixels: int) -> RoleLayout:
 def test_auto_is_decided_by_this_machine_wherever_it_was_trained(device: str) -> None:
     """A population trained on a GPU can be evaluated on a machine without one."""
     runtime = {"inference_device": device, "learner_device": device}
-    config = RunConfig.model_validate({"env": {"name": "doom"}, "model": {"conv": [LAYER]}, "runtime": runtime})
-    assert playing_dtype(config, image_layout(64)) == (torch.bfloat16 if has_bfloat16(CPU) else torch.float32)
+    config = RunConfig.model_validate(
+        {"env": {"name": "doom"}, "model": {"conv": [LAYER]}, "runtime": runtime}
+    )
+    assert playing_dtype(config, image_layout(64)) == (
+        torch.bfloat16 if has_bfloat16(CPU) else torch.float32
+    )
     assert playing_dtype(config, image_layout(8)) == torch.float32

@@ -45,7 +45,12 @@ def test_a_member_is_its_newest_snapshot(data: Path) -> None:
     newest = snapshots(data, "demo", "m1")[-1]
     assert env.name == player.env_name == "connect_four"
     assert player.ref == PlayerRef("snapshot", newest.snapshot_id)
-    assert (player.population, player.member, player.role, player.frames) == ("demo", "m1", "player", newest.frames)
+    assert (player.population, player.member, player.role, player.frames) == (
+        "demo",
+        "m1",
+        "player",
+        newest.frames,
+    )
 
 
 @pytest.mark.parametrize("text", ["demo/m1@0.9k", "demo/m1@900", "demo/m1@9_00"])
@@ -90,24 +95,54 @@ BAD_NAMES = {
     "member": (["demo/m9"], None, "demo has no member 'm9'; it has m0, m1"),
     "population": (["dmo/m0"], None, "no population 'dmo'.*did you mean 'demo'"),
     "frames": (["demo/m0@soon"], None, r"'soon' is no number of frames; expected one such as 800k"),
-    "frames of a population": (["demo@1.2M"], None, "only @best is known; frames belong to a member"),
+    "frames of a population": (
+        ["demo@1.2M"],
+        None,
+        "only @best is known; frames belong to a member",
+    ),
     "word": (["demo@bst"], None, "only @best is known"),
-    "whole population": (["demo", "random"], None, "'demo' is a whole population; expected one player of it: demo@best"),
+    "whole population": (
+        ["demo", "random"],
+        None,
+        "'demo' is a whole population; expected one player of it: demo@best",
+    ),
     "misspelt population": (["demmo", "random"], None, "names nobody; did you mean demo@best"),
-    "scripted": (["demo/m0", "onepy"], None, r"'onepy' names nobody; did you mean oneply\? This game has oneply, random"),
-    "scripted of another game": (["roles/m0", "oneply"], None, "'oneply' names nobody.*This game has random"),
+    "scripted": (
+        ["demo/m0", "onepy"],
+        None,
+        r"'onepy' names nobody; did you mean oneply\? This game has oneply, random",
+    ),
+    "scripted of another game": (
+        ["roles/m0", "oneply"],
+        None,
+        "'oneply' names nobody.*This game has random",
+    ),
     "id": (["deadbeefdeadbeef"], None, "no snapshot id begins with 'deadbeefdeadbeef'"),
     "empty": (["", "demo/m0"], None, "'' names nobody"),
     "path": (["../../etc/passwd"], None, r"no population '\.\.'"),
     "no game": (["random", "oneply"], None, "add --env NAME, such as --env connect_four"),
-    "two games": (["demo/m0", "roles/m0"], None, "plays connect_four, roles/m0@.* plays hide_and_seek; expected players of one game"),
-    "env against players": (["demo/m0"], "tictactoe", "--env tictactoe: demo/m0@.* plays connect_four"),
-    "nobody is best": (["unrated@best"], None, "no snapshot has 30 evaluation games yet.*name a member: unrated/m0"),
+    "two games": (
+        ["demo/m0", "roles/m0"],
+        None,
+        "plays connect_four, roles/m0@.* plays hide_and_seek; expected players of one game",
+    ),
+    "env against players": (
+        ["demo/m0"],
+        "tictactoe",
+        "--env tictactoe: demo/m0@.* plays connect_four",
+    ),
+    "nobody is best": (
+        ["unrated@best"],
+        None,
+        "no snapshot has 30 evaluation games yet.*name a member: unrated/m0",
+    ),
 }
 
 
 @pytest.mark.parametrize(("names", "env", "message"), BAD_NAMES.values(), ids=BAD_NAMES.keys())
-def test_wrong_names_get_one_line_that_helps(data: Path, names: list[str], env: str | None, message: str) -> None:
+def test_wrong_names_get_one_line_that_helps(
+    data: Path, names: list[str], env: str | None, message: str
+) -> None:
     with pytest.raises(PlayerError, match=message) as raised:
         resolve_players(names, data, env)
     assert "\n" not in str(raised.value)
@@ -115,7 +150,9 @@ def test_wrong_names_get_one_line_that_helps(data: Path, names: list[str], env: 
 
 
 def test_a_wrong_game_is_named_and_files_are_for_the_command_line_only(tmp_path: Path) -> None:
-    with pytest.raises(EnvNameError, match="env 'conect_four' is not known; did you mean 'connect_four'"):
+    with pytest.raises(
+        EnvNameError, match="env 'conect_four' is not known; did you mean 'connect_four'"
+    ):
         resolve_players(["random"], tmp_path, "conect_four")
     with pytest.raises(EnvError, match="only the local command line runs code from files"):
         resolve_players(["random"], tmp_path, "./my_game.py:make")
@@ -129,7 +166,10 @@ def test_without_a_league_trained_players_are_not_found_and_none_is_made(tmp_pat
 
 def test_of_players_of_one_game_with_other_options_what_differs_is_told(data: Path) -> None:
     _, (player,) = resolve_players(["demo/m0"], data)
-    a, b = (replace(player, env_options=given) for given in ({"seats": 2, "deep": 1}, {"deep": 1, "tall": True}))
+    a, b = (
+        replace(player, env_options=given)
+        for given in ({"seats": 2, "deep": 1}, {"deep": 1, "tall": True})
+    )
     found = "connect_four with seats = 2, no tall given, demo/m0@.* plays connect_four with no seats given, tall = True; expected players of one game"
     with pytest.raises(PlayerError, match=found):
         _check_one_game([a, b], None)
@@ -176,7 +216,15 @@ def test_choices_follow_from_seed_and_resets(data: Path) -> None:
 
 
 def test_greedy_actions_do_not_depend_on_the_seed(data: Path) -> None:
-    assert len({load_player("demo/m0", data, seed=seed).act(observation([3]), greedy=True) for seed in range(10)}) == 1
+    assert (
+        len(
+            {
+                load_player("demo/m0", data, seed=seed).act(observation([3]), greedy=True)
+                for seed in range(10)
+            }
+        )
+        == 1
+    )
 
 
 def test_scripted_players_act_too(data: Path) -> None:
@@ -186,7 +234,9 @@ def test_scripted_players_act_too(data: Path) -> None:
 def test_a_player_of_two_roles_must_be_told_which(data: Path) -> None:
     with pytest.raises(PlayerError, match="random may play hider or seeker; say which with role="):
         load_player("random", data, env="hide_and_seek")
-    assert load_player("random", data, env="hide_and_seek", role="hider").act(np.zeros(3, np.float32)) in range(3)
+    assert load_player("random", data, env="hide_and_seek", role="hider").act(
+        np.zeros(3, np.float32)
+    ) in range(3)
     assert load_player("roles/m2", data).act(1, np.array([1, 0, 1, 1])) in (0, 2, 3)
     with pytest.raises(PlayerError, match="role 'hider': roles/m2@.* plays seeker"):
         load_player("roles/m2", data, role="hider")

@@ -21,7 +21,10 @@ def expected_score(elo_difference: float) -> float:
 
 
 def by_player(ratings: list[Rating[str]]) -> dict[str, tuple[float, float, float]]:
-    return {rating.player: (rating.elo or 0.0, rating.low or 0.0, rating.high or 0.0) for rating in ratings}
+    return {
+        rating.player: (rating.elo or 0.0, rating.low or 0.0, rating.high or 0.0)
+        for rating in ratings
+    }
 
 
 @st.composite
@@ -29,28 +32,56 @@ def leagues(draw: st.DrawFn) -> list[Result]:
     """Up to eight players; a ring of wins in both directions keeps every rating finite."""
     count = draw(st.integers(2, 8))
     names = ["random", *(f"p{i}" for i in range(1, count))]
-    ring = [PairResult(names[i], names[(i + 1) % count], 1 + draw(st.integers(0, 9)), 0, 1 + draw(st.integers(0, 9))) for i in range(count)]
-    more = draw(st.lists(st.tuples(st.permutations(range(count)), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20)), max_size=10))
-    return ring + [PairResult(names[order[0]], names[order[1]], wins, draws, losses) for order, wins, draws, losses in more]
+    ring = [
+        PairResult(
+            names[i],
+            names[(i + 1) % count],
+            1 + draw(st.integers(0, 9)),
+            0,
+            1 + draw(st.integers(0, 9)),
+        )
+        for i in range(count)
+    ]
+    more = draw(
+        st.lists(
+            st.tuples(
+                st.permutations(range(count)),
+                st.integers(0, 20),
+                st.integers(0, 20),
+                st.integers(0, 20),
+            ),
+            max_size=10,
+        )
+    )
+    return ring + [
+        PairResult(names[order[0]], names[order[1]], wins, draws, losses)
+        for order, wins, draws, losses in more
+    ]
 
 
 @given(leagues())
 @settings(max_examples=60, deadline=None)
-def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(league: list[Result]) -> None:
+def test_without_prior_and_draws_it_is_the_maximum_likelihood_that_choix_finds(
+    league: list[Result],
+) -> None:
     names = sorted({name for result in league for name in (result.a, result.b)})
     pairs = []
     for result in league:
         a, b = names.index(result.a), names.index(result.b)
         pairs += [(a, b)] * int(result.wins) + [(b, a)] * int(result.losses)
     oracle = choix.ilsr_pairwise(len(names), pairs, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
-    found = by_player(fit([PairResult(r.a, r.b, r.wins, 0, r.losses) for r in league], "random", prior_draws=0))
+    found = by_player(
+        fit([PairResult(r.a, r.b, r.wins, 0, r.losses) for r in league], "random", prior_draws=0)
+    )
     for i, name in enumerate(names):
         assert found[name][0] == pytest.approx(oracle[i] - oracle[names.index("random")], abs=1e-6)
 
 
 @given(leagues(), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
-def test_order_and_orientation_of_the_games_change_nothing(league: list[Result], random: object) -> None:
+def test_order_and_orientation_of_the_games_change_nothing(
+    league: list[Result], random: object
+) -> None:
     single = [
         part
         for r in league
@@ -76,14 +107,28 @@ def test_permuting_a_long_log_moves_no_rating_by_a_millionth() -> None:
     for _ in range(20_000):
         a, b = rng.choice(30, 2, replace=False)
         won = float(rng.random() < expected_score(20.0 * (a - b)))
-        log.append(PairResult(names[a], names[b], won, 0, 1 - won) if rng.random() < 0.8 else PairResult(names[a], names[b], 0, 1, 0))
+        log.append(
+            PairResult(names[a], names[b], won, 0, 1 - won)
+            if rng.random() < 0.8
+            else PairResult(names[a], names[b], 0, 1, 0)
+        )
     once = by_player(fit(log, "random"))
     moved = 0.0
     for _ in range(5):
         shuffled = [log[i] for i in rng.permutation(len(log))]
-        turned = [PairResult(r.b, r.a, r.losses, r.draws, r.wins) if rng.random() < 0.5 else r for r in shuffled]
+        turned = [
+            PairResult(r.b, r.a, r.losses, r.draws, r.wins) if rng.random() < 0.5 else r
+            for r in shuffled
+        ]
         again = by_player(fit(turned, "random"))
-        moved = max(moved, *(abs(value - other) for name in names for value, other in zip(once[name], again[name], strict=True)))
+        moved = max(
+            moved,
+            *(
+                abs(value - other)
+                for name in names
+                for value, other in zip(once[name], again[name], strict=True)
+            ),
+        )
     print(f"largest move {moved:.1e} Elo")
     assert moved <= 1e-6
 
@@ -92,7 +137,9 @@ def test_two_players_have_a_closed_form() -> None:
     """300 of 400: 400 log10(3) Elo; standard error of a log-odds sqrt(1 / (n p (1 - p)))."""
     found = by_player(fit([PairResult("a", "random", 250, 100, 50)], "random", prior_draws=0))
     half = 1.959964 * ELO_PER_NAT / math.sqrt(400 * 0.75 * 0.25)
-    assert found["a"] == pytest.approx((400 * math.log10(3), 400 * math.log10(3) - half, 400 * math.log10(3) + half), abs=1e-3)
+    assert found["a"] == pytest.approx(
+        (400 * math.log10(3), 400 * math.log10(3) - half, 400 * math.log10(3) + half), abs=1e-3
+    )
     assert found["random"] == (0.0, 0.0, 0.0)
     assert expected_score(found["a"][0]) == pytest.approx(0.75)
 
@@ -119,11 +166,16 @@ def test_few_games_beside_very_many(seed: int) -> None:
 
 
 def test_only_draws_are_even() -> None:
-    assert by_player(fit([PairResult("a", "random", 0, 50, 0)], "random"))["a"][0] == pytest.approx(0, abs=1e-9)
+    assert by_player(fit([PairResult("a", "random", 0, 50, 0)], "random"))["a"][0] == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 def test_rock_paper_scissors_are_equal() -> None:
-    cycle = [PairResult(a, b, 30, 0, 0) for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))]
+    cycle = [
+        PairResult(a, b, 30, 0, 0)
+        for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))
+    ]
     even = [PairResult(a, "random", 10, 0, 10) for a in ("rock", "paper", "scissors")]
     found = by_player(fit(cycle + even, "random"))
     assert [values[0] for values in found.values()] == pytest.approx([0, 0, 0, 0], abs=1e-6)
@@ -131,12 +183,24 @@ def test_rock_paper_scissors_are_equal() -> None:
 
 def test_players_no_chain_connects_have_no_rating() -> None:
     ratings = fit([PairResult("a", "random", 5, 0, 1), PairResult("b", "c", 5, 0, 1)], "random")
-    assert {rating.player: rating.connected for rating in ratings} == {"a": True, "random": True, "b": False, "c": False}
+    assert {rating.player: rating.connected for rating in ratings} == {
+        "a": True,
+        "random": True,
+        "b": False,
+        "c": False,
+    }
     assert all(not rating.connected for rating in fit([PairResult("b", "c", 5, 0, 1)], "random"))
     assert fit([], "random") == []
 
 
-@pytest.mark.parametrize("bad", [PairResult("a", "a", 1, 0, 0), PairResult("a", "b", -1, 0, 0), PairResult("a", "b", math.nan, 0, 0)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        PairResult("a", "a", 1, 0, 0),
+        PairResult("a", "b", -1, 0, 0),
+        PairResult("a", "b", math.nan, 0, 0),
+    ],
+)
 def test_impossible_counts_are_refused(bad: Result) -> None:
     with pytest.raises(EngineError, match="expected two players and finite counts"):
         fit([bad], "random")
@@ -191,7 +255,11 @@ def test_without_an_anchor_the_mean_is_0_and_the_distances_stay(league: list[Res
 
 def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
     """Against the pseudo-inverse of the information matrix, which is that of ratings whose sum is held."""
-    results = [PairResult("a", "b", 30, 0, 10), PairResult("b", "c", 12, 4, 9), PairResult("c", "a", 3, 2, 40)]
+    results = [
+        PairResult("a", "b", 30, 0, 10),
+        PairResult("b", "c", 12, 4, 9),
+        PairResult("c", "a", 3, 2, 40),
+    ]
     found = by_player(fit(results, None, prior_draws=0))
     information = np.zeros((3, 3))
     for result in results:
@@ -206,6 +274,19 @@ def test_without_an_anchor_errors_are_of_the_distance_to_the_mean() -> None:
 
 
 def test_without_an_anchor_the_largest_group_is_rated() -> None:
-    ratings = fit([PairResult("x", "y", 5, 0, 1), PairResult("a", "b", 5, 0, 1), PairResult("b", "c", 5, 0, 1)], None)
-    assert {rating.player: rating.connected for rating in ratings} == {"a": True, "b": True, "c": True, "x": False, "y": False}
+    ratings = fit(
+        [
+            PairResult("x", "y", 5, 0, 1),
+            PairResult("a", "b", 5, 0, 1),
+            PairResult("b", "c", 5, 0, 1),
+        ],
+        None,
+    )
+    assert {rating.player: rating.connected for rating in ratings} == {
+        "a": True,
+        "b": True,
+        "c": True,
+        "x": False,
+        "y": False,
+    }
     assert fit([], None) == []

@@ -16,10 +16,15 @@ from arena.stats.win_matrix import WinMatrix, win_matrix
 from pbt.errors import EngineError
 from tests.arena.stats.test_bradley_terry import leagues
 
-ROCK_PAPER_SCISSORS = [PairResult(a, b, 30.0, 0.0, 0.0) for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))]
+ROCK_PAPER_SCISSORS = [
+    PairResult(a, b, 30.0, 0.0, 0.0)
+    for a, b in (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))
+]
 
 
-def league(log_odds: NDArray[np.float64], games: int, rng: np.random.Generator | None) -> WinMatrix[int]:
+def league(
+    log_odds: NDArray[np.float64], games: int, rng: np.random.Generator | None
+) -> WinMatrix[int]:
     """Everybody against everybody, `games` each; without a generator exactly as the odds say."""
     results = []
     for i, j in itertools.combinations(range(len(log_odds)), 2):
@@ -34,7 +39,9 @@ def rated(strength: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def test_rock_paper_scissors_are_three_equal_ratings_and_one_cycle() -> None:
-    against_random = [PairResult(a, "random", 10.0, 0.0, 10.0) for a in ("rock", "paper", "scissors")]
+    against_random = [
+        PairResult(a, "random", 10.0, 0.0, 10.0) for a in ("rock", "paper", "scissors")
+    ]
     ratings = fit(ROCK_PAPER_SCISSORS + against_random, "random")
     assert [rating.elo for rating in ratings] == pytest.approx([0.0] * 4, abs=1e-6)
     matrix = win_matrix(ROCK_PAPER_SCISSORS + against_random)
@@ -47,21 +54,45 @@ def test_rock_paper_scissors_are_three_equal_ratings_and_one_cycle() -> None:
 
 
 def test_the_matrix_counts_games_from_both_sides() -> None:
-    matrix = win_matrix([PairResult("a", "b", 3, 2, 1), PairResult("b", "a", 1, 0, 0), PairResult("c", "a", 0, 4, 0)])
+    matrix = win_matrix(
+        [
+            PairResult("a", "b", 3, 2, 1),
+            PairResult("b", "a", 1, 0, 0),
+            PairResult("c", "a", 0, 4, 0),
+        ]
+    )
     assert matrix.players == ("a", "b", "c")
     assert matrix.games.tolist() == [[0, 7, 4], [7, 0, 0], [4, 0, 0]]
-    assert matrix.score == pytest.approx(np.array([[0.5, 4 / 7, 0.5], [3 / 7, 0.5, 0.5], [0.5, 0.5, 0.5]]))
-    assert win_matrix([PairResult("a", "b", 3, 2, 1)], players=["c", "b"]).games.tolist() == [[0, 0], [0, 0]]
+    assert matrix.score == pytest.approx(
+        np.array([[0.5, 4 / 7, 0.5], [3 / 7, 0.5, 0.5], [0.5, 0.5, 0.5]])
+    )
+    assert win_matrix([PairResult("a", "b", 3, 2, 1)], players=["c", "b"]).games.tolist() == [
+        [0, 0],
+        [0, 0],
+    ]
     assert win_matrix([]).score.shape == (0, 0)
-    for bad in (PairResult("a", "a", 1, 0, 0), PairResult("a", "b", -1, 0, 0), PairResult("a", "b", math.nan, 0, 0)):
+    for bad in (
+        PairResult("a", "a", 1, 0, 0),
+        PairResult("a", "b", -1, 0, 0),
+        PairResult("a", "b", math.nan, 0, 0),
+    ):
         with pytest.raises(EngineError, match="expected two players and finite counts"):
             win_matrix([bad])
 
 
 def test_p_is_the_sign_test_with_holms_correction() -> None:
     """Three pairs make six hypotheses; draws decide nothing."""
-    matrix = win_matrix([PairResult("a", "b", 20, 9, 4), PairResult("b", "c", 15, 0, 5), PairResult("c", "a", 11, 3, 10)])
-    raw = [binomtest(wins, wins + losses, alternative="greater").pvalue for wins, losses in ((20, 4), (15, 5), (11, 10))]
+    matrix = win_matrix(
+        [
+            PairResult("a", "b", 20, 9, 4),
+            PairResult("b", "c", 15, 0, 5),
+            PairResult("c", "a", 11, 3, 10),
+        ]
+    )
+    raw = [
+        binomtest(wins, wins + losses, alternative="greater").pvalue
+        for wins, losses in ((20, 4), (15, 5), (11, 10))
+    ]
     found = superior(matrix)
     assert found[0, 1] == pytest.approx(6 * raw[0])
     assert found[1, 2] == pytest.approx(5 * raw[1])
@@ -73,13 +104,20 @@ def test_a_ladder_has_no_cycle_and_chance_makes_few() -> None:
     ladder = league(rated(np.arange(6) * 0.8), 200, np.random.default_rng(3))
     assert significant_cycles(ladder) == []
     rng = np.random.default_rng(4)
-    flagged = sum(bool(significant_cycles(league(np.zeros((8, 8)), 50, rng), level=0.05)) for _ in range(200))
+    flagged = sum(
+        bool(significant_cycles(league(np.zeros((8, 8)), 50, rng), level=0.05)) for _ in range(200)
+    )
     assert flagged == 0
 
 
 def test_every_cycle_of_a_tournament_is_listed_once() -> None:
     """Five players in a circle, each beating the next two: the tournament with most cycles, n (n^2 - 1) / 24 = 5."""
-    odds = np.array([[0 if i == j else 2.0 if (j - i) % 5 in (1, 2) else -2.0 for j in range(5)] for i in range(5)])
+    odds = np.array(
+        [
+            [0 if i == j else 2.0 if (j - i) % 5 in (1, 2) else -2.0 for j in range(5)]
+            for i in range(5)
+        ]
+    )
     cycles = significant_cycles(league(odds, 200, None))
     assert len(cycles) == 5
     assert len({frozenset((cycle.a, cycle.b, cycle.c)) for cycle in cycles}) == 5
@@ -109,13 +147,18 @@ def test_the_share_is_that_of_plain_least_squares_where_chance_is_out_of_play() 
     root = np.sqrt(games * expit(flow) * expit(-flow))
     strength = np.linalg.lstsq(design * root[:, None], flow * root, rcond=None)[0]
     residual, total = np.sum((root * (flow - design @ strength)) ** 2), np.sum((root * flow) ** 2)
-    assert cyclic_share(league(odds, games, None)).share == pytest.approx(residual / total, abs=1e-4)
+    assert cyclic_share(league(odds, games, None)).share == pytest.approx(
+        residual / total, abs=1e-4
+    )
 
 
 def test_ratings_far_apart_are_no_circle() -> None:
     """100-0 from the best to the worst tells no more than that: nothing cyclic in it, though its odds cannot be read from the games."""
     for gap in (0.5, 2.0, 5.0, 20.0):
-        found = [cyclic_share(league(rated(np.arange(6) * gap), 100, np.random.default_rng(seed))) for seed in range(40)]
+        found = [
+            cyclic_share(league(rated(np.arange(6) * gap), 100, np.random.default_rng(seed)))
+            for seed in range(40)
+        ]
         assert float(np.mean([result.share for result in found])) < 0.02
         assert sum(result.p < 0.01 for result in found) <= 3
 
@@ -136,7 +179,9 @@ def test_chance_is_judged_with_draws_too() -> None:
         for i, j in itertools.combinations(range(6), 2):
             score = float(expit(0.3 * (i - j)))
             win = max(score - 0.25, 0.02)
-            wins, draws, losses = rng.multinomial(400, [win, 2 * (score - win), 1 - 2 * score + win])
+            wins, draws, losses = rng.multinomial(
+                400, [win, 2 * (score - win), 1 - 2 * score + win]
+            )
             results.append(PairResult(i, j, float(wins), float(draws), float(losses)))
         alarms += cyclic_share(win_matrix(results)).p < 0.05
     print(f"ladder with draws: {alarms} of 400 leagues have p < 0.05")
@@ -163,7 +208,11 @@ def test_nothing_is_ever_nan(results: list[PairResult[str]]) -> None:
 
 
 def test_leagues_too_small_for_a_circle() -> None:
-    for results in ([], [PairResult("a", "b", 5, 0, 0)], [PairResult("a", "b", 5, 0, 0), PairResult("c", "d", 0, 7, 0)]):
+    for results in (
+        [],
+        [PairResult("a", "b", 5, 0, 0)],
+        [PairResult("a", "b", 5, 0, 0), PairResult("c", "d", 0, 7, 0)],
+    ):
         matrix = win_matrix(results)
         assert significant_cycles(matrix) == []
         assert (cyclic_share(matrix).share, cyclic_share(matrix).p) == (0.0, 1.0)

@@ -25,28 +25,48 @@ def test_places_by_hand() -> None:
     """a: 1, 1, tied 2-3; b: tied 2-3, 2, 1; c: tied 2-3, 3, tied 2-3."""
     found = free_for_all(rotations([(1, 2, 2), (1, 2, 3), (2, 1, 2)], 0))
     assert [standing.player for standing in found.standings] == ["a", "b", "c"]
-    assert [standing.mean_place.value for standing in found.standings] == pytest.approx([4.5 / 3, 5.5 / 3, 8 / 3])
-    assert [standing.first.value for standing in found.standings] == pytest.approx([2 / 3, 1 / 3, 0])
-    assert [standing.places for standing in found.standings] == [(2, 0.5, 0.5), (1, 1.5, 0.5), (0, 1, 2)]
-    assert found.score == pytest.approx(np.array([[0.5, 2 / 3, 5 / 6], [1 / 3, 0.5, 5 / 6], [1 / 6, 1 / 6, 0.5]]))
+    assert [standing.mean_place.value for standing in found.standings] == pytest.approx(
+        [4.5 / 3, 5.5 / 3, 8 / 3]
+    )
+    assert [standing.first.value for standing in found.standings] == pytest.approx(
+        [2 / 3, 1 / 3, 0]
+    )
+    assert [standing.places for standing in found.standings] == [
+        (2, 0.5, 0.5),
+        (1, 1.5, 0.5),
+        (0, 1, 2),
+    ]
+    assert found.score == pytest.approx(
+        np.array([[0.5, 2 / 3, 5 / 6], [1 / 3, 0.5, 5 / 6], [1 / 6, 1 / 6, 0.5]])
+    )
     assert (found.games, found.blocks, found.left_out) == (3, 1, 0)
 
 
 def test_a_game_won_by_two_is_half_a_win_for_each() -> None:
     found = free_for_all(rotations([(1, 1, 2), (1, 2, 1), (3, 1, 2)], 0))
-    assert {standing.player: standing.first.value for standing in found.standings} == pytest.approx({"a": 1 / 3, "b": 1 / 2, "c": 1 / 6})
+    assert {standing.player: standing.first.value for standing in found.standings} == pytest.approx(
+        {"a": 1 / 3, "b": 1 / 2, "c": 1 / 6}
+    )
 
 
 def test_intervals_of_few_blocks_are_as_wide_as_students() -> None:
     """Twelve blocks of smooth scores: of normal means the expanded percentile is t(0.975, 11) = 2.200985 standard errors."""
     scores = np.linspace(0.3, 0.7, 12)[:, None]
     _, low, high = mean_intervals(scores, np.ones(12), np.random.default_rng(2), resamples=100_000)
-    assert (high - low)[0] / 2 == pytest.approx(2.200985 * float(scores.std(ddof=1)) / math.sqrt(12), rel=0.02)
+    assert (high - low)[0] / 2 == pytest.approx(
+        2.200985 * float(scores.std(ddof=1)) / math.sqrt(12), rel=0.02
+    )
 
 
 def test_the_seat_is_not_the_player() -> None:
-    turned = [RankedGame(("b", "c", "a"), (2, 3, 1), 0), RankedGame(("c", "a", "b"), (3, 1, 2), 0), RankedGame(("a", "b", "c"), (1, 2, 3), 0)]
-    assert [(standing.player, standing.mean_place.value) for standing in free_for_all(turned).standings] == [("a", 1.0), ("b", 2.0), ("c", 3.0)]
+    turned = [
+        RankedGame(("b", "c", "a"), (2, 3, 1), 0),
+        RankedGame(("c", "a", "b"), (3, 1, 2), 0),
+        RankedGame(("a", "b", "c"), (1, 2, 3), 0),
+    ]
+    assert [
+        (standing.player, standing.mean_place.value) for standing in free_for_all(turned).standings
+    ] == [("a", 1.0), ("b", 2.0), ("c", 3.0)]
 
 
 def test_unfinished_blocks_are_left_out_and_games_without_one_stand_alone() -> None:
@@ -60,7 +80,9 @@ def test_unfinished_blocks_are_left_out_and_games_without_one_stand_alone() -> N
 
 def test_what_never_varies_still_has_an_interval() -> None:
     """Always the same order in 40 blocks: Wilson over blocks, as for a score of 0 or 1."""
-    found = free_for_all([game for block in range(40) for game in rotations([(1, 2, 3)] * 3, block)])
+    found = free_for_all(
+        [game for block in range(40) for game in rotations([(1, 2, 3)] * 3, block)]
+    )
     best = found.standings[0]
     assert (best.first.value, best.first.high) == (1.0, 1.0)
     assert best.first.low == pytest.approx(wilson_interval(1.0, 40)[0])
@@ -73,26 +95,48 @@ def test_nonsense_is_refused() -> None:
         free_for_all([])
     with pytest.raises(EngineError, match="expected at least two players"):
         free_for_all([RankedGame(("a",), (1,), 0)])
-    for bad in (RankedGame(("a", "b", "d"), (1, 2, 3), 0), RankedGame(("a", "b", "b"), (1, 2, 3), 0), RankedGame(("a", "b", "c"), (1, 2), 0)):
+    for bad in (
+        RankedGame(("a", "b", "d"), (1, 2, 3), 0),
+        RankedGame(("a", "b", "b"), (1, 2, 3), 0),
+        RankedGame(("a", "b", "c"), (1, 2), 0),
+    ):
         with pytest.raises(EngineError, match="expected a place for each of"):
             free_for_all([*rotations([(1, 2, 3)], 0), bad])
     with pytest.raises(EngineError, match="block 0 has 4 games; expected 3"):
         free_for_all(rotations([(1, 2, 3)] * 4, 0))
-    for totals, games in ((np.ones((2, 1)), np.ones(3)), (np.ones((2, 1)) * 2, np.ones(2)), (np.ones((0, 1)), np.ones(0))):
+    for totals, games in (
+        (np.ones((2, 1)), np.ones(3)),
+        (np.ones((2, 1)) * 2, np.ones(2)),
+        (np.ones((0, 1)), np.ones(0)),
+    ):
         with pytest.raises(EngineError, match="expected a row per block"):
             mean_intervals(totals, games, np.random.default_rng(0))
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60), st.booleans())
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60
+    ),
+    st.booleans(),
+)
 @settings(max_examples=100, deadline=None)
-def test_nothing_is_ever_nan_and_equal_games_give_equal_intervals(places: list[tuple[int, int, int]], blocks: bool) -> None:
-    games = [RankedGame(("a", "b", "c"), row, i // 3 if blocks else None) for i, row in enumerate(places)]
+def test_nothing_is_ever_nan_and_equal_games_give_equal_intervals(
+    places: list[tuple[int, int, int]], blocks: bool
+) -> None:
+    games = [
+        RankedGame(("a", "b", "c"), row, i // 3 if blocks else None) for i, row in enumerate(places)
+    ]
     found = free_for_all(games)
     for standing in found.standings:
         for measure, least, most in ((standing.mean_place, 1, 3), (standing.first, 0, 1)):
             assert least <= measure.low <= measure.value <= measure.high <= most
         assert sum(standing.places) == pytest.approx(found.games)
-    assert np.all((found.low >= 0) & (found.low <= found.score) & (found.score <= found.high) & (found.high <= 1))
+    assert np.all(
+        (found.low >= 0)
+        & (found.low <= found.score)
+        & (found.score <= found.high)
+        & (found.high <= 1)
+    )
     assert found.score + found.score.T == pytest.approx(np.ones((3, 3)))
     assert free_for_all(games).standings == found.standings
     assert sum(standing.mean_place.value for standing in found.standings) == pytest.approx(6)
@@ -126,9 +170,14 @@ def coverage(blocks: int, matches: int, resamples: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(21)
     truth, inside = simulated(rng, 1, 200_000)[0].mean(0) / 4, np.zeros(8)
     for _ in range(matches):
-        _, low, high = mean_intervals(simulated(rng, 1, blocks)[0], np.full(blocks, 4.0), rng, resamples)
+        _, low, high = mean_intervals(
+            simulated(rng, 1, blocks)[0], np.full(blocks, 4.0), rng, resamples
+        )
         inside += (low <= truth) & (truth <= high)
-    print(f"{blocks} blocks of four games: " + ", ".join(f"{100 * share:.1f} %" for share in inside / matches))
+    print(
+        f"{blocks} blocks of four games: "
+        + ", ".join(f"{100 * share:.1f} %" for share in inside / matches)
+    )
     return inside / matches
 
 

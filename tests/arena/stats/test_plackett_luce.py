@@ -15,27 +15,38 @@ from tests.arena.stats.test_bradley_terry import by_player
 NAMES = ("random", "a", "b", "c", "d", "e")
 
 
-def simulated(rng: np.random.Generator, games: int, seats: int, elo: NDArray[np.float64]) -> list[Ranking[str]]:
+def simulated(
+    rng: np.random.Generator, games: int, seats: int, elo: NDArray[np.float64]
+) -> list[Ranking[str]]:
     """Exponential races: who arrives first is chosen in proportion to its speed."""
     found = []
     for _ in range(games):
         players = rng.choice(len(elo), seats, replace=False)
         places = np.argsort(np.argsort(rng.exponential(10 ** (-elo[players] / 400))))
-        found.append(Ranking(tuple(NAMES[i] for i in players), tuple(int(place) + 1 for place in places)))
+        found.append(
+            Ranking(tuple(NAMES[i] for i in players), tuple(int(place) + 1 for place in places))
+        )
     return found
 
 
 def assert_equal(ours: list[Rating[str]], theirs: list[Rating[str]]) -> None:
-    assert [(rating.player, rating.games) for rating in ours] == [(rating.player, rating.games) for rating in theirs]
+    assert [(rating.player, rating.games) for rating in ours] == [
+        (rating.player, rating.games) for rating in theirs
+    ]
     for one, other in zip(ours, theirs, strict=True):
-        assert (one.elo, one.low, one.high) == pytest.approx((other.elo, other.low, other.high), abs=1e-6)
+        assert (one.elo, one.low, one.high) == pytest.approx(
+            (other.elo, other.low, other.high), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_without_prior_and_ties_it_is_the_maximum_likelihood_that_choix_finds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rankings = simulated(rng, 60, int(rng.integers(2, 6)), rng.normal(0, 100, len(NAMES)))
-    ordered = [[NAMES.index(player) for _, player in sorted(zip(game.places, game.players, strict=True))] for game in rankings]
+    ordered = [
+        [NAMES.index(player) for _, player in sorted(zip(game.places, game.players, strict=True))]
+        for game in rankings
+    ]
     oracle = choix.ilsr_rankings(len(NAMES), ordered, max_iter=10_000, tol=1e-12) * ELO_PER_NAT
     found = by_player(fit_rankings(rankings, "random", prior_draws=0))
     for i, name in enumerate(NAMES):
@@ -50,7 +61,9 @@ def test_for_two_players_it_is_bradley_terry_draws_and_prior_too(prior: float) -
         a, b = (NAMES[i] for i in rng.choice(len(NAMES), 2, replace=False))
         outcome = int(rng.integers(-1, 2))
         rankings.append(Ranking((a, b), (2 + outcome, 2)))
-        results.append(PairResult(a, b, float(outcome < 0), float(outcome == 0), float(outcome > 0)))
+        results.append(
+            PairResult(a, b, float(outcome < 0), float(outcome == 0), float(outcome > 0))
+        )
     ours, theirs = fit_rankings(rankings, "random", prior), fit(results, "random", prior)
     assert_equal(ours, theirs)
 
@@ -58,8 +71,12 @@ def test_for_two_players_it_is_bradley_terry_draws_and_prior_too(prior: float) -
 def test_a_tie_is_every_order_of_the_tied_with_an_equal_share() -> None:
     rest = simulated(np.random.default_rng(6), 40, 4, np.zeros(len(NAMES)))
     tied = Ranking(("a", "b", "c", "d", "random"), (2, 1, 2, 2, 9))
-    orders = [Ranking(("b", *order, "random"), (1, 2, 3, 4, 5)) for order in permutations(("a", "c", "d"))]
-    assert_equal(fit_rankings(rest + [tied] * 6, "random", 0), fit_rankings(rest + orders, "random", 0))
+    orders = [
+        Ranking(("b", *order, "random"), (1, 2, 3, 4, 5)) for order in permutations(("a", "c", "d"))
+    ]
+    assert_equal(
+        fit_rankings(rest + [tied] * 6, "random", 0), fit_rankings(rest + orders, "random", 0)
+    )
 
 
 def test_only_ties_are_even_however_many() -> None:
@@ -77,7 +94,12 @@ def test_order_of_games_and_seats_changes_nothing() -> None:
     shuffled = []
     for i in rng.permutation(len(rankings)):
         seats = rng.permutation(4)
-        shuffled.append(Ranking(tuple(rankings[i].players[k] for k in seats), tuple(10 * rankings[i].places[k] for k in seats)))
+        shuffled.append(
+            Ranking(
+                tuple(rankings[i].players[k] for k in seats),
+                tuple(10 * rankings[i].places[k] for k in seats),
+            )
+        )
     assert_equal(fit_rankings(shuffled, "random"), fit_rankings(rankings, "random"))
 
 
@@ -94,14 +116,22 @@ def test_several_seats_for_one_player() -> None:
     games = [Ranking(("a", "a", "random"), places) for places in permutations((1, 2, 3))]
     assert by_player(fit_rankings(games, "random"))["a"][0] == pytest.approx(0, abs=1e-6)
     alone = fit_rankings([*games, Ranking(("b", "b"), (1, 2))], "random")
-    assert {rating.player: rating.connected for rating in alone} == {"a": True, "random": True, "b": False}
+    assert {rating.player: rating.connected for rating in alone} == {
+        "a": True,
+        "random": True,
+        "b": False,
+    }
 
 
 def test_players_no_chain_connects_have_no_rating_and_nonsense_is_refused() -> None:
-    apart = fit_rankings([Ranking(("a", "random", "b"), (1, 2, 3)), Ranking(("c", "d", "e"), (1, 1, 2))], "random")
+    apart = fit_rankings(
+        [Ranking(("a", "random", "b"), (1, 2, 3)), Ranking(("c", "d", "e"), (1, 1, 2))], "random"
+    )
     assert {rating.player for rating in apart if rating.connected} == {"a", "b", "random"}
     assert fit_rankings([], "random") == []
-    assert not any(rating.connected for rating in fit_rankings([Ranking(("c", "d"), (1, 2))], "random"))
+    assert not any(
+        rating.connected for rating in fit_rankings([Ranking(("c", "d"), (1, 2))], "random")
+    )
     for bad in (Ranking(("a",), (1,)), Ranking(("a", "b"), (1,))):
         with pytest.raises(EngineError, match="at least two players and a place for each"):
             fit_rankings([bad], "random")
@@ -129,6 +159,14 @@ def test_games_that_ended_alike_may_be_counted_together() -> None:
 
 
 def test_without_an_anchor_the_mean_is_0_as_in_bradley_terry() -> None:
-    results = [PairResult("a", "b", 7, 0, 3), PairResult("b", "c", 6, 0, 5), PairResult("c", "a", 2, 0, 8)]
-    rankings = [Ranking((r.a, r.b), places, int(games)) for r in results for places, games in (((0, 1), r.wins), ((1, 0), r.losses))]
+    results = [
+        PairResult("a", "b", 7, 0, 3),
+        PairResult("b", "c", 6, 0, 5),
+        PairResult("c", "a", 2, 0, 8),
+    ]
+    rankings = [
+        Ranking((r.a, r.b), places, int(games))
+        for r in results
+        for places, games in (((0, 1), r.wins), ((1, 0), r.losses))
+    ]
     assert_equal(fit_rankings(rankings, None), fit(results, None))

@@ -28,34 +28,50 @@ def pairs(*points: tuple[float, float], first: int = 0) -> list[MatchGame]:
     """(A's points seated first, seated second) of each pair."""
     games = []
     for index, (as_first, as_second) in enumerate(points, start=first):
-        games += [MatchGame(as_first, True, index, f"{index}f"), MatchGame(as_second, False, index, f"{index}s")]
+        games += [
+            MatchGame(as_first, True, index, f"{index}f"),
+            MatchGame(as_second, False, index, f"{index}s"),
+        ]
     return games
 
 
 def match_of_pairs(counts: Sequence[int]) -> MatchStatistics:
     """From pairs by points: 0, 0.5, 1, 1.5, 2."""
     points = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.0, 1.0))
-    return match_statistics(pairs(*(kind for kind, number in zip(points, counts, strict=True) for _ in range(number))))
+    return match_statistics(
+        pairs(*(kind for kind, number in zip(points, counts, strict=True) for _ in range(number)))
+    )
 
 
 def published_sample() -> list[MatchGame]:
     """200 pairs with 8, 31, 96, 48, 17 of them worth 0, 0.5, 1, 1.5, 2 points; 26 of the even ones won and lost, 70 drawn twice."""
     even = [(1.0, 0.0)] * 26 + [(0.5, 0.5)] * 70
-    return pairs(*[(0.0, 0.0)] * 8, *[(0.5, 0.0)] * 31, *even, *[(1.0, 0.5)] * 48, *[(1.0, 1.0)] * 17)
+    return pairs(
+        *[(0.0, 0.0)] * 8, *[(0.5, 0.0)] * 31, *even, *[(1.0, 0.5)] * 48, *[(1.0, 1.0)] * 17
+    )
 
 
 def test_a_pentanomial_sample_gives_its_published_figures() -> None:
     found = match_statistics(published_sample())
     assert found.pair_counts == (8, 31, 96, 48, 17)
     assert found.interval == "pairs"
-    assert [round(100 * value, 1) for value in (found.score, found.low, found.high)] == [54.4, 51.1, 57.6]
+    assert [round(100 * value, 1) for value in (found.score, found.low, found.high)] == [
+        54.4,
+        51.1,
+        57.6,
+    ]
     assert found.elo_text == "+30.5 ± 22.6"
     assert found.verdict == "A is stronger"
     assert found.nelo == pytest.approx(46.2, abs=0.05)
     assert round(100 * found.los, 1) == 99.6
     assert found.total.games == 400
     assert found.total.score == 217.5 / 400
-    assert (found.as_first.games, found.as_second.games, found.distinct, found.left_out) == (200, 200, 400, 0)
+    assert (found.as_first.games, found.as_second.games, found.distinct, found.left_out) == (
+        200,
+        200,
+        400,
+        0,
+    )
 
 
 def test_the_pair_interval_by_hand() -> None:
@@ -71,7 +87,10 @@ def test_the_pair_interval_by_hand() -> None:
 def test_whoever_loses_one_more_game_is_never_better_for_it(number: int) -> None:
     """From all games won to one lost in each pair: the score, both ends of its interval and the bounds of Elo fall."""
     points = ((1.0, 1.0), (0.0, 1.0))
-    matches = [match_statistics(pairs(*[points[1]] * lost, *[points[0]] * (number - lost))) for lost in range(number)]
+    matches = [
+        match_statistics(pairs(*[points[1]] * lost, *[points[0]] * (number - lost)))
+        for lost in range(number)
+    ]
     for better, worse in pairwise(matches):
         assert worse.score < better.score and worse.low < better.low and worse.high <= better.high
 
@@ -84,7 +103,12 @@ def test_wilson_known_values() -> None:
 
 def test_a_clean_sweep_is_one_sided_and_finite() -> None:
     swept = match_statistics(pairs(*[(1.0, 1.0)] * 5))
-    assert (swept.interval, swept.elo, swept.elo_high, swept.elo_text) == ("games", None, None, "above +166")
+    assert (swept.interval, swept.elo, swept.elo_high, swept.elo_text) == (
+        "games",
+        None,
+        None,
+        "above +166",
+    )
     lost = match_statistics(pairs(*[(0.0, 0.0)] * 200))
     assert (lost.interval, lost.elo_low) == ("games", None)
     assert lost.elo_text == "below -807"
@@ -94,7 +118,12 @@ def test_a_clean_sweep_is_one_sided_and_finite() -> None:
 def test_few_pairs_and_equal_pairs_fall_back_to_games() -> None:
     assert match_statistics(pairs(*[(1.0, 0.5)] * 4, *[(0.0, 1.0)] * 5)).interval == "games"
     equal = match_statistics(pairs(*[(1.0, 0.0)] * 100))
-    assert (equal.interval, equal.score, equal.elo_text, equal.verdict) == ("games", 0.5, "+0.0 ± 48.0", "not decided")
+    assert (equal.interval, equal.score, equal.elo_text, equal.verdict) == (
+        "games",
+        0.5,
+        "+0.0 ± 48.0",
+        "not decided",
+    )
     assert (equal.as_first.wins, equal.as_second.losses) == (100, 100)
 
 
@@ -103,8 +132,15 @@ def test_unfinished_pairs_are_left_out_and_unpaired_games_stand_alone() -> None:
     extra = MatchGame(1.0, True, 99, "x")
     assert match_statistics([*whole, extra]).left_out == 1
     assert match_statistics([*whole, extra]).total == match_statistics(whole).total
-    alone = match_statistics([MatchGame(1.0, True, None, "x")] * 30 + [MatchGame(0.0, True, None, "y")] * 10)
-    assert (alone.interval, alone.pair_counts, alone.score, alone.distinct) == ("games", None, 0.75, 2)
+    alone = match_statistics(
+        [MatchGame(1.0, True, None, "x")] * 30 + [MatchGame(0.0, True, None, "y")] * 10
+    )
+    assert (alone.interval, alone.pair_counts, alone.score, alone.distinct) == (
+        "games",
+        None,
+        0.75,
+        2,
+    )
     assert match_statistics([extra]).total.wins == 1
 
 
@@ -117,12 +153,34 @@ def test_nonsense_is_refused() -> None:
         tally([0.7])
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=40), st.booleans())
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])),
+        min_size=1,
+        max_size=40,
+    ),
+    st.booleans(),
+)
 def test_nothing_is_ever_nan_or_infinite(points: list[tuple[float, float]], paired: bool) -> None:
     games = pairs(*points)
-    found = match_statistics(games if paired else [MatchGame(game.points, game.a_first, None, "") for game in games])
-    perhaps = (found.elo, found.elo_low, found.elo_high, found.nelo, found.nelo_low, found.nelo_high)
-    numbers = [found.score, found.low, found.high, found.los, *(value for value in perhaps if value is not None)]
+    found = match_statistics(
+        games if paired else [MatchGame(game.points, game.a_first, None, "") for game in games]
+    )
+    perhaps = (
+        found.elo,
+        found.elo_low,
+        found.elo_high,
+        found.nelo,
+        found.nelo_low,
+        found.nelo_high,
+    )
+    numbers = [
+        found.score,
+        found.low,
+        found.high,
+        found.los,
+        *(value for value in perhaps if value is not None),
+    ]
     assert all(math.isfinite(value) for value in numbers)
     assert 0 <= found.low <= found.score <= found.high <= 1
     assert 0 <= found.los <= 1
@@ -131,11 +189,20 @@ def test_nothing_is_ever_nan_or_infinite(points: list[tuple[float, float]], pair
     assert found.los < 0.0251 or found.high >= 0.5
     assert "nan" not in found.elo_text
     assert "inf" not in found.elo_text
-    mirrored = match_statistics([MatchGame(1 - game.points, not game.a_first, game.pair if paired else None, "") for game in games])
-    assert (1 - mirrored.high, 1 - mirrored.low, 1 - mirrored.los) == pytest.approx((found.low, found.high, found.los))
+    mirrored = match_statistics(
+        [
+            MatchGame(1 - game.points, not game.a_first, game.pair if paired else None, "")
+            for game in games
+        ]
+    )
+    assert (1 - mirrored.high, 1 - mirrored.low, 1 - mirrored.los) == pytest.approx(
+        (found.low, found.high, found.los)
+    )
     assert (mirrored.nelo is None) == (found.nelo is None)
     if found.nelo is not None and mirrored.nelo_high is not None:
-        assert (-mirrored.nelo, -mirrored.nelo_high) == pytest.approx((found.nelo, found.nelo_low), abs=1e-6)  # type: ignore[operator]
+        assert (-mirrored.nelo, -mirrored.nelo_high) == pytest.approx(
+            (found.nelo, found.nelo_low), abs=1e-6
+        )  # type: ignore[operator]
 
 
 def test_elo_of_score() -> None:
@@ -150,7 +217,11 @@ def test_what_nothing_tells_apart_has_no_normalised_elo() -> None:
     assert match_statistics(pairs(*[(1.0, 0.0)] * 50)).nelo is None
     assert match_statistics(pairs(*[(1.0, 0.5), (0.5, 0.0)] * 4)).nelo is None
     assert normalised_elo((0, 0, 10, 0, 0)) is None
-    assert (superiority((0, 0, 10, 0, 0)), superiority((0, 0, 0, 0, 3)), superiority((1, 0, 0, 0, 0))) == (0.5, 1.0, 0.0)
+    assert (
+        superiority((0, 0, 10, 0, 0)),
+        superiority((0, 0, 0, 0, 3)),
+        superiority((1, 0, 0, 0, 0)),
+    ) == (0.5, 1.0, 0.0)
     with pytest.raises(EngineError, match="expected none below 0, and at least one above"):
         superiority((0, 0, 0, 0, 0))
 
@@ -163,14 +234,18 @@ def test_the_interval_of_normalised_elo_by_what_each_pair_moves() -> None:
     error = np.sqrt(np.mean((z - t * (z**2 - 1) / 2) ** 2) / 99)
     unit = 800 / math.log(10) / math.sqrt(2)
     half = 1.984216952 * unit * error
-    assert normalised_elo((2, 5, 20, 31, 42)) == pytest.approx((unit * t, unit * t - half, unit * t + half), abs=1e-6)
+    assert normalised_elo((2, 5, 20, 31, 42)) == pytest.approx(
+        (unit * t, unit * t - half, unit * t + half), abs=1e-6
+    )
 
 
 def test_few_games_make_nobody_superior() -> None:
     """Of one game won, the normal approximation of even odds leaves 16 % to the other side; Wilson's interval says the same."""
     assert match_statistics([MatchGame(1.0, True, None, "")]).los == pytest.approx(0.8413, abs=1e-4)
     for wins in range(11):
-        found = match_statistics([MatchGame(float(game < wins), True, None, "") for game in range(10)])
+        found = match_statistics(
+            [MatchGame(float(game < wins), True, None, "") for game in range(10)]
+        )
         assert (found.los > 0.975) == (found.low > 0.5)
 
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.stats.score import NORMALISED_ELO, Tally, effective_games, normalised_elo, pair_interval, wilson_interval
+from arena.stats.score import (
+    NORMALISED_ELO,
+    Tally,
+    effective_games,
+    normalised_elo,
+    pair_interval,
+    wilson_interval,
+)
 from tests.arena.stats.test_score import match_of_pairs
 
 MATCHES = 10_000
@@ -29,7 +36,9 @@ def pair_law(score: float, draws: float, edge: float, luck: float = 0.0) -> NDAr
     return law
 
 
-def coverage(law: NDArray[np.float64], pairs_played: int, truth: float, interval: Interval, seed: int) -> float:
+def coverage(
+    law: NDArray[np.float64], pairs_played: int, truth: float, interval: Interval, seed: int
+) -> float:
     """Share of 10 000 matches whose interval holds the truth."""
     drawn = np.random.default_rng(seed).multinomial(pairs_played, law, size=MATCHES)
     inside = 0
@@ -46,7 +55,12 @@ def nelo_interval(counts: Sequence[int]) -> tuple[float, float]:
 
 def nelo_of(law: NDArray[np.float64]) -> float:
     mean = float(law @ PAIR_SCORES)
-    return NORMALISED_ELO / math.sqrt(2) * (mean - 0.5) / math.sqrt(float(law @ (PAIR_SCORES - mean) ** 2))
+    return (
+        NORMALISED_ELO
+        / math.sqrt(2)
+        * (mean - 0.5)
+        / math.sqrt(float(law @ (PAIR_SCORES - mean) ** 2))
+    )
 
 
 def table(pairs_played: int, edge: float, luck: float) -> list[tuple[float, float, float, float]]:
@@ -55,7 +69,10 @@ def table(pairs_played: int, edge: float, luck: float) -> list[tuple[float, floa
     for draws in DRAWS:
         for score in SCORES:
             law = pair_law(score, draws, edge, luck)
-            row = (coverage(law, pairs_played, score, pair_interval, 11), coverage(law, pairs_played, nelo_of(law), nelo_interval, 11))
+            row = (
+                coverage(law, pairs_played, score, pair_interval, 11),
+                coverage(law, pairs_played, nelo_of(law), nelo_interval, 11),
+            )
             rows.append((draws, score, *row))
             mark = "" if all(0.94 <= value <= 0.96 for value in row) else "   <- outside"
             named = f"{pairs_played:5} pairs, draws {draws:.1f}, score {score:.2f}, edge {edge:.2f}, luck {luck:.2f}"
@@ -83,7 +100,11 @@ def test_intervals_near_one_hold_the_truth_in_93_of_100(number: int) -> None:
 
 def pair_or_game_interval(counts: Sequence[int]) -> tuple[float, float]:
     """As a match has it: pairs that are all alike say what their games say."""
-    return wilson_interval(float(counts[-1] > 0), 2 * sum(counts)) if max(counts) == sum(counts) else pair_interval(counts)
+    return (
+        wilson_interval(float(counts[-1] > 0), 2 * sum(counts))
+        if max(counts) == sum(counts)
+        else pair_interval(counts)
+    )
 
 
 def game_interval(counts: Sequence[int]) -> tuple[float, float]:
@@ -101,7 +122,9 @@ def test_intervals_of_unpaired_games_hold_the_truth_in_94_to_96_of_100(games: in
             drawn = min(draws, 2 * (1 - score))
             law = np.array([1 - score - drawn / 2, drawn, score - drawn / 2])
             rows.append((draws, score, coverage(law, games, score, game_interval, 7)))
-            print(f"{games} unpaired games, draws {draws:.1f}, score {score:.2f}: {100 * rows[-1][2]:.1f} %")
+            print(
+                f"{games} unpaired games, draws {draws:.1f}, score {score:.2f}: {100 * rows[-1][2]:.1f} %"
+            )
     assert all(0.94 <= row[2] <= 0.96 for row in rows), rows
 
 
@@ -121,7 +144,9 @@ def test_draws_make_the_interval_of_unpaired_games_narrower_and_never_empty() ->
 def test_intervals_of_other_matches(pairs_played: int, edge: float, luck: float) -> None:
     """From 100 pairs on they keep their promise whatever the seats and seeds give; below it is printed how often they do."""
     rows = table(pairs_played, edge, luck)
-    assert pairs_played < 100 or all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), rows
+    assert pairs_played < 100 or all(0.94 <= value <= 0.96 for row in rows for value in row[2:]), (
+        rows
+    )
 
 
 def test_of_200_self_matches_184_to_197_hold_zero() -> None:
@@ -137,5 +162,7 @@ def test_of_200_self_matches_184_to_197_hold_zero() -> None:
 
 def test_pairs_take_out_the_luck_of_the_seed() -> None:
     """Games that the seed mostly decides: what it gives in one game of a pair it takes in the other, so pairs tell more than twice as many games."""
-    low, high = pair_interval((1000 * pair_law(0.55, 0.0, 0.0, luck=0.4)).round().astype(int).tolist())
+    low, high = pair_interval(
+        (1000 * pair_law(0.55, 0.0, 0.0, luck=0.4)).round().astype(int).tolist()
+    )
     assert high - low < 0.75 * 2 * 1.96 * math.sqrt(0.55 * 0.45 / 2000)

@@ -23,29 +23,49 @@ def test_the_interval_is_that_of_rows_and_columns(scores: NDArray[np.float64]) -
     parts = []
     for means in (rows, columns):
         centre = sum(means) / len(means)
-        parts.append((sum((mean - centre) ** 2 for mean in means) / (len(means) - 1) / len(means), len(means) - 1))
+        parts.append(
+            (
+                sum((mean - centre) ** 2 for mean in means) / (len(means) - 1) / len(means),
+                len(means) - 1,
+            )
+        )
     error = sum(part for part, _ in parts)
     freedom = error**2 / sum(part**2 / free for part, free in parts)
     half = t.ppf(0.975, freedom) * error**0.5
     found = seed_score(scores, 10**9)
     assert found.score == pytest.approx(sum(rows) / len(rows))
-    assert (found.low, found.high) == pytest.approx((max(0.0, found.score - half), min(1.0, found.score + half)), abs=1e-6)
+    assert (found.low, found.high) == pytest.approx(
+        (max(0.0, found.score - half), min(1.0, found.score + half)), abs=1e-6
+    )
     other = seed_score(1 - scores.T, 10**9)
     assert found.low is not None and other.high is not None
-    assert other.high == pytest.approx(1 - found.low, abs=1e-9) and {found.verdict, other.verdict} in ({"undecided"}, {"better", "worse"})
+    assert other.high == pytest.approx(1 - found.low, abs=1e-9) and {
+        found.verdict,
+        other.verdict,
+    } in ({"undecided"}, {"better", "worse"})
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 @pytest.mark.parametrize("ahead", [0.0, 0.5])
 @pytest.mark.parametrize("spread", [0.05, 0.3])
-def test_intervals_hold_the_truth_as_often_as_promised(seeds: int, ahead: float, spread: float) -> None:
+def test_intervals_hold_the_truth_as_often_as_promised(
+    seeds: int, ahead: float, spread: float
+) -> None:
     """2 000 comparisons, fixed seed: runs differ in strength by `spread` (logistic units), 400 games for each pair of runs."""
     rng, comparisons = np.random.default_rng(1), 2000
     truth = float(expit(rng.normal(ahead, spread * 2**0.5, 400_000)).mean())
-    a, b = rng.normal(ahead, spread, (comparisons, seeds, 1)), rng.normal(0.0, spread, (comparisons, 1, seeds))
+    a, b = (
+        rng.normal(ahead, spread, (comparisons, seeds, 1)),
+        rng.normal(0.0, spread, (comparisons, 1, seeds)),
+    )
     scores = rng.binomial(400, expit(a - b)) / 400
     found = [seed_score(one, 400) for one in scores]
-    held = np.mean([one.low is not None and one.high is not None and one.low <= truth <= one.high for one in found])
+    held = np.mean(
+        [
+            one.low is not None and one.high is not None and one.low <= truth <= one.high
+            for one in found
+        ]
+    )
     assert held >= 0.94
     if ahead == 0.0:
         assert np.mean([one.verdict != "undecided" for one in found]) <= 0.06
@@ -53,9 +73,20 @@ def test_intervals_hold_the_truth_as_often_as_promised(seeds: int, ahead: float,
 
 def test_runs_that_all_agree_are_not_known_for_certain() -> None:
     found = seed_score(np.ones((3, 3)), 20)
-    assert found.high == 1.0 and found.low is not None and 0.95 < found.low < 1.0 and found.verdict == "better"
+    assert (
+        found.high == 1.0
+        and found.low is not None
+        and 0.95 < found.low < 1.0
+        and found.verdict == "better"
+    )
     even = seed_score(np.full((2, 2), 0.5), 20)
-    assert even.low is not None and even.high is not None and even.low < 0.35 and even.high > 0.65 and even.verdict == "undecided"
+    assert (
+        even.low is not None
+        and even.high is not None
+        and even.low < 0.35
+        and even.high > 0.65
+        and even.verdict == "undecided"
+    )
     assert seed_score(np.zeros((3, 3)), 20).verdict == "worse"
 
 
@@ -65,7 +96,15 @@ def test_one_seed_decides_nothing() -> None:
         assert (found.score, found.low, found.high, found.verdict) == (1.0, None, None, "undecided")
 
 
-@pytest.mark.parametrize("scores", [np.array([[np.nan, 0.5], [0.5, 0.5]]), np.array([[1.1, 0.5], [0.5, 0.5]]), np.zeros((0, 3)), np.zeros(3)])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([[np.nan, 0.5], [0.5, 0.5]]),
+        np.array([[1.1, 0.5], [0.5, 0.5]]),
+        np.zeros((0, 3)),
+        np.zeros(3),
+    ],
+)
 def test_what_are_no_scores_is_refused(scores: NDArray[np.float64]) -> None:
     with pytest.raises(EngineError, match="expected a row per run of A"):
         seed_score(scores, 10)

@@ -56,16 +56,29 @@ def slow_llr(played: Sequence[float], elo0: float, elo1: float) -> float:
         ((9, 0, 2), (-40, 40)),
     ],
 )
-def test_the_likeliest_distributions_are_those_of_a_general_optimiser(counts: tuple[int, ...], window: tuple[float, float]) -> None:
-    assert float(log_likelihood_ratio(counts, *window)) == pytest.approx(slow_llr(counts, *window), abs=1e-5, rel=1e-5)
+def test_the_likeliest_distributions_are_those_of_a_general_optimiser(
+    counts: tuple[int, ...], window: tuple[float, float]
+) -> None:
+    assert float(log_likelihood_ratio(counts, *window)) == pytest.approx(
+        slow_llr(counts, *window), abs=1e-5, rel=1e-5
+    )
 
 
-any_counts = st.lists(st.integers(0, 3000), min_size=5, max_size=5) | st.lists(st.integers(0, 3000), min_size=3, max_size=3)
+any_counts = st.lists(st.integers(0, 3000), min_size=5, max_size=5) | st.lists(
+    st.integers(0, 3000), min_size=3, max_size=3
+)
 
 
-@given(any_counts, st.floats(-1000, 999), st.floats(0.1, 1000), st.sampled_from(["normalised", "logistic"]))
+@given(
+    any_counts,
+    st.floats(-1000, 999),
+    st.floats(0.1, 1000),
+    st.sampled_from(["normalised", "logistic"]),
+)
 @settings(max_examples=300, deadline=None)
-def test_it_is_finite_whatever_was_played(counts: list[int], elo0: float, width: float, model: str) -> None:
+def test_it_is_finite_whatever_was_played(
+    counts: list[int], elo0: float, width: float, model: str
+) -> None:
     """And no matter whose side it is told from."""
     elo1 = min(1000.0, elo0 + width)
     llr = float(log_likelihood_ratio(counts, elo0, elo1, model))  # type: ignore[arg-type]
@@ -78,7 +91,10 @@ def test_many_matches_at_once_are_each_by_itself() -> None:
     many = np.random.default_rng(2).multinomial(60, [0.1, 0.2, 0.4, 0.2, 0.1], size=(3, 4))
     together = log_likelihood_ratio(many, 0, 30)
     assert together.shape == (3, 4)
-    assert together == pytest.approx(np.array([[float(log_likelihood_ratio(row, 0, 30)) for row in block] for block in many]), abs=1e-9)
+    assert together == pytest.approx(
+        np.array([[float(log_likelihood_ratio(row, 0, 30)) for row in block] for block in many]),
+        abs=1e-9,
+    )
 
 
 def test_no_pairs_and_even_pairs_decide_nothing() -> None:
@@ -86,13 +102,22 @@ def test_no_pairs_and_even_pairs_decide_nothing() -> None:
     assert test.llr((0, 0, 0, 0, 0)) == 0
     assert test.llr((0, 0, 1000, 0, 0)) == pytest.approx(0, abs=1e-9)
     assert test.llr((5, 9, 20, 9, 5)) == pytest.approx(0, abs=1e-9)
-    assert [test.state(llr) for llr in (-2.95, -2.94, 0.0, 2.94, 2.95)] == ["accept H0", "continue", "continue", "continue", "accept H1"]
+    assert [test.state(llr) for llr in (-2.95, -2.94, 0.0, 2.94, 2.95)] == [
+        "accept H0",
+        "continue",
+        "continue",
+        "continue",
+        "accept H1",
+    ]
 
 
 def test_better_results_are_never_held_against_a_player() -> None:
     ratios = [Sprt(0, 20).llr((50, 200, 300, 200 + more, 50 + more)) for more in range(0, 200, 10)]
     assert ratios == sorted(ratios)
-    assert (Sprt(0, 20).state(ratios[0]), Sprt(0, 20).state(ratios[-1])) == ("continue", "accept H1")
+    assert (Sprt(0, 20).state(ratios[0]), Sprt(0, 20).state(ratios[-1])) == (
+        "continue",
+        "accept H1",
+    )
     assert Sprt(0, 20).state(Sprt(0, 20).llr((250, 400, 300, 200, 50))) == "accept H0"
 
 
@@ -139,7 +164,9 @@ def test_it_errs_at_most_as_often_as_it_says(draws: float) -> None:
     test = Sprt(0, 100)
     false_alarms, _ = accepted(test, 0, draws, RUNS, 7)
     found, _ = accepted(test, 100, draws, RUNS, 8)
-    print(f"SPRT [0, 100] nElo, draws {draws}: H1 where H0 holds {100 * false_alarms:.2f} %, H0 where H1 holds {100 * (1 - found):.2f} %")
+    print(
+        f"SPRT [0, 100] nElo, draws {draws}: H1 where H0 holds {100 * false_alarms:.2f} %, H0 where H1 holds {100 * (1 - found):.2f} %"
+    )
     assert false_alarms <= 0.055
     assert 1 - found <= 0.055
 
@@ -147,7 +174,9 @@ def test_it_errs_at_most_as_often_as_it_says(draws: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("elo0", "elo1"), [(0.0, 50.0), (-25.0, 25.0)])
 @pytest.mark.parametrize("draws", [0.0, 0.5])
-def test_it_errs_at_most_as_often_as_it_says_in_narrow_windows(elo0: float, elo1: float, draws: float) -> None:
+def test_it_errs_at_most_as_often_as_it_says_in_narrow_windows(
+    elo0: float, elo1: float, draws: float
+) -> None:
     """6000 matches on either hypothesis."""
     test = Sprt(elo0, elo1)
     false_alarms, short = accepted(test, elo0, draws, 6000, 7)

@@ -8,7 +8,11 @@ from arena.stats.score import Tally
 from arena.stats.win_matrix import fit_matrix, win_matrix
 from tests.arena.stats.test_bradley_terry import by_player, leagues
 
-RESULTS = [PairResult("a", "b", 3, 2, 1), PairResult("b", "a", 4, 0, 0), PairResult("c", "a", 0, 5, 0)]
+RESULTS = [
+    PairResult("a", "b", 3, 2, 1),
+    PairResult("b", "a", 4, 0, 0),
+    PairResult("c", "a", 0, 5, 0),
+]
 
 
 def test_a_row_is_what_one_player_did() -> None:
@@ -27,7 +31,10 @@ def test_a_row_is_what_one_player_did() -> None:
 @settings(max_examples=40, deadline=None)
 def test_it_is_rated_as_its_pairs_are(league: list[PairResult[str]]) -> None:
     for anchor in ("random", None):
-        ours, theirs = by_player(fit_matrix(win_matrix(league), anchor)), by_player(fit(league, anchor))
+        ours, theirs = (
+            by_player(fit_matrix(win_matrix(league), anchor)),
+            by_player(fit(league, anchor)),
+        )
         assert ours.keys() == theirs.keys()
         for name, values in theirs.items():
             assert ours[name] == pytest.approx(values, abs=1e-6)

@@ -28,7 +28,9 @@ from tests.arena.league.samples import RANDOM, game, new_league, snapshot, snaps
 from tests.arena.tiny_populations import UNRATED, train
 
 
-def test_a_row_refused_for_good_ends_the_training_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_refused_for_good_ends_the_training_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refusing(*arguments: Any) -> Any:
         raise EngineError("game number 7 was given twice")
 
@@ -47,7 +49,9 @@ def test_a_checkpoint_knows_the_snapshots_and_events_it_was_taken_behind(tmp_pat
     with open_league(league_path(tmp_path), read_only=True) as league:
         snapshots, events = list_snapshots(league, "demo"), list_events(league, "demo")
     assert sorted(known["snapshots"]) == sorted(stored.record.snapshot_id for stored in snapshots)
-    assert [stored.event.kind for stored in events[known["events"] :]] == ["checkpoint"], "its own row comes behind it"
+    assert [stored.event.kind for stored in events[known["events"] :]] == ["checkpoint"], (
+        "its own row comes behind it"
+    )
 
 
 class FakeStore:
@@ -72,11 +76,18 @@ def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path
             writer.game(game(number, (leader, RANDOM), (0, 1), "evaluation"))
     resumed = open_incarnation(league, first.population_id, 2, last_game=59)
     config = RunConfig.model_validate(
-        {"env": {"name": "connect_four"}, "snapshots": {"keep_newest": 1, "thinned_every": 99}, "checkpoints": {"keep": 1}}
+        {
+            "env": {"name": "connect_four"},
+            "snapshots": {"keep_newest": 1, "thinned_every": 99},
+            "checkpoints": {"keep": 1},
+        }
     )
     engine: Any = SimpleNamespace(remove_snapshots=lambda ids: None)
     store: Any = FakeStore({letter * 64: 1 for letter in "abcdef"})
-    with LeagueWriter(league, resumed) as writer, MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics:
+    with (
+        LeagueWriter(league, resumed) as writer,
+        MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics,
+    ):
         sink = TrainingSink(writer, metrics)
         sink.snapshots.extend(stored.record for stored in list_snapshots(league, "demo"))
         keeper = Housekeeper("demo", config, engine, league, sink, store, tmp_path, 1)
@@ -86,24 +97,43 @@ def test_the_leader_of_the_league_keeps_its_weights_over_a_resume(tmp_path: Path
     league.close()
 
 
-def test_display_ratings_go_on_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_display_ratings_go_on_after_a_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     league, first = new_league(tmp_path)
     voided = game(61, (snapshot_player("b"), RANDOM), (0, 1), "evaluation", end_reason="voided: x")
     with LeagueWriter(league, first) as writer:
         for number in range(60):
-            writer.game(game(number, (snapshot_player("a" if number < 20 else "b"), RANDOM), (0, 1), "evaluation"))
+            writer.game(
+                game(
+                    number,
+                    (snapshot_player("a" if number < 20 else "b"), RANDOM),
+                    (0, 1),
+                    "evaluation",
+                )
+            )
         writer.game(game(60))
         writer.game(voided)
         writer.game(game(62, (snapshot_player("c"), RANDOM), (0, 1), "evaluation"))
     resumed = open_incarnation(league, first.population_id, 2, last_game=61)
-    with LeagueWriter(league, resumed) as writer, MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics:
+    with (
+        LeagueWriter(league, resumed) as writer,
+        MetricsWriter(tmp_path / "metrics", 2, tensorboard=False) as metrics,
+    ):
         writer.game(game(62, (snapshot_player("d"), RANDOM), (0, 1), "evaluation"))
         writer.drain(60)
         monkeypatch.setattr("arena.league.game_rows.PAGE_GAMES", 7)
-        assert [record.number for record in newest_evaluations(league, "demo", 25)] == [*range(36, 60), 62]
+        assert [record.number for record in newest_evaluations(league, "demo", 25)] == [
+            *range(36, 60),
+            62,
+        ]
         sink = TrainingSink(writer, metrics)
         sink.remember(league, "demo")
-        assert {name[0]: rating.games for name, rating in sink.ratings().items()} == {"a": 20, "b": 40, "d": 1}
+        assert {name[0]: rating.games for name, rating in sink.ratings().items()} == {
+            "a": 20,
+            "b": 40,
+            "d": 1,
+        }
     league.close()
 
 
@@ -149,19 +179,26 @@ def housekeeper(folder: Path, recorder: Any, config: RunConfig) -> Housekeeper:
     return Housekeeper("demo", config, recorder, Mock(), recorder, recorder, folder, 0)
 
 
-CONFIG = RunConfig.model_validate({"env": {"name": "connect_four"}, "checkpoints": {"every_s": 5.0}})
+CONFIG = RunConfig.model_validate(
+    {"env": {"name": "connect_four"}, "checkpoints": {"every_s": 5.0}}
+)
 
 
-def test_a_checkpoint_drains_cuts_and_writes_while_everything_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_drains_cuts_and_writes_while_everything_rests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorder = Recorder()
     monkeypatch.setattr(
-        "arena.training.checkpointing.write_checkpoint", lambda folder, cut, keep: recorder.said.append("write") or folder / f"{cut.number}"
+        "arena.training.checkpointing.write_checkpoint",
+        lambda folder, cut, keep: recorder.said.append("write") or folder / f"{cut.number}",
     )
     housekeeper(tmp_path, recorder, CONFIG).checkpoint()
     assert recorder.said == ["rest", "drain", "cut", "write", "needed", "go on", "checkpoint"]
 
 
-def test_a_checkpoint_holds_the_stored_config_not_the_processes_of_this_start(tmp_path: Path) -> None:
+def test_a_checkpoint_holds_the_stored_config_not_the_processes_of_this_start(
+    tmp_path: Path,
+) -> None:
     housekeeper(tmp_path, Recorder(), CONFIG).checkpoint()
     assert read_newest(tmp_path)[0].state["config"] == CONFIG.model_dump(mode="json")
     assert CONFIG.runtime.placement == "auto"
@@ -172,7 +209,10 @@ def test_an_engine_that_does_not_come_to_rest_puts_the_checkpoint_off(tmp_path: 
     keeper = housekeeper(tmp_path, recorder, CONFIG)
     now_s = time.monotonic() + 6.0
     keeper.checkpoint_if_due(now_s)
-    assert recorder.warning == "no checkpoint: worker-1 did not come to rest within 60 s" and list(tmp_path.iterdir()) == []
+    assert (
+        recorder.warning == "no checkpoint: worker-1 did not come to rest within 60 s"
+        and list(tmp_path.iterdir()) == []
+    )
     recorder._restless = False
     keeper.checkpoint_if_due(now_s + 4.0)
     assert recorder.said == [], "tried again only when the next one is due"

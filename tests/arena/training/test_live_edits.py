@@ -32,7 +32,12 @@ CONFIG: dict[str, Any] = {
     "checkpoints": {"every_s": 3600.0},
 }
 # Far enough away that there is training left behind the edit, however late it is taken.
-WORDS = ("stop_at_frames=12000", "pbt.period_frames=1000", "snapshots.every_frames=1000", "evaluation.share=0.5")
+WORDS = (
+    "stop_at_frames=12000",
+    "pbt.period_frames=1000",
+    "snapshots.every_frames=1000",
+    "evaluation.share=0.5",
+)
 
 
 def train(data: Path, words: tuple[str, ...], **more: Any) -> Result:
@@ -55,14 +60,23 @@ def test_what_is_left_while_it_trains_is_in_force_and_saved(tmp_path: Path, plac
     checkpoint = read_newest(paths.checkpoints)[0]
     assert checkpoint is not None
     for stored in (json.loads(paths.config.read_text()), checkpoint.state["config"]):
-        found = stored["stop_at_frames"], stored["pbt"]["period_frames"], stored["snapshots"]["every_frames"], stored["evaluation"]["share"]
+        found = (
+            stored["stop_at_frames"],
+            stored["pbt"]["period_frames"],
+            stored["snapshots"]["every_frames"],
+            stored["evaluation"]["share"],
+        )
         assert found == (12000, 1000, 1000, 0.5)
     with open_league(league_path(tmp_path), read_only=True) as league:
         # There was none before.
         assert list_rounds(league, "first")
         assert any(one.record.reason == "schedule" for one in list_snapshots(league, "first"))
         assert list(population_games(league, "first", GameFilter("evaluation")))
-        told = [stored.event.text for stored in list_events(league, "first") if stored.event.kind == "edit"]
+        told = [
+            stored.event.text
+            for stored in list_events(league, "first")
+            if stored.event.kind == "edit"
+        ]
     assert f"edited stop_at_frames: {NEVER} -> 12000" in told and len(told) == 4
 
 
@@ -78,14 +92,23 @@ def test_learners_that_know_of_the_end_keep_it(tmp_path: Path) -> None:
 
     def observe(progress: Progress) -> None:
         leave_edits(paths.edits, Edits(7, WORDS[:1]))
-        status = json.loads(paths.status.read_text()) if paths.status.exists() else {"edits_refused": 0}
+        status = (
+            json.loads(paths.status.read_text()) if paths.status.exists() else {"edits_refused": 0}
+        )
         if status["edits_refused"]:
             seen.append(status["edits_taken"])
             raise Stop
 
     learning = {**CONFIG["learning"], "anneal_to": 0.5}
     with pytest.raises(Stop):
-        start_training(config_from_table({**CONFIG, "learning": learning, "runtime": {"placement": "serial"}}, "test"), "first", tmp_path, observe)
+        start_training(
+            config_from_table(
+                {**CONFIG, "learning": learning, "runtime": {"placement": "serial"}}, "test"
+            ),
+            "first",
+            tmp_path,
+            observe,
+        )
     assert seen == [0]
 
 
@@ -95,12 +118,21 @@ def test_which_edits_need_no_new_start() -> None:
         after = config_from_table(CONFIG, "test", words)
         assert takes_live(before, after)
         assert changes(with_live(before, after), after) == {}
-    for word in ("learning.gamma=0.9", "evaluation.final_games=3", "pbt.warmup_frames=5", "learning.learning_rate=0.1"):
+    for word in (
+        "learning.gamma=0.9",
+        "evaluation.final_games=3",
+        "pbt.warmup_frames=5",
+        "learning.learning_rate=0.1",
+    ):
         after = config_from_table(CONFIG, "test", (word,))
         assert not takes_live(before, after)
         assert changes(with_live(before, after), before) == {}
-    annealed = config_from_table({**CONFIG, "learning": {**CONFIG["learning"], "anneal_to": 0.5}}, "test")
-    assert not takes_live(annealed, with_live(annealed, config_from_table(CONFIG, "test", ("stop_at_frames=5",))))
+    annealed = config_from_table(
+        {**CONFIG, "learning": {**CONFIG["learning"], "anneal_to": 0.5}}, "test"
+    )
+    assert not takes_live(
+        annealed, with_live(annealed, config_from_table(CONFIG, "test", ("stop_at_frames=5",)))
+    )
 
 
 def test_a_damaged_file_of_edits_is_named(tmp_path: Path) -> None:

@@ -23,7 +23,11 @@ from pbt.snapshots import FileSnapshotStore
 from tests.arena.training.test_live_edits import CONFIG
 
 STOP = 6000
-WORDS = ('population.joined.m3.role="player"', 'population.joined.m3.weights="m0"', 'population.left=["m1"]')
+WORDS = (
+    'population.joined.m3.role="player"',
+    'population.joined.m3.weights="m0"',
+    'population.left=["m1"]',
+)
 TABLE: dict[str, Any] = {
     **CONFIG,
     "stop_at_frames": STOP,
@@ -41,7 +45,12 @@ def train(data: Path, placement: str) -> Result:
         if progress.frames > 3 * STOP // 2 and not edits.exists():
             leave_edits(edits, Edits(7, WORDS))
 
-    return start_training(config_from_table({**TABLE, "runtime": {"placement": placement}}, "test"), "first", data, observe)
+    return start_training(
+        config_from_table({**TABLE, "runtime": {"placement": placement}}, "test"),
+        "first",
+        data,
+        observe,
+    )
 
 
 @pytest.mark.slow
@@ -49,18 +58,35 @@ def train(data: Path, placement: str) -> Result:
 def test_one_comes_and_one_goes_while_the_others_train(tmp_path: Path, placement: str) -> None:
     result = train(tmp_path, placement)
     paths = population_paths(tmp_path, "first")
-    assert (result.finished, result.status.ended, result.status.edits_taken) == (True, "finished", 7)
-    assert {member.name: member.frames >= STOP for member in result.progress.members} == {"m0": True, "m2": True, "m3": True}
+    assert (result.finished, result.status.ended, result.status.edits_taken) == (
+        True,
+        "finished",
+        7,
+    )
+    assert {member.name: member.frames >= STOP for member in result.progress.members} == {
+        "m0": True,
+        "m2": True,
+        "m3": True,
+    }
     checkpoint = read_newest(paths.checkpoints)[0]
     stored = json.loads(paths.config.read_text())
     assert checkpoint is not None and stored == checkpoint.state["config"]
-    assert (stored["population"]["left"], stored["population"]["joined"]) == (["m1"], {"m3": {"role": "player", "weights": "m0"}})
+    assert (stored["population"]["left"], stored["population"]["joined"]) == (
+        ["m1"],
+        {"m3": {"role": "player", "weights": "m0"}},
+    )
     with open_league(league_path(tmp_path), read_only=True) as league:
-        assert [(row.name, row.role) for row in list_members(league, "first")] == [(f"m{number}", "player") for number in range(4)]
+        assert [(row.name, row.role) for row in list_members(league, "first")] == [
+            (f"m{number}", "player") for number in range(4)
+        ]
         told = {row.event.kind: row.event for row in list_events(league, "first")}
         assert (told["join"].member, told["leave"].member) == ("m3", "m1")
         games = list(population_games(league, "first", GameFilter()))
-        assert len({game.record.number for game in games}) == len(games) == max(game.record.number for game in games) + 1
+        assert (
+            len({game.record.number for game in games})
+            == len(games)
+            == max(game.record.number for game in games) + 1
+        )
         last = list_snapshots(league, "first", "m1")[-1]
         assert last.record.reason == "final" and not last.weights_removed
         assert FileSnapshotStore(paths.snapshots).load(last.record.snapshot_id)
@@ -78,32 +104,55 @@ def check_lineage(league: Any, name: str) -> None:
     if weights.generation == 0:
         assert [(step.member, step.member_frames) for step in firsts] == [("m3", 0)]
     for step in firsts:
-        assert step.donor is not None and step.donor.member == "m0" and step.frames >= step.donor.frames > 0
-        assert lineage.steps[lineage.steps.index(step) - 1].member != "m3" and step.hyperparams.keys() == lineage.steps[0].hyperparams.keys()
+        assert (
+            step.donor is not None
+            and step.donor.member == "m0"
+            and step.frames >= step.donor.frames > 0
+        )
+        assert (
+            lineage.steps[lineage.steps.index(step) - 1].member != "m3"
+            and step.hyperparams.keys() == lineage.steps[0].hyperparams.keys()
+        )
 
 
 @pytest.mark.slow
 def test_a_stopped_population_takes_the_same_edits(tmp_path: Path) -> None:
     """As the service does when a trainer was killed in between; said twice, they change nothing twice."""
-    config = config_from_table({**TABLE, "stop_at_frames": 500, "runtime": {"placement": "serial"}}, "test")
+    config = config_from_table(
+        {**TABLE, "stop_at_frames": 500, "runtime": {"placement": "serial"}}, "test"
+    )
     start_training(config, "first", tmp_path, lambda progress: None)
     with pytest.raises(ConfigError, match="nobody plays player any more"):
-        resume_training("first", tmp_path, ['population.left=["m0","m1","m2"]'], lambda progress: None)
+        resume_training(
+            "first", tmp_path, ['population.left=["m0","m1","m2"]'], lambda progress: None
+        )
     with pytest.raises(ConfigError, match="no member that plays player"):
-        resume_training("first", tmp_path, ["population.joined.m3.role=player", "population.joined.m3.weights=m9"], lambda progress: None)
+        resume_training(
+            "first",
+            tmp_path,
+            ["population.joined.m3.role=player", "population.joined.m3.weights=m9"],
+            lambda progress: None,
+        )
     with pytest.raises(ConfigError, match="began with a member of that name"):
-        resume_training("first", tmp_path, ["population.joined.m1.role=player"], lambda progress: None)
+        resume_training(
+            "first", tmp_path, ["population.joined.m1.role=player"], lambda progress: None
+        )
     for _ in range(2):
         again = resume_training("first", tmp_path, WORDS, lambda progress: None)
         assert [member.name for member in again.progress.members] == ["m0", "m2", "m3"]
     with open_league(league_path(tmp_path), read_only=True) as league:
         kinds = [row.event.kind for row in list_events(league, "first", superseded=False)]
         assert (kinds.count("join"), kinds.count("leave")) == (1, 1)
-    for word, said in (("population.left=[]", "m1 has left for good"), ("population.joined.m3.weights=m2", "m3: has joined already")):
+    for word, said in (
+        ("population.left=[]", "m1 has left for good"),
+        ("population.joined.m3.weights=m2", "m3: has joined already"),
+    ):
         with pytest.raises(ConfigError, match=said):
             resume_training("first", tmp_path, [word], lambda progress: None)
 
 
 def test_who_begins_has_nobody_to_take_weights_from(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nobody has any yet"):
-        start_training(config_from_table(TABLE, "test", WORDS), "first", tmp_path, lambda progress: None)
+        start_training(
+            config_from_table(TABLE, "test", WORDS), "first", tmp_path, lambda progress: None
+        )

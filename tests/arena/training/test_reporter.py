@@ -23,7 +23,9 @@ MEMBERS = {
 }
 PROCESSES = [
     ProcessStatus("main", 7, ("main",), "waiting"),
-    ProcessStatus("worker-0", 8, ("worker", "learner m0"), "learning", 123.456, 2, 0.25, {"learn": 1.23456}, 5),
+    ProcessStatus(
+        "worker-0", 8, ("worker", "learner m0"), "learning", 123.456, 2, 0.25, {"learn": 1.23456}, 5
+    ),
 ]
 ENGINE: Any = SimpleNamespace(
     config=SimpleNamespace(runtime=SimpleNamespace(placement="inline")),
@@ -58,17 +60,33 @@ def watching(tmp_path: Path, clock: Clock) -> Iterator[RunWatch]:
         yield RunWatch("first", PopulationPaths(tmp_path), ENGINE, SINK, telemetry, EDITS, clock)
 
 
-def test_a_look_tells_what_the_engine_says(tmp_path: Path, watching: RunWatch, clock: Clock) -> None:
+def test_a_look_tells_what_the_engine_says(
+    tmp_path: Path, watching: RunWatch, clock: Clock
+) -> None:
     clock.now = 1001.0
     assert watching.look() == read_status(tmp_path / "status.json")
     status = watching.read()
-    assert (status.population, status.placement, status.started_at, status.written_at, status.ended) == ("first", "inline", 1000.0, 1001.0, "")
-    assert status.processes[1] == ProcessRow("worker-0", 8, ("worker", "learner m0"), "learning", 123.5, 2, 0.25, 5, {"learn": 1.235})
-    assert status.members == (MemberRow("m0", 10, 1.25, "learning"), MemberRow("m1", 20, None, "finished"), MemberRow("m2", 0, None, "failed"))
+    assert (
+        status.population,
+        status.placement,
+        status.started_at,
+        status.written_at,
+        status.ended,
+    ) == ("first", "inline", 1000.0, 1001.0, "")
+    assert status.processes[1] == ProcessRow(
+        "worker-0", 8, ("worker", "learner m0"), "learning", 123.5, 2, 0.25, 5, {"learn": 1.235}
+    )
+    assert status.members == (
+        MemberRow("m0", 10, 1.25, "learning"),
+        MemberRow("m1", 20, None, "finished"),
+        MemberRow("m2", 0, None, "failed"),
+    )
     assert status.rows == RowCounts(50, 30, 15, {"finished": 5})
 
 
-def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(tmp_path: Path, watching: RunWatch, clock: Clock) -> None:
+def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(
+    tmp_path: Path, watching: RunWatch, clock: Clock
+) -> None:
     path = tmp_path / "metrics" / TELEMETRY_FILE
     for _ in range(25):
         clock.now += 1.0
@@ -78,16 +96,24 @@ def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(tmp_path: Path, watc
     assert len(path.read_bytes().splitlines()) == int(25 // TELEMETRY_EVERY_S) + 1
 
 
-def test_a_run_that_broke_leaves_what_was_seen_last_and_why(tmp_path: Path, watching: RunWatch) -> None:
+def test_a_run_that_broke_leaves_what_was_seen_last_and_why(
+    tmp_path: Path, watching: RunWatch
+) -> None:
     watching.give_up("failed: nothing was seen yet")
     assert read_status(tmp_path / "status.json") is None
     watching.look()
     watching.give_up("failed: EnvError: raised")
     status = read_status(tmp_path / "status.json")
-    assert status is not None and status.ended == "failed: EnvError: raised" and len(status.processes) == 2
+    assert (
+        status is not None
+        and status.ended == "failed: EnvError: raised"
+        and len(status.processes) == 2
+    )
 
 
-def test_a_full_disk_stops_nothing_and_is_said_once(watching: RunWatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_stops_nothing_and_is_said_once(
+    watching: RunWatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def refuse(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -97,11 +123,19 @@ def test_a_full_disk_stops_nothing_and_is_said_once(watching: RunWatch, monkeypa
     monkeypatch.setattr(logging.getLogger("arena"), "handlers", [])
     for _ in range(3):
         watching.look()
-    assert [record.getMessage() for record in caplog.records] == ["status and telemetry could not be written: [Errno 28] No space left on device"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "status and telemetry could not be written: [Errno 28] No space left on device"
+    ]
 
 
 def test_restarts_and_gaps_in_words() -> None:
     assert restarts_text(PROCESSES[:1]) is None
     assert restarts_text(PROCESSES) == "restarted: worker-0 twice"
-    gone = [ProcessStatus("worker-0", 0, ("worker",), "down", restarts=1), ProcessStatus("server-0", 0, ("server",), "down", restarts=4)]
-    assert restarts_text(gone) == "down: worker-0, server-0; restarted: worker-0 once, server-0 4 times"
+    gone = [
+        ProcessStatus("worker-0", 0, ("worker",), "down", restarts=1),
+        ProcessStatus("server-0", 0, ("server",), "down", restarts=4),
+    ]
+    assert (
+        restarts_text(gone)
+        == "down: worker-0, server-0; restarted: worker-0 once, server-0 4 times"
+    )

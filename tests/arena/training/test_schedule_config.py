@@ -17,7 +17,15 @@ LINEAGE = Lineage((LineageStep(0, "m1", 0, "start", VALUES),), 700_416)
         (0.05, 1_600_000, "; its snapshot at 701k (it trains on, annealed towards its stop) is"),
     ],
 )
-def test_it_says_which_snapshot_is_the_policy_again(anneal_to: float, stop: int, counterpart: str) -> None:
-    config = RunConfig.model_validate({"env": {"name": "connect_four"}, "stop_at_frames": 1_600_000, "learning": {"anneal_to": anneal_to}})
+def test_it_says_which_snapshot_is_the_policy_again(
+    anneal_to: float, stop: int, counterpart: str
+) -> None:
+    config = RunConfig.model_validate(
+        {
+            "env": {"name": "connect_four"},
+            "stop_at_frames": 1_600_000,
+            "learning": {"anneal_to": anneal_to},
+        }
+    )
     found = schedule_config(config, LINEAGE, "c4/m1@701k", {"m0": "player", "m1": "player"})
     assert found.stop_at_frames == stop and counterpart in found.description

@@ -14,7 +14,18 @@ from tests.e2e.faults.league_log import miscounted_scores, voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, start_growing
 from tests.e2e.faults.rows_account import row_problems
 from tests.e2e.faults.running import NAME, Run
-from tests.e2e.faults.strikes import ENGINE, GAME_FAULTS, KINDS, Strike, current, freeze, freeze_all, kill, misbehave, signal_to
+from tests.e2e.faults.strikes import (
+    ENGINE,
+    GAME_FAULTS,
+    KINDS,
+    Strike,
+    current,
+    freeze,
+    freeze_all,
+    kill,
+    misbehave,
+    signal_to,
+)
 
 GAME = Path(__file__).with_name("faulty_game.py")
 # A kill that comes before the one before it has healed: so often, and at most so long after it.
@@ -59,7 +70,15 @@ max_restarts = 1000
 """
 
 
-def small_run(folder: Path, placement: str, *, members: int = 2, workers: int = 2, timeout_s: float = 8.0, silent_after_s: float = 5.0) -> Run:
+def small_run(
+    folder: Path,
+    placement: str,
+    *,
+    members: int = 2,
+    workers: int = 2,
+    timeout_s: float = 8.0,
+    silent_after_s: float = 5.0,
+) -> Run:
     """A population of small networks on the connect four that can misbehave; not started."""
     small = members <= 2
     text = CONFIG.format(
@@ -82,7 +101,9 @@ def on_faulty_game(run: Run) -> Run:
     return run
 
 
-def schedule(placement: str, kills: int, others: int, rng: random.Random, *, engines: bool = False) -> list[str]:
+def schedule(
+    placement: str, kills: int, others: int, rng: random.Random, *, engines: bool = False
+) -> list[str]:
     """So many kills of each kind of process, and so many of each of the other faults, in random order.
 
     engines: the game's engines are processes, to be struck like the others.
@@ -90,23 +111,40 @@ def schedule(placement: str, kills: int, others: int, rng: random.Random, *, eng
     kinds = (*KINDS[placement], *((ENGINE,) if engines else ()))
     faults = [f"kill {kind}" for kind in kinds] * kills
     if placement != "serial":
-        faults += [*(f"stop {kind}" for kind in kinds), "stop all", *(f"{fault} once" for fault in GAME_FAULTS)] * others
+        faults += [
+            *(f"stop {kind}" for kind in kinds),
+            "stop all",
+            *(f"{fault} once" for fault in GAME_FAULTS),
+        ] * others
     rng.shuffle(faults)
     return faults
 
 
-def strike(run: Run, fault: str, rng: random.Random, freeze_s: float, limit_s: float = RECOVERED_WITHIN_S) -> Strike:
+def strike(
+    run: Run, fault: str, rng: random.Random, freeze_s: float, limit_s: float = RECOVERED_WITHIN_S
+) -> Strike:
     """One fault by its name, and what came of it. Raises: AssertionError when the training did not recover."""
     what, _, whom = fault.partition(" ")
     if what == "kill":
         return kill(run, whom, rng, limit_s)
     if what in GAME_FAULTS:
         return misbehave(run, what, limit_s)
-    return freeze_all(run, freeze_s, limit_s) if whom == "all" else freeze(run, whom, freeze_s, rng, limit_s)
+    return (
+        freeze_all(run, freeze_s, limit_s)
+        if whom == "all"
+        else freeze(run, whom, freeze_s, rng, limit_s)
+    )
 
 
 def campaign(
-    run: Run, faults: Sequence[str], rng: random.Random, *, seconds: float, freeze_s: float, tell: Callable[[Strike], None], limit_s: float
+    run: Run,
+    faults: Sequence[str],
+    rng: random.Random,
+    *,
+    seconds: float,
+    freeze_s: float,
+    tell: Callable[[Strike], None],
+    limit_s: float,
 ) -> list[Strike]:
     """All the faults at random moments of at least so many seconds of training. The run is started before and not ended here.
 
@@ -122,7 +160,9 @@ def campaign(
         time.sleep(pause_s)  # when it strikes is the campaign's input
         if fault.startswith("kill") and rng.random() < HASTE:
             _hasty_kill(run, rng)
-        struck = replace(strike(run, fault, rng, freeze_s, limit_s), at_s=time.monotonic() - began_s)
+        struck = replace(
+            strike(run, fault, rng, freeze_s, limit_s), at_s=time.monotonic() - began_s
+        )
         strikes.append(struck)
         tell(struck)
     time.sleep(max(0.0, seconds - (time.monotonic() - began_s)))  # the training goes on to its time
@@ -135,7 +175,9 @@ def _hasty_kill(run: Run, rng: random.Random) -> None:
     children = [process.pid for process in current(run).processes if process.pid != run.pid]
     if children:
         signal_to(rng.choice(children), signal.SIGKILL)
-        time.sleep(rng.uniform(0.0, HASTE_S))  # how long after it the next fault strikes is the campaign's input
+        time.sleep(
+            rng.uniform(0.0, HASTE_S)
+        )  # how long after it the next fault strikes is the campaign's input
 
 
 def ended_well(run: Run) -> dict[str, list[str]]:
@@ -148,7 +190,9 @@ def ended_well(run: Run) -> dict[str, list[str]]:
     return {
         "nothing is left behind": run.left_behind(),
         "acknowledged games are in the league exactly once": _log_problems(run),
-        "rounds verify agrees": [] if report["ok"] and verify.returncode == 0 else [str(line) for line in report["differences"]],
+        "rounds verify agrees": []
+        if report["ok"] and verify.returncode == 0
+        else [str(line) for line in report["differences"]],
         "voided games were never scored": miscounted_scores(league),
         "rows produced = trained + dropped + standing": row_problems(run),
     }

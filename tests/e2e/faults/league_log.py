@@ -21,7 +21,9 @@ NEW_GAMES = "SELECT id, incarnation_id, number, trajectory_hash FROM games WHERE
 
 @contextmanager
 def reading(league: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(f"{league.absolute().as_uri()}?mode=ro", uri=True, timeout=15.0)) as connection:
+    with closing(
+        sqlite3.connect(f"{league.absolute().as_uri()}?mode=ro", uri=True, timeout=15.0)
+    ) as connection:
         yield connection
 
 
@@ -40,7 +42,12 @@ class LeagueLog:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._closing.set()
         self._thread.join(30.0)
 
@@ -60,12 +67,18 @@ class LeagueLog:
                 rows = connection.execute(NEW_GAMES, (self._last_id,)).fetchall()
         except sqlite3.OperationalError as error:
             # Its tables are made a moment after the file; a killed writer's log may be in recovery.
-            if any(word in str(error) for word in ("no such table", "locked", "busy", "unable to open", "readonly")):
+            if any(
+                word in str(error)
+                for word in ("no such table", "locked", "busy", "unable to open", "readonly")
+            ):
                 return
             raise
         if rows:
             with self._log.open("a", encoding="ascii") as file:
-                file.writelines(f"{incarnation} {number} {trajectory.hex()}\n" for _, incarnation, number, trajectory in rows)
+                file.writelines(
+                    f"{incarnation} {number} {trajectory.hex()}\n"
+                    for _, incarnation, number, trajectory in rows
+                )
                 file.flush()
                 os.fsync(file.fileno())
             self._last_id = rows[-1][0]
@@ -76,13 +89,21 @@ class LeagueLog:
         if self._error is not None:
             raise self._error
         with reading(self._league) as connection:
-            stored = connection.execute("SELECT incarnation_id, number, trajectory_hash FROM games WHERE incarnation_id IS NOT NULL").fetchall()
+            stored = connection.execute(
+                "SELECT incarnation_id, number, trajectory_hash FROM games WHERE incarnation_id IS NOT NULL"
+            ).fetchall()
         times: defaultdict[str, int] = defaultdict(int)
         for incarnation, number, trajectory in stored:
             times[f"{incarnation} {number} {trajectory.hex()}"] += 1
         seen = self._log.read_text(encoding="ascii").splitlines()
         wrong = [line for line in seen if times[line] != 1]
-        lines = [f"{len(wrong)} acknowledged games are not in the league exactly once, the first: {wrong[0]}"] if wrong else []
+        lines = (
+            [
+                f"{len(wrong)} acknowledged games are not in the league exactly once, the first: {wrong[0]}"
+            ]
+            if wrong
+            else []
+        )
         if len(set(seen)) != len(seen):
             lines.append(f"the log names {len(seen) - len(set(seen))} games twice")
         if not seen:
@@ -106,13 +127,17 @@ def miscounted_scores(league: Path) -> list[str]:
     """
     counted = _counted_games(league)
     with reading(league) as connection:
-        rounds = connection.execute("SELECT member, round, scores FROM rounds WHERE superseded = 0").fetchall()
+        rounds = connection.execute(
+            "SELECT member, round, scores FROM rounds WHERE superseded = 0"
+        ).fetchall()
     found = []
     for member, number, scores in rounds:
         for score in json.loads(scores):
             games = _games_in(counted[score["member"]], score)
             if games != score["games"]:
-                found.append(f"round {number} of {member} counts {score['games']} games of {score['member']}; the league has {games}")
+                found.append(
+                    f"round {number} of {member} counts {score['games']} games of {score['member']}; the league has {games}"
+                )
     return found
 
 
@@ -135,5 +160,9 @@ def _counted_games(league: Path) -> defaultdict[str, list[tuple[int, int]]]:
 def _games_in(counted: list[tuple[int, int]], score: dict[str, Any]) -> int:
     if score["first_game"] < 0:
         return 0
-    inside = counted[bisect_left(counted, (score["first_game"], -1)) : bisect_right(counted, (score["last_game"], 1 << 60))]
+    inside = counted[
+        bisect_left(counted, (score["first_game"], -1)) : bisect_right(
+            counted, (score["last_game"], 1 << 60)
+        )
+    ]
     return sum(generation == inside[0][1] for _, generation in inside)

@@ -19,7 +19,15 @@ from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids
 from tests.e2e.faults.running import START_LIMIT_S, Run
 from tests.e2e.faults.strikes import choose, current, engines, signal_to
 
-FAULTS = ("kill engine", "stop engine", "kill match", "stop match", "kill worker", "take port", "no connection")
+FAULTS = (
+    "kill engine",
+    "stop engine",
+    "kill match",
+    "stop match",
+    "kill worker",
+    "take port",
+    "no connection",
+)
 """An engine, the process of a match or a worker is killed or stopped for good; a stranger takes the port of a match before its engine does; an engine
 never comes to the match it starts for."""
 _PORT = "@pbt-arena-doom-"
@@ -65,7 +73,11 @@ def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> M
         growing(run, strike.struck_s, RECOVERED_WITHIN_S, processes_before)
     else:
         # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
-        run.until(lambda: len(voided_since(run, before)) > strike.ended or None, RECOVERED_WITHIN_S, f"a game to be voided by {fault}")
+        run.until(
+            lambda: len(voided_since(run, before)) > strike.ended or None,
+            RECOVERED_WITHIN_S,
+            f"a game to be voided by {fault}",
+        )
         assert pids(current(run)) == processes_before, f"{fault} cost more than a match"
     return replace(strike, whole_s=max(0.0, whole_s), reasons=tuple(voided_since(run, before)))
 
@@ -88,20 +100,36 @@ def _strike_start(run: Run, fault: str, rng: random.Random) -> MatchStrike:
     for missed in range(_TRIES):
         running = set(_match_processes(run))
         signal_to(rng.choice(matches(run)), signal.SIGKILL)
-        new = run.until(lambda known=running: next(iter(set(_match_processes(run)) - known), None), START_LIMIT_S, "another match to start")
+        new = run.until(
+            lambda known=running: next(iter(set(_match_processes(run)) - known), None),
+            START_LIMIT_S,
+            "another match to start",
+        )
         with _port_taken(new) if fault == "take port" else _guest_stopped(new) as struck:
             if struck:
                 struck_s = time.monotonic()
-                return MatchStrike(fault, began_s, struck_s, _until_gone(run, new) - struck_s, (), ended=missed + 1, missed=missed)
+                return MatchStrike(
+                    fault,
+                    began_s,
+                    struck_s,
+                    _until_gone(run, new) - struck_s,
+                    (),
+                    ended=missed + 1,
+                    missed=missed,
+                )
         run.until(lambda: len(engines(run)) % 2 == 0 or None, START_LIMIT_S, "whole matches")
-    raise AssertionError(f"the start of a match was over before it could be struck, {_TRIES} times, for each of which a match was killed")
+    raise AssertionError(
+        f"the start of a match was over before it could be struck, {_TRIES} times, for each of which a match was killed"
+    )
 
 
 @contextmanager
 def _port_taken(match: int) -> Iterator[bool]:
     """A socket of somebody else's on the port that the match has chosen, before its engine has it. False: the engine was faster."""
     port = _of_start(match, lambda: _chosen_port(match))
-    time.sleep(_LOOKED_S)  # for the match's own look whether the port is free; to be there sooner would be no race
+    time.sleep(
+        _LOOKED_S
+    )  # for the match's own look whether the port is free; to be there sooner would be no race
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         taken, deadline = False, time.monotonic() + _BIND_S
         while port is not None and not taken and time.monotonic() < deadline:
@@ -118,14 +146,27 @@ def _chosen_port(match: int) -> int | None:
         for entry in os.scandir(f"/proc/{match}/fd"):
             with suppress(OSError):
                 held.add(os.readlink(entry.path))
-    rows = [line.split() for line in Path("/proc/net/unix").read_text(encoding="ascii", errors="replace").splitlines() if _PORT in line]
-    return next((int(row[-1].removeprefix(_PORT)) for row in rows if f"socket:[{row[6]}]" in held), None)
+    rows = [
+        line.split()
+        for line in Path("/proc/net/unix")
+        .read_text(encoding="ascii", errors="replace")
+        .splitlines()
+        if _PORT in line
+    ]
+    return next(
+        (int(row[-1].removeprefix(_PORT)) for row in rows if f"socket:[{row[6]}]" in held), None
+    )
 
 
 @contextmanager
 def _guest_stopped(match: int) -> Iterator[bool]:
     """The match's second engine stands still from its first moments on. False: it had come to the match before."""
-    guest = _of_start(match, lambda: next((pid for pid in processes.descendants(match) if "-join" in _command(pid)), None))
+    guest = _of_start(
+        match,
+        lambda: next(
+            (pid for pid in processes.descendants(match) if "-join" in _command(pid)), None
+        ),
+    )
     if guest is not None:
         signal_to(guest, signal.SIGSTOP)
     # An engine that has begun maps its WAD; until then it has met nobody.
@@ -163,12 +204,20 @@ def _open_files(pid: int) -> list[str]:
 
 def _until_gone(run: Run, pid: int) -> float:
     """The moment."""
-    return run.until(lambda: None if processes.alive(pid) else time.monotonic(), RECOVERED_WITHIN_S, f"the end of process {pid}")
+    return run.until(
+        lambda: None if processes.alive(pid) else time.monotonic(),
+        RECOVERED_WITHIN_S,
+        f"the end of process {pid}",
+    )
 
 
 def _match_processes(run: Run) -> list[int]:
     """Of matches that play or start."""
-    return [pid for pid in processes.of_run(run.mark, run.pid) if _MATCH in _command(pid) and processes.alive(pid)]
+    return [
+        pid
+        for pid in processes.of_run(run.mark, run.pid)
+        if _MATCH in _command(pid) and processes.alive(pid)
+    ]
 
 
 def matches(run: Run) -> list[int]:
@@ -199,4 +248,9 @@ def last_game(run: Run) -> int:
 def voided_since(run: Run, key: int) -> list[str]:
     """Why games were voided that came after this one."""
     with reading(league_path(run.data)) as connection:
-        return [str(row[0]) for row in connection.execute("SELECT end_reason FROM games WHERE id > ? AND voided = 1 ORDER BY id", (key,))]
+        return [
+            str(row[0])
+            for row in connection.execute(
+                "SELECT end_reason FROM games WHERE id > ? AND voided = 1 ORDER BY id", (key,)
+            )
+        ]

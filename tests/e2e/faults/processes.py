@@ -98,7 +98,10 @@ def _memory(pid: int) -> dict[str, int]:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
     except OSError:
         return {}
-    return {name.rstrip(":"): int(kilobytes) * 1024 for name, kilobytes, *_ in (line.split() for line in lines)}
+    return {
+        name.rstrip(":"): int(kilobytes) * 1024
+        for name, kilobytes, *_ in (line.split() for line in lines)
+    }
 
 
 def descriptors(pid: int) -> int:

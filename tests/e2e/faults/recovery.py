@@ -24,7 +24,9 @@ class Growth:
         if status.written_at == self._looked_at:
             return
         self._looked_at = status.written_at
-        learning = {member.name: member.frames for member in status.members if member.state == "learning"}
+        learning = {
+            member.name: member.frames for member in status.members if member.state == "learning"
+        }
         for name, frames in learning.items():
             grew = name in self._frames and frames > self._frames[name]
             self._growths[name] = self._growths.get(name, 0) + grew
@@ -40,7 +42,13 @@ def pids(status: RunStatus) -> dict[str, int]:
     return {process.name: process.pid for process in status.processes}
 
 
-def growing(run: Run, since_s: float, limit_s: float, unlike: Mapping[str, int] | None = None, victim: str | None = None) -> float:
+def growing(
+    run: Run,
+    since_s: float,
+    limit_s: float,
+    unlike: Mapping[str, int] | None = None,
+    victim: str | None = None,
+) -> float:
     """Seconds from since_s (time.monotonic) until every learning member's frames have grown; AssertionError after limit_s.
 
     unlike: names and pids from before the fault; growth counts from the moment when a process was put in the place of one of them, namely of victim
@@ -60,7 +68,9 @@ def growing(run: Run, since_s: float, limit_s: float, unlike: Mapping[str, int] 
 
     left_s = limit_s - (time.monotonic() - since_s)
     place = f", with {victim or 'some process'} replaced" if unlike is not None else ""
-    return run.until(seen, max(0.0, left_s), f"every member's frames to grow within {limit_s:g} s{place}")
+    return run.until(
+        seen, max(0.0, left_s), f"every member's frames to grow within {limit_s:g} s{place}"
+    )
 
 
 def start_growing(run: Run) -> float:

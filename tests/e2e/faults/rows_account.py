@@ -18,18 +18,34 @@ def row_problems(run: Run) -> list[str]:
     state = checkpoint.state
     produced = sum(filler["produced"] for filler in state["worker"]["fillers"])
     trained = state["engine"]["rows_trained"]
-    counts = [filler["dropped"] for filler in state["worker"]["fillers"]] + [batcher["dropped"] for batcher in state["trainees"].values()]
-    dropped = {reason: sum(count.get(reason, 0) for count in counts) for count in counts for reason in count}
+    counts = [filler["dropped"] for filler in state["worker"]["fillers"]] + [
+        batcher["dropped"] for batcher in state["trainees"].values()
+    ]
+    dropped = {
+        reason: sum(count.get(reason, 0) for count in counts)
+        for count in counts
+        for reason in count
+    }
     standing = standing_rows(checkpoint)
     account = f"produced {produced}, trained {trained}, dropped {dropped}, standing {standing}"
     problems = []
-    if produced != trained + sum(dropped.values()) + standing or min([trained, standing, *dropped.values()]) < 0:
-        problems.append(f"checkpoint {checkpoint.number}: {account}: {produced - trained - sum(dropped.values()) - standing} rows too many")
+    if (
+        produced != trained + sum(dropped.values()) + standing
+        or min([trained, standing, *dropped.values()]) < 0
+    ):
+        problems.append(
+            f"checkpoint {checkpoint.number}: {account}: {produced - trained - sum(dropped.values()) - standing} rows too many"
+        )
     rows = status.rows
     if not rows.trained:
         problems.append("no row was trained")
     told = (rows.produced, rows.trained, sum(rows.dropped.values()), rows.standing)
-    if status.ended in ("finished", "stopped and saved") and told != (produced, trained, sum(dropped.values()), standing):
+    if status.ended in ("finished", "stopped and saved") and told != (
+        produced,
+        trained,
+        sum(dropped.values()),
+        standing,
+    ):
         problems.append(f"the last status says {rows}, its checkpoint {account}")
     return problems
 
@@ -37,10 +53,22 @@ def row_problems(run: Run) -> list[str]:
 def standing_rows(checkpoint: Checkpoint) -> int:
     """Valid rows in the slots of seats that learn, in parked slots, and in full ones that wait for their batch."""
     worker = checkpoint.state["worker"]
-    used: Slots = {(full[0], full[3]) for batcher in checkpoint.state["trainees"].values() for full in batcher["queue"]}
+    used: Slots = {
+        (full[0], full[3])
+        for batcher in checkpoint.state["trainees"].values()
+        for full in batcher["queue"]
+    }
     for role, filler in enumerate(worker["fillers"]):
-        used |= {(role, slot) for entries in filler["pool"]["parked"].values() for slot, _ in entries}
-    used |= {(seat["role"], seat["slot"]) for table in worker["tables"] if table is not None for seat in table["seats"] if _learns(seat)}
+        used |= {
+            (role, slot) for entries in filler["pool"]["parked"].values() for slot, _ in entries
+        }
+    used |= {
+        (seat["role"], seat["slot"])
+        for table in worker["tables"]
+        if table is not None
+        for seat in table["seats"]
+        if _learns(seat)
+    }
     rows = 0
     for role in range(len(worker["fillers"])):
         saved = checkpoint.tensors[f"slab-{role}"]

@@ -52,10 +52,21 @@ class Run:
     # --- starting and ending ---------------------------------------------------------------------------------------------------------------
 
     def start(self, *settings: str) -> None:
-        self._arena("train", str(self.config), "--name", NAME, *(word for setting in settings for word in ("--set", setting)))
+        self._arena(
+            "train",
+            str(self.config),
+            "--name",
+            NAME,
+            *(word for setting in settings for word in ("--set", setting)),
+        )
 
     def resume(self, *settings: str) -> None:
-        self._arena("train", "--resume", NAME, *(word for setting in settings for word in ("--set", setting)))
+        self._arena(
+            "train",
+            "--resume",
+            NAME,
+            *(word for setting in settings for word in ("--set", setting)),
+        )
 
     def _arena(self, *words: str) -> None:
         self.starts += 1
@@ -63,10 +74,19 @@ class Run:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
         # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep this process waiting.
-        with (self.folder / f"{self.starts}.out").open("wb") as out, (self.folder / f"{self.starts}.err").open("wb") as err:
+        with (
+            (self.folder / f"{self.starts}.out").open("wb") as out,
+            (self.folder / f"{self.starts}.err").open("wb") as err,
+        ):
             # A group of its own, as a shell makes for each command: Ctrl-C can be sent to all of it.
             self.main = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder, env=self._variables, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=self.folder,
+                env=self._variables,
+                start_new_session=True,
             )
 
     @property
@@ -80,7 +100,9 @@ class Run:
         try:
             return self.main.wait(limit_s)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"the training did not end within {limit_s:g} s\n{self.report()}") from None
+            raise AssertionError(
+                f"the training did not end within {limit_s:g} s\n{self.report()}"
+            ) from None
 
     def stop(self) -> int:
         """As `arena stop` does; the exit code."""
@@ -102,18 +124,32 @@ class Run:
     def arena(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Another command on the same data."""
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.folder, env=self._variables, check=False)
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=self.folder,
+            env=self._variables,
+            check=False,
+        )
 
     # --- looking ---------------------------------------------------------------------------------------------------------------------------
 
     def status(self) -> RunStatus | None:
         """What the present start says of itself; None before its first word."""
         status = read_status(self.paths.status)
-        return status if status is not None and self.main is not None and status.pid == self.main.pid else None
+        return (
+            status
+            if status is not None and self.main is not None and status.pid == self.main.pid
+            else None
+        )
 
     def tables(self) -> int:
         """How many games are played at the same time."""
-        environments: int = json.loads(self.paths.config.read_text(encoding="utf-8"))["sampling"]["environments"]
+        environments: int = json.loads(self.paths.config.read_text(encoding="utf-8"))["sampling"][
+            "environments"
+        ]
         return environments
 
     def output(self) -> Mapping[str, Any]:
@@ -140,7 +176,10 @@ class Run:
     def report(self) -> str:
         """Everything that helps to see why something did not happen."""
         status = self.status()
-        logs = [path.read_text(encoding="utf-8").splitlines()[-15:] for path in sorted(self.paths.logs.glob("*.log"))[-1:]]
+        logs = [
+            path.read_text(encoding="utf-8").splitlines()[-15:]
+            for path in sorted(self.paths.logs.glob("*.log"))[-1:]
+        ]
         alive = [processes.words(pid) for pid in processes.of_run(self.mark, self.pid)]
         age = "" if status is None else f", {time.time() - status.written_at:.1f} s old"
         found = [
@@ -162,21 +201,37 @@ class Run:
             if (found := what()) is not None:
                 return found
             if ended or time.monotonic() > deadline:
-                why = f"the training ended with {self.main.returncode}" if ended and self.main is not None else f"not within {limit_s:g} s"
+                why = (
+                    f"the training ended with {self.main.returncode}"
+                    if ended and self.main is not None
+                    else f"not within {limit_s:g} s"
+                )
                 raise AssertionError(f"expected {expected}: {why}\n{self.report()}")
             time.sleep(POLL_S)
 
     def wait_for_end_of_flag(self, flag: Path, limit_s: float) -> float:
         """The moment at which a game took the flag and began to misbehave."""
-        return self.until(lambda: None if flag.exists() else time.monotonic(), limit_s, f"a game that takes the flag {flag.name}")
+        return self.until(
+            lambda: None if flag.exists() else time.monotonic(),
+            limit_s,
+            f"a game that takes the flag {flag.name}",
+        )
 
     # --- checks ----------------------------------------------------------------------------------------------------------------------------
 
     def left_behind(self) -> list[str]:
         """Processes alive some seconds after the end, files in shared memory and in TMPDIR."""
-        found = [f"process of the run after {GONE_WITHIN_S:g} s: {line}" for line in processes.survivors(self.mark, self.pid, GONE_WITHIN_S)]
-        found += [f"left in /dev/shm: {name}" for name in processes.left_in_shared_memory(self._in_shared_memory, GONE_WITHIN_S)]
-        found += [f"left in TMPDIR: {path.relative_to(self.tmp)}" for path in sorted(self.tmp.rglob("*"))]
+        found = [
+            f"process of the run after {GONE_WITHIN_S:g} s: {line}"
+            for line in processes.survivors(self.mark, self.pid, GONE_WITHIN_S)
+        ]
+        found += [
+            f"left in /dev/shm: {name}"
+            for name in processes.left_in_shared_memory(self._in_shared_memory, GONE_WITHIN_S)
+        ]
+        found += [
+            f"left in TMPDIR: {path.relative_to(self.tmp)}" for path in sorted(self.tmp.rglob("*"))
+        ]
         if (holder := look(self.paths, NAME).pid) is not None:
             found.append(f"process {holder} still holds the population")
         return found

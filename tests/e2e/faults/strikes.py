@@ -15,7 +15,11 @@ from tests.e2e.faults.league_log import voided_games
 from tests.e2e.faults.recovery import RECOVERED_WITHIN_S, growing, pids
 from tests.e2e.faults.running import START_LIMIT_S, Run
 
-KINDS = {"serial": ("main",), "inline": ("worker", "main"), "central": ("worker", "server", "learner", "main")}
+KINDS = {
+    "serial": ("main",),
+    "inline": ("worker", "main"),
+    "central": ("worker", "server", "learner", "main"),
+}
 GAME_FAULTS = ("raise", "hang", "exit")
 # Of games whose engines are processes of their own.
 ENGINE = "engine"
@@ -39,19 +43,33 @@ def current(run: Run) -> RunStatus:
 
 def choose(status: RunStatus, kind: str, rng: random.Random) -> tuple[str, int]:
     """(name, pid) of one process that hosts the kind."""
-    fitting = [process for process in status.processes if any(role.split()[0] == kind for role in process.roles)]
-    assert fitting, f"no process with the role {kind!r} among {[(process.name, process.roles) for process in status.processes]}"
+    fitting = [
+        process
+        for process in status.processes
+        if any(role.split()[0] == kind for role in process.roles)
+    ]
+    assert fitting, (
+        f"no process with the role {kind!r} among {[(process.name, process.roles) for process in status.processes]}"
+    )
     chosen = rng.choice(fitting)
     return chosen.name, chosen.pid
 
 
 def engines(run: Run) -> list[int]:
-    return [pid for pid in processes.of_run(run.mark, run.pid) if processes.is_engine(pid) and processes.alive(pid)]
+    return [
+        pid
+        for pid in processes.of_run(run.mark, run.pid)
+        if processes.is_engine(pid) and processes.alive(pid)
+    ]
 
 
 def all_engines(run: Run, tables: int) -> list[int]:
     """The pids of as many engines as there are tables; after a fault before this one they may still be starting."""
-    return run.until(lambda: found if len(found := engines(run)) == tables else None, START_LIMIT_S, f"{tables} engines")
+    return run.until(
+        lambda: found if len(found := engines(run)) == tables else None,
+        START_LIMIT_S,
+        f"{tables} engines",
+    )
 
 
 def kill_engine(run: Run, rng: random.Random, limit_s: float) -> Strike:
@@ -65,7 +83,11 @@ def kill_engine(run: Run, rng: random.Random, limit_s: float) -> Strike:
 
     struck_s = time.monotonic()
     signal_to(pid, signal.SIGKILL)
-    run.until(lambda: (pid not in engines(run) and len(engines(run)) == tables) or None, limit_s, "another engine in the place of the one killed")
+    run.until(
+        lambda: (pid not in engines(run) and len(engines(run)) == tables) or None,
+        limit_s,
+        "another engine in the place of the one killed",
+    )
     run.until(paid, limit_s, "its game to be voided")
     growing(run, time.monotonic(), limit_s)
     return Strike(f"kill {ENGINE}", time.monotonic() - struck_s)
@@ -96,13 +118,23 @@ def kill_main(run: Run) -> float:
     run.resume()
     current(run)
     if checkpoint is not None:
-        stored = {name: tensors["clocks"] for name, tensors in checkpoint.tensors.items() if name.startswith("learner-")}
-        clocks = {name.removeprefix("learner-"): int(tensor[FRAMES]) for name, tensor in stored.items()}
-        assert run.resumed_clocks() == clocks, f"resumed with clocks {run.resumed_clocks()}; those of checkpoint {checkpoint.number} are {clocks}"
+        stored = {
+            name: tensors["clocks"]
+            for name, tensors in checkpoint.tensors.items()
+            if name.startswith("learner-")
+        }
+        clocks = {
+            name.removeprefix("learner-"): int(tensor[FRAMES]) for name, tensor in stored.items()
+        }
+        assert run.resumed_clocks() == clocks, (
+            f"resumed with clocks {run.resumed_clocks()}; those of checkpoint {checkpoint.number} are {clocks}"
+        )
     return growing(run, resumed_s, START_LIMIT_S)
 
 
-def freeze(run: Run, kind: str, seconds: float, rng: random.Random, limit_s: float = RECOVERED_WITHIN_S) -> Strike:
+def freeze(
+    run: Run, kind: str, seconds: float, rng: random.Random, limit_s: float = RECOVERED_WITHIN_S
+) -> Strike:
     """SIGSTOP one process for so long. The main process is waited for; another one is silent, so it is replaced meanwhile."""
     before = current(run)
     if kind == "main":

@@ -37,7 +37,12 @@ SETTINGS = (
 
 @pytest.fixture
 def run(tmp_path: Path, repository: Path) -> Iterator[Run]:
-    made = on_faulty_game(Run(tmp_path / "run", (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8")))
+    made = on_faulty_game(
+        Run(
+            tmp_path / "run",
+            (repository / "configs" / "doom_basic.toml").read_text(encoding="utf-8"),
+        )
+    )
     try:
         yield made
     finally:
@@ -50,7 +55,9 @@ def test_a_doom_training_survives_many_faults_at_random_moments(run: Run, placem
     rng = random.Random(placement)
     run.start(*SETTINGS, f"runtime.placement={placement}")
     faults = schedule(current(run).placement, KILLS, OTHERS, rng, engines=True)
-    strikes = campaign(run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S)
+    strikes = campaign(
+        run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S
+    )
     assert sorted(strike.fault for strike in strikes) == sorted(faults)
     assert run.stop() == 0, run.errors()
     wrong = {check: problems for check, problems in ended_well(run).items() if problems}

@@ -37,7 +37,11 @@ SETTINGS = (
     "runtime.max_restarts=1000",
 )
 STRIKES = (*FAULTS, "stop engine", "kill engine")
-WORDS = {"take port": "Address already in use", "no connection": "no answer to a start within", "stop engine": "no answer to a step within"}
+WORDS = {
+    "take port": "Address already in use",
+    "no connection": "no answer to a start within",
+    "stop engine": "no answer to a step within",
+}
 # Of a worker between two looks at a match: it may be learning.
 TURN_S = 5.0
 
@@ -55,11 +59,22 @@ def test_a_training_of_duels_survives_faults_at_random_moments(duels: Run) -> No
     for fault in STRIKES:
         before = last_game(duels)
         struck = strike_match(duels, fault, rng, MATCHES * PLAYERS)
-        allowed_s = {"stop engine": DEADLINE_S, "stop match": DEADLINE_S, "take port": START_S, "no connection": START_S}.get(fault, 0.0)
+        allowed_s = {
+            "stop engine": DEADLINE_S,
+            "stop match": DEADLINE_S,
+            "take port": START_S,
+            "no connection": START_S,
+        }.get(fault, 0.0)
         assert struck.gone_s < allowed_s + TURN_S, struck
-        assert struck.began_s <= struck.struck_s and struck.ended == struck.missed + (fault in ("take port", "no connection")), struck
+        assert struck.began_s <= struck.struck_s and struck.ended == struck.missed + (
+            fault in ("take port", "no connection")
+        ), struck
         if fault != "kill worker":
-            duels.until(partial(says, duels, before, WORDS.get(fault, "voided")), RECOVERED_WITHIN_S, f"{fault} to be told")
+            duels.until(
+                partial(says, duels, before, WORDS.get(fault, "voided")),
+                RECOVERED_WITHIN_S,
+                f"{fault} to be told",
+            )
         growing(duels, time.monotonic(), RECOVERED_WITHIN_S)
     assert duels.stop() == 0, duels.errors()
     wrong = {check: problems for check, problems in ended_well(duels).items() if problems}

@@ -66,11 +66,15 @@ def kill_as_soon_as_it_lives(run: Run, name: str, enough: Callable[[], bool]) ->
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("run", ["inline", "central"], indirect=True)
-def test_a_training_survives_many_faults_at_random_moments(run: Run, request: pytest.FixtureRequest) -> None:
+def test_a_training_survives_many_faults_at_random_moments(
+    run: Run, request: pytest.FixtureRequest
+) -> None:
     rng = random.Random(request.node.callspec.params["run"])
     run.start()
     faults = schedule(current(run).placement, KILLS, OTHERS, rng)
-    strikes = campaign(run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S)
+    strikes = campaign(
+        run, faults, rng, seconds=SECONDS, freeze_s=FREEZE_S, tell=print, limit_s=RECOVERED_WITHIN_S
+    )
     assert sorted(strike.fault for strike in strikes) == sorted(faults)
     assert run.stop() == 0, run.errors()
     assert voided(run) > 0, "a game that raised is stored as voided"
@@ -89,7 +93,11 @@ def test_members_of_a_learner_that_dies_too_often_fail_and_the_others_go_on(run:
     start_growing(run)
     assert run.stop() == 0
     with open_league(league_path(run.data), read_only=True) as league:
-        assert {stored.event.member for stored in list_events(league, NAME) if stored.event.kind == "failed"} == members
+        assert {
+            stored.event.member
+            for stored in list_events(league, NAME)
+            if stored.event.kind == "failed"
+        } == members
     assert_ended_well(run)
     run.resume()
     start_growing(run)
@@ -115,13 +123,21 @@ def test_a_sampling_plane_that_dies_too_often_ends_the_run_with_the_reason(run: 
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize(("run", "fault"), [("inline", "raise"), ("inline", "exit"), ("central", "hang"), ("central", "raise")], indirect=["run"])
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [("inline", "raise"), ("inline", "exit"), ("central", "hang"), ("central", "raise")],
+    indirect=["run"],
+)
 def test_a_game_that_always_misbehaves_ends_the_run_with_the_reason(run: Run, fault: str) -> None:
     run.start("runtime.max_restarts=2", "env.timeout_s=2.0", "runtime.silent_after_s=3.0")
     start_growing(run)
     arm(run, fault, "always")
     assert run.wait() == 1
-    expected = {"raise": "the board caught fire", "hang": "env.timeout_s", "exit": "exited with status 3"}[fault]
+    expected = {
+        "raise": "the board caught fire",
+        "hang": "env.timeout_s",
+        "exit": "exited with status 3",
+    }[fault]
     assert expected in run.errors(), run.errors()
     assert_ended_well(run)
 
@@ -155,8 +171,14 @@ def test_a_training_killed_while_it_starts_can_be_resumed(run: Run) -> None:
     assert_ended_well(run)
 
 
-@pytest.mark.parametrize(("run", "number"), [("inline", signal.SIGINT), ("inline", signal.SIGHUP), ("central", signal.SIGTERM)], indirect=["run"])
-def test_a_signal_to_the_whole_group_is_one_to_the_main_process(run: Run, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("run", "number"),
+    [("inline", signal.SIGINT), ("inline", signal.SIGHUP), ("central", signal.SIGTERM)],
+    indirect=["run"],
+)
+def test_a_signal_to_the_whole_group_is_one_to_the_main_process(
+    run: Run, number: signal.Signals
+) -> None:
     run.start()
     start_growing(run)
     before = run.newest_checkpoint()
@@ -165,7 +187,11 @@ def test_a_signal_to_the_whole_group_is_one_to_the_main_process(run: Run, number
     after = run.newest_checkpoint()
     assert before is not None and after is not None and after.number > before.number
     with open_league(league_path(run.data), read_only=True) as league:
-        assert not [stored.event.text for stored in list_events(league, NAME) if stored.event.kind == "restart"]
+        assert not [
+            stored.event.text
+            for stored in list_events(league, NAME)
+            if stored.event.kind == "restart"
+        ]
     assert_ended_well(run)
 
 
@@ -178,7 +204,9 @@ def test_ctrl_c_twice_ends_at_once_and_the_run_can_be_resumed(run: Run) -> None:
             signal_to(pid, signal.SIGSTOP)
     # The others stand still, so nothing can be finished and saved: only the second one ends it.
     run.signal_group(signal.SIGINT)
-    time.sleep(1.0)  # the time between the two is the test's input; signals that come together are one
+    time.sleep(
+        1.0
+    )  # the time between the two is the test's input; signals that come together are one
     run.signal_group(signal.SIGINT)
     assert run.wait(20.0) != 0
     left = run.left_behind()

@@ -26,7 +26,13 @@ LIMIT_S = 40.0
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
     """The parameter is the placement."""
     workers = 2 if request.param == "inline" else 1
-    made = small_run(tmp_path / "run", request.param, workers=workers, timeout_s=TIMEOUT_S, silent_after_s=SILENT_AFTER_S)
+    made = small_run(
+        tmp_path / "run",
+        request.param,
+        workers=workers,
+        timeout_s=TIMEOUT_S,
+        silent_after_s=SILENT_AFTER_S,
+    )
     try:
         made.start()
         yield made
@@ -72,7 +78,12 @@ def test_central_survives_the_death_of_each_process_and_ends_when_it_is_done(run
     shown = run.arena("status", NAME, "--json")
     assert shown.returncode == 0, shown.stderr
     look = json.loads(shown.stdout)
-    assert look["running"] and look["pid"] == run.pid and {row["name"] for row in look["processes"]} == {row.name for row in current(run).processes}
+    assert (
+        look["running"]
+        and look["pid"] == run.pid
+        and {row["name"] for row in look["processes"]}
+        == {row.name for row in current(run).processes}
+    )
     for kind in KINDS["central"]:
         kill(run, kind, rng, LIMIT_S)
     run.signal_group(signal.SIGINT)

@@ -33,12 +33,21 @@ INSERT INTO players VALUES (1, 0, 'm0'), (2, 0, 'm1');
 
 def test_an_orphan_is_found_by_its_mark() -> None:
     mark = "test-of-the-harness"
-    made = subprocess.run([sys.executable, "-c", ORPHAN], env={**os.environ, processes.MARK: mark}, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [sys.executable, "-c", ORPHAN],
+        env={**os.environ, processes.MARK: mark},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     orphan = int(made.stdout)
     try:
         assert processes.marked(mark) == [orphan]
         assert processes.survivors(mark, None, 0.0) == [processes.words(orphan)]
-        assert 0 < processes.own_bytes(orphan) <= processes.pss_bytes(orphan) and processes.descriptors(orphan) > 0
+        assert (
+            0 < processes.own_bytes(orphan) <= processes.pss_bytes(orphan)
+            and processes.descriptors(orphan) > 0
+        )
     finally:
         os.kill(orphan, 9)
     assert processes.survivors(mark, None, 30.0) == []
@@ -52,12 +61,20 @@ def league(tmp_path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(TABLES)
         for number in range(10):
-            connection.execute("INSERT INTO games VALUES (?, 1, ?, 0, ?, 0, ?)", (number + 1, number, number == 3, bytes([number])))
-            connection.executemany("INSERT INTO game_seats VALUES (?, ?, ?, 0)", [(number + 1, seat, seat + 1) for seat in range(2)])
+            connection.execute(
+                "INSERT INTO games VALUES (?, 1, ?, 0, ?, 0, ?)",
+                (number + 1, number, number == 3, bytes([number])),
+            )
+            connection.executemany(
+                "INSERT INTO game_seats VALUES (?, ?, ?, 0)",
+                [(number + 1, seat, seat + 1) for seat in range(2)],
+            )
     return path
 
 
-def test_a_game_that_is_lost_or_altered_after_it_was_seen_is_named(league: Path, tmp_path: Path) -> None:
+def test_a_game_that_is_lost_or_altered_after_it_was_seen_is_named(
+    league: Path, tmp_path: Path
+) -> None:
     log = LeagueLog(league, tmp_path / "log")
     log.poll()
     log.poll()
@@ -65,7 +82,9 @@ def test_a_game_that_is_lost_or_altered_after_it_was_seen_is_named(league: Path,
     with closing(sqlite3.connect(league)) as connection, connection:
         connection.execute("DELETE FROM games WHERE number = 4")
         connection.execute("UPDATE games SET trajectory_hash = x'ff' WHERE number = 5")
-    assert log.problems() == ["2 acknowledged games are not in the league exactly once, the first: 1 4 04"]
+    assert log.problems() == [
+        "2 acknowledged games are not in the league exactly once, the first: 1 4 04"
+    ]
 
 
 @pytest.mark.parametrize(("games", "right"), [(9, True), (10, False)])
@@ -79,7 +98,9 @@ def test_a_score_that_counts_a_voided_game_is_named(league: Path, games: int, ri
 
 def test_growth_is_of_every_learning_member_and_twice() -> None:
     growth = Growth()
-    for second, (first, other) in enumerate([(10, 10), (20, 10), (30, 20), (30, 20), (30, 15), (30, 25)]):
+    for second, (first, other) in enumerate(
+        [(10, 10), (20, 10), (30, 20), (30, 20), (30, 15), (30, 25)]
+    ):
         growth.look(status(float(second), first, other))
         assert not growth.done or second == 5
     assert growth.done
@@ -92,5 +113,9 @@ def test_growth_is_of_every_learning_member_and_twice() -> None:
 
 def status(written_at: float, first: int, other: int) -> RunStatus:
     """Two members that learn, and one that has finished."""
-    members = (MemberRow("m0", first, None, "learning"), MemberRow("m1", other, None, "learning"), MemberRow("m2", 99, None, "finished"))
+    members = (
+        MemberRow("m0", first, None, "learning"),
+        MemberRow("m1", other, None, "learning"),
+        MemberRow("m2", 99, None, "finished"),
+    )
     return RunStatus("run", 1, "inline", 0.0, written_at, "", (), members, RowCounts(0, 0, 0, {}))

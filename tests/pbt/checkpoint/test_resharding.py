@@ -20,33 +20,59 @@ SEAT_ROLES = [(0,), (0, 0), (0, 1), (0, 1, 1, 0)]
 def saved(bench: Bench) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
     """What a checkpoint keeps of a bench at rest: workers merged, queues by policy."""
     states = [json.loads(json.dumps(save_worker(worker))) for worker in bench.workers]
-    return merge_workers(states), {str(policy): batcher.state()["queue"] for policy, batcher in bench.batchers.items()}
+    return merge_workers(states), {
+        str(policy): batcher.state()["queue"] for policy, batcher in bench.batchers.items()
+    }
 
 
 def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> None:
     for role, slab in enumerate(second.slabs):
-        load_slab(slab, save_slab(first.slabs[role], set(state["fillers"][role]["pool"]["free"])), split.places[role])
+        load_slab(
+            slab,
+            save_slab(first.slabs[role], set(state["fillers"][role]["pool"]["free"])),
+            split.places[role],
+        )
     for worker, part in zip(second.workers, split.workers, strict=True):
         assert load_worker(worker, part, second, replayable=True) == 0
     for policy, batcher in second.batchers.items():
         batcher.load({**first.batchers[policy].state(), "queue": split.queues[str(policy)]})
-    second.counts, second.generation, second.trained = list(first.counts), first.generation.copy(), first.trained
+    second.counts, second.generation, second.trained = (
+        list(first.counts),
+        first.generation.copy(),
+        first.trained,
+    )
 
 
-def check_places(split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Share]) -> None:
+def check_places(
+    split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Share]
+) -> None:
     """Every slot that holds something has one new place; a table's are its share's, and every share knows which of its slots are free."""
     owner = {table: part for part in parts for table in part.tables}
     for role, places in enumerate(split.places):
-        parked = [slot for entries in state["fillers"][role]["pool"]["parked"].values() for slot, _ in entries]
-        seats = [(table, seat) for table, saved in enumerate(state["tables"]) if saved for seat in saved["seats"] if seat["role"] == role]
+        parked = [
+            slot
+            for entries in state["fillers"][role]["pool"]["parked"].values()
+            for slot, _ in entries
+        ]
+        seats = [
+            (table, seat)
+            for table, saved in enumerate(state["tables"])
+            if saved
+            for seat in saved["seats"]
+            if seat["role"] == role
+        ]
         seated = [(table, seat["slot"]) for table, seat in seats if seat["slot"] >= 0]
         waiting = [full[-1] for queue in queues.values() for full in queue if full[0] == role]
         held = [*parked, *waiting, *(slot for _, slot in seated)]
-        assert len(held) == len(set(held)) == len(places.keys() & set(held)) and len(set(places.values())) == len(places)
+        assert len(held) == len(set(held)) == len(places.keys() & set(held)) and len(
+            set(places.values())
+        ) == len(places)
         assert all(places[slot] in owner[table].slots[role] for table, slot in seated)
         taken = {places[slot] for slot in held}
         for part, worker in zip(parts, split.workers, strict=True):
-            assert sorted(worker["fillers"][role]["pool"]["free"]) == sorted(set(part.slots[role]) - taken)
+            assert sorted(worker["fillers"][role]["pool"]["free"]) == sorted(
+                set(part.slots[role]) - taken
+            )
 
 
 def described(state: dict[str, Any], places: list[dict[int, int]] | None = None) -> Any:
@@ -55,15 +81,29 @@ def described(state: dict[str, Any], places: list[dict[int, int]] | None = None)
     def renamed(role: int, slot: int) -> int:
         return slot if places is None or slot < 0 else places[role][slot]
 
-    tables = [saved and {**saved, "seats": [{**s, "slot": renamed(s["role"], s["slot"])} for s in saved["seats"]]} for saved in state["tables"]]
+    tables = [
+        saved
+        and {
+            **saved,
+            "seats": [{**s, "slot": renamed(s["role"], s["slot"])} for s in saved["seats"]],
+        }
+        for saved in state["tables"]
+    ]
     fillers = [
         {
             **filler,
-            "pool": {policy: sorted([renamed(role, slot), row] for slot, row in entries) for policy, entries in filler["pool"]["parked"].items()},
+            "pool": {
+                policy: sorted([renamed(role, slot), row] for slot, row in entries)
+                for policy, entries in filler["pool"]["parked"].items()
+            },
         }
         for role, filler in enumerate(state["fillers"])
     ]
-    waiting = sorted([policy, role, greedy, *entry] for policy, role, greedy, asking in state["waiting"] for entry in asking)
+    waiting = sorted(
+        [policy, role, greedy, *entry]
+        for policy, role, greedy, asking in state["waiting"]
+        for entry in asking
+    )
     return tables, fillers, waiting, sorted(state["idle"])
 
 
@@ -78,7 +118,13 @@ def described(state: dict[str, Any], places: list[dict[int, int]] | None = None)
     piecemeal=st.booleans(),
 )
 def test_any_number_of_workers_goes_on_where_any_other_stopped(
-    seed: int, seat_roles: tuple[int, ...], tables: int, before: int, after: int, turns: int, piecemeal: bool
+    seed: int,
+    seat_roles: tuple[int, ...],
+    tables: int,
+    before: int,
+    after: int,
+    turns: int,
+    piecemeal: bool,
 ) -> None:
     """The bench holds every row of the second run, begun in the first or not, against what its observation says it must be."""
     first = Bench(seed, seat_roles, tables, 4, 0.0, before, piecemeal=piecemeal)
@@ -106,16 +152,29 @@ def test_one_worker_with_the_same_slots_gets_the_state_as_it_was() -> None:
         bench.turn()
     state, queues = saved(bench)
     split = split_worker(state, queues, shares_of(5, (0, 1), 1))
-    assert split.workers == [{**state, "numbers": [0, 1, 2, 3, 4]}] and split.queues == queues and split.lost == {}
+    assert (
+        split.workers == [{**state, "numbers": [0, 1, 2, 3, 4]}]
+        and split.queues == queues
+        and split.lost == {}
+    )
     assert all(slot == place for places in split.places for slot, place in places.items())
 
 
-def filled(parked: int, waiting: dict[str, int]) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
+def filled(
+    parked: int, waiting: dict[str, int]
+) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
     """Two empty tables of one role, PARKED slots of one policy, and queues of so many slots."""
     slots = iter(range(1000))
     pool = {"free": [], "parked": {"0": [[next(slots), 1] for _ in range(parked)]}}
-    state = {"tables": [None, None], "idle": [1, 0], "waiting": [], "fillers": [{"pool": pool, "produced": 9, "dropped": {"voided": 2}}]}
-    return state, {member: [[0, 0, 0, next(slots)] for _ in range(count)] for member, count in waiting.items()}
+    state = {
+        "tables": [None, None],
+        "idle": [1, 0],
+        "waiting": [],
+        "fillers": [{"pool": pool, "produced": 9, "dropped": {"voided": 2}}],
+    }
+    return state, {
+        member: [[0, 0, 0, next(slots)] for _ in range(count)] for member, count in waiting.items()
+    }
 
 
 def two_shares(first: int, second: int) -> list[Share]:
@@ -128,7 +187,9 @@ def test_where_there_is_no_room_the_youngest_waiting_slots_are_lost_and_named() 
     assert split.lost == {"m0": [5, 6], "m1": []}
     assert [len(split.queues[member]) for member in ("m0", "m1")] == [3, 2]
     assert sum(len(part["fillers"][0]["pool"]["free"]) for part in split.workers) == 0
-    assert [part["fillers"][0]["produced"] for part in split.workers] == [9, 0], "what was counted is counted once"
+    assert [part["fillers"][0]["produced"] for part in split.workers] == [9, 0], (
+        "what was counted is counted once"
+    )
     assert [part["idle"] for part in split.workers] == [[0], [1]]
 
 
@@ -140,13 +201,19 @@ def test_parked_slots_are_spread_so_that_no_worker_has_more_than_its_tables_can_
 
 def test_games_that_find_no_room_at_all_are_refused_in_words() -> None:
     state, queues = filled(3, {})
-    with pytest.raises(EngineError, match=r"holds 3 part-filled slots of role 0, too many for the \[1, 1\] there are"):
+    with pytest.raises(
+        EngineError,
+        match=r"holds 3 part-filled slots of role 0, too many for the \[1, 1\] there are",
+    ):
         split_worker(state, queues, two_shares(1, 1))
 
 
 def test_another_number_of_tables_is_refused_in_words() -> None:
     state, queues = filled(0, {})
-    with pytest.raises(EngineError, match=r"the checkpoint has 2 tables; there are 3, sampling.environments must stay"):
+    with pytest.raises(
+        EngineError,
+        match=r"the checkpoint has 2 tables; there are 3, sampling.environments must stay",
+    ):
         split_worker(state, queues, [Share((0, 1, 2), (range(9),))])
 
 

@@ -10,7 +10,15 @@ from pbt.transport.slab import Slab, role_layout
 
 
 def slab(places: int) -> Slab:
-    return Slab(role_layout(Role("player", spaces.MultiDiscrete([places, 3]), spaces.Discrete(places)), ("reward",), 4, 0), 3)
+    return Slab(
+        role_layout(
+            Role("player", spaces.MultiDiscrete([places, 3]), spaces.Discrete(places)),
+            ("reward",),
+            4,
+            0,
+        ),
+        3,
+    )
 
 
 def test_a_slab_comes_back_as_it_was() -> None:
@@ -21,5 +29,8 @@ def test_a_slab_comes_back_as_it_was() -> None:
 
 
 def test_rows_of_a_game_that_changed_since_are_refused_by_name() -> None:
-    with pytest.raises(CheckpointError, match=r'column "mask" of role "player" was saved as \[1, 5, 5\], the game now needs \[1, 5, 6\]'):
+    with pytest.raises(
+        CheckpointError,
+        match=r'column "mask" of role "player" was saved as \[1, 5, 5\], the game now needs \[1, 5, 6\]',
+    ):
         load_slab(slab(6), save_slab(slab(5), {0, 2}), {1: 1})

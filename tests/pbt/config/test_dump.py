@@ -8,14 +8,26 @@ from hypothesis import strategies as st
 
 from pbt.config.dump import json_schema, to_toml
 from pbt.config.load import load_config, read_config
-from pbt.config.schema import ConvLayer, EnvConfig, MemberOverride, ModelConfig, PopulationConfig, RunConfig
+from pbt.config.schema import (
+    ConvLayer,
+    EnvConfig,
+    MemberOverride,
+    ModelConfig,
+    PopulationConfig,
+    RunConfig,
+)
 
 FULL = RunConfig(
     description='quotes " and \\ and\nlines, 漢字, \x7f',
-    env=EnvConfig(name="connect_four", options={"rows": 6, "nested": {"a b": [1, 2.5, "x", True]}, "empty": {}}),
+    env=EnvConfig(
+        name="connect_four",
+        options={"rows": 6, "nested": {"a b": [1, 2.5, "x", True]}, "empty": {}},
+    ),
     population=PopulationConfig(members={"hider": 2, "the seeker": 3}),
     members={"m0": MemberOverride(learning_rate=0.0), "m1": MemberOverride(shaping={"win": 1e-7})},
-    model=ModelConfig(conv=(ConvLayer(channels=8, kernel=3), ConvLayer(channels=4, kernel=1)), hidden=()),
+    model=ModelConfig(
+        conv=(ConvLayer(channels=8, kernel=3), ConvLayer(channels=4, kernel=1)), hidden=()
+    ),
 )
 
 
@@ -25,7 +37,9 @@ def reread(config: RunConfig, folder: Path) -> RunConfig:
     return load_config(path)
 
 
-@pytest.mark.parametrize("config", [FULL, RunConfig(env=EnvConfig(name="x"))], ids=["full", "defaults"])
+@pytest.mark.parametrize(
+    "config", [FULL, RunConfig(env=EnvConfig(name="x"))], ids=["full", "defaults"]
+)
 def test_round_trip(config: RunConfig, tmp_path: Path) -> None:
     assert reread(config, tmp_path) == config
 
@@ -33,11 +47,20 @@ def test_round_trip(config: RunConfig, tmp_path: Path) -> None:
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"])),
     number=st.floats(allow_nan=False, allow_infinity=False),
-    weights=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False, allow_infinity=False)),
+    weights=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
 )
-def test_round_trip_of_any_text_and_number(text: str, number: float, weights: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> None:
-    plain = RunConfig(description=text, env=EnvConfig(name="x", options={"number": number, text: text}))
-    config = plain.model_copy(update={"learning": plain.learning.model_copy(update={"shaping": weights})})
+def test_round_trip_of_any_text_and_number(
+    text: str, number: float, weights: dict[str, float], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    plain = RunConfig(
+        description=text, env=EnvConfig(name="x", options={"number": number, text: text})
+    )
+    config = plain.model_copy(
+        update={"learning": plain.learning.model_copy(update={"shaping": weights})}
+    )
     assert reread(config, tmp_path_factory.mktemp("any")) == config
 
 
@@ -55,7 +78,9 @@ def test_every_line_says_where_its_value_came_from(tmp_path: Path) -> None:
 
 def test_values_decided_later_are_shown_as_comments() -> None:
     assert "# copy_gap: decided when training starts" in to_toml(RunConfig(env=EnvConfig(name="x")))
-    assert "[members.m0]\nlearning_rate = 0.0\nshaping = {}\n" in to_toml(FULL), "what a member leaves to others is not decided later"
+    assert "[members.m0]\nlearning_rate = 0.0\nshaping = {}\n" in to_toml(FULL), (
+        "what a member leaves to others is not decided later"
+    )
 
 
 def test_the_schema_for_editors_forbids_what_loading_forbids() -> None:

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.config.load import config_from_table, find_config, load_config, read_config, shipped_configs
+from pbt.config.load import (
+    config_from_table,
+    find_config,
+    load_config,
+    read_config,
+    shipped_configs,
+)
 from pbt.config.schema import EnvConfig, MemberOverride, PbtConfig, RunConfig
 from pbt.errors import ConfigError
 
@@ -29,7 +35,9 @@ def problems_of(folder: Path, text: str, *overrides: str) -> tuple[str, ...]:
     assert sorted(folder.rglob("*")) == before, "a refused config leaves nothing behind"
     message = str(caught.value)
     assert message.splitlines()[0].startswith(str(path))
-    assert "pydantic" not in message and "type=" not in message and "validation error" not in message
+    assert (
+        "pydantic" not in message and "type=" not in message and "validation error" not in message
+    )
     assert message.count("\n") == len(caught.value.problems), "one line per problem"
     return caught.value.problems
 
@@ -92,7 +100,9 @@ def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:
 
 
 def test_a_contradiction_with_a_refused_value_is_not_guessed_at(tmp_path: Path) -> None:
-    (problem,) = problems_of(tmp_path, f"{ENV}[learning]\nbatch_steps = 100\n[sampling]\nrollout_steps = 0")
+    (problem,) = problems_of(
+        tmp_path, f"{ENV}[learning]\nbatch_steps = 100\n[sampling]\nrollout_steps = 0"
+    )
     assert problem.startswith("sampling.rollout_steps = 0")
 
 
@@ -125,7 +135,12 @@ def test_overrides_are_toml_values_or_bare_words(tmp_path: Path) -> None:
         'description="a=b"',
     ]
     config = load_config(write(tmp_path, ENV), [*overrides, "learning.shaping.win=2.0"])
-    assert (config.seed, config.model.core, config.learning.gamma, config.model.hidden) == (7, "gru", 0.5, (8, 8))
+    assert (config.seed, config.model.core, config.learning.gamma, config.model.hidden) == (
+        7,
+        "gru",
+        0.5,
+        (8, 8),
+    )
     assert config.env.options == {"rows": 6}
     assert config.pbt.enabled is False
     assert config.description == "a=b"
@@ -140,24 +155,47 @@ def test_the_last_override_wins_and_the_file_is_not_touched(tmp_path: Path) -> N
 
 
 def test_origins_tell_file_from_override(tmp_path: Path) -> None:
-    loaded = read_config(write(tmp_path, f"seed = 1\nstop_at_frames = 10\n{ENV}"), ["seed=2", "learning.gamma=0.9"])
-    assert loaded.origins == {"env.name": "file", "stop_at_frames": "file", "seed": "--set", "learning.gamma": "--set"}
+    loaded = read_config(
+        write(tmp_path, f"seed = 1\nstop_at_frames = 10\n{ENV}"), ["seed=2", "learning.gamma=0.9"]
+    )
+    assert loaded.origins == {
+        "env.name": "file",
+        "stop_at_frames": "file",
+        "seed": "--set",
+        "learning.gamma": "--set",
+    }
 
 
 def test_a_stored_config_reads_as_itself_with_edits(tmp_path: Path) -> None:
-    config = load_config(write(tmp_path, f"{ENV}[members.m1]\nlearning_rate = 0.0\n[model]\nhidden = [8]\nconv = [{{ channels = 4, kernel = 2 }}]"))
+    config = load_config(
+        write(
+            tmp_path,
+            f"{ENV}[members.m1]\nlearning_rate = 0.0\n[model]\nhidden = [8]\nconv = [{{ channels = 4, kernel = 2 }}]",
+        )
+    )
     assert config_from_table(config.model_dump(mode="json"), "stored") == config
-    assert config_from_table(config.model_dump(), "stored", ["stop_at_frames=5"]) == config.model_copy(update={"stop_at_frames": 5})
+    assert config_from_table(
+        config.model_dump(), "stored", ["stop_at_frames=5"]
+    ) == config.model_copy(update={"stop_at_frames": 5})
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
 
 
 def known_keys(values: Mapping[str, object], prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     keys: list[tuple[str, ...]] = []
     for name, value in values.items():
-        keys += [(*prefix, name), *(known_keys(value, (*prefix, name)) if isinstance(value, dict) else [])]
+        keys += [
+            (*prefix, name),
+            *(known_keys(value, (*prefix, name)) if isinstance(value, dict) else []),
+        ]
     return keys
 
 
@@ -165,7 +203,9 @@ KEYS = known_keys(RunConfig(env=EnvConfig(name="x"), members={"m0": MemberOverri
 
 
 @given(st.dictionaries(st.sampled_from(KEYS) | st.tuples(st.text(max_size=8)), VALUES, max_size=4))
-def test_whatever_is_in_a_config_it_loads_or_every_problem_is_one_line(entries: dict[tuple[str, ...], object]) -> None:
+def test_whatever_is_in_a_config_it_loads_or_every_problem_is_one_line(
+    entries: dict[tuple[str, ...], object],
+) -> None:
     table: dict[str, object] = {"env": {"name": "x"}}
     for path, value in entries.items():
         section: object = table
@@ -185,10 +225,15 @@ def refusals(table: Mapping[str, object]) -> tuple[str, ...]:
     return ()
 
 
-def test_a_missing_file_names_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_names_the_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shipped = {"demo": tmp_path / "demo.toml", "connect_four": tmp_path / "connect_four.toml"}
     monkeypatch.setattr("pbt.config.load.shipped_configs", lambda: shipped)
-    with pytest.raises(ConfigError, match=r"conect_four: no such file.*did you mean connect_four\?.*shipped: demo, connect_four"):
+    with pytest.raises(
+        ConfigError,
+        match=r"conect_four: no such file.*did you mean connect_four\?.*shipped: demo, connect_four",
+    ):
         load_config("conect_four")
     with pytest.raises(ConfigError, match="a folder; expected a .toml file"):
         load_config(tmp_path)
@@ -217,6 +262,9 @@ def test_a_stored_config_of_an_earlier_version_goes_on_by_its_rules() -> None:
     del stored["pbt"]["opponents"], stored["pbt"]["copy_significance"]
     assert config_from_table(stored, "stored").pbt.opponents == "all"
     assert config_from_table(stored, "stored", ["pbt.opponents=common"]).pbt.opponents == "common"
-    assert config_from_table({"env": {"name": "x"}, "pbt": {"min_games": 5}}, "written").pbt.opponents == "common"
+    assert (
+        config_from_table({"env": {"name": "x"}, "pbt": {"min_games": 5}}, "written").pbt.opponents
+        == "common"
+    )
     today = RunConfig.model_validate({"env": {"name": "x"}})
     assert config_from_table(today.model_dump(mode="json"), "stored") == today

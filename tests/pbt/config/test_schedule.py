@@ -14,20 +14,29 @@ STEPS = [
     {"at_frames": 200, "entropy_coef": 0.25, "shaping": {"reward": 2.0}},
     {"at_frames": 300, "learning_rate": 0.125},
 ]
-TABLE = {"env": {"name": "connect_four"}, "pbt": {"enabled": False}, "members": {"m1": {"adam_beta1": 0.5, "schedule": STEPS}}}
+TABLE = {
+    "env": {"name": "connect_four"},
+    "pbt": {"enabled": False},
+    "members": {"m1": {"adam_beta1": 0.5, "schedule": STEPS}},
+}
 TERMS = ("reward",)
 
 
 def test_values_hold_until_they_are_named_again() -> None:
     config = config_from_table(TABLE, "test")
-    at = {frames: scheduled_hyperparams(config, "m1", TERMS, frames).flat() for frames in (0, 99, 100, 299, 300, 10**9)}
+    at = {
+        frames: scheduled_hyperparams(config, "m1", TERMS, frames).flat()
+        for frames in (0, 99, 100, 299, 300, 10**9)
+    }
     assert at[0] == at[99] == initial_hyperparams(config, "m1", TERMS).flat()
     start = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.5, "shaping.reward": 1.0}
     assert at[99] == start
     assert at[100] == {**start, "learning_rate": 0.5}
     assert at[299] == {**start, "learning_rate": 0.5, "entropy_coef": 0.25, "shaping.reward": 2.0}
     assert at[300] == at[10**9] == {**at[299], "learning_rate": 0.125}
-    assert scheduled_hyperparams(config, "m0", TERMS, 500) == initial_hyperparams(config, "m0", TERMS)
+    assert scheduled_hyperparams(config, "m0", TERMS, 500) == initial_hyperparams(
+        config, "m0", TERMS
+    )
 
 
 def test_a_written_schedule_reads_back(tmp_path: object) -> None:
@@ -42,7 +51,10 @@ def test_a_written_schedule_reads_back(tmp_path: object) -> None:
     ("changed", "said"),
     [
         ({"pbt": {"enabled": True}}, "members.m1.schedule: PBT would change the same values"),
-        ({"members": {"m1": {"schedule": [STEPS[1], STEPS[0]]}}}, r"at_frames \[200, 100\]; each must be greater"),
+        (
+            {"members": {"m1": {"schedule": [STEPS[1], STEPS[0]]}}},
+            r"at_frames \[200, 100\]; each must be greater",
+        ),
         ({"members": {"m1": {"schedule": [STEPS[0], STEPS[0]]}}}, "each must be greater"),
         ({"members": {"m1": {"schedule": [{"learning_rate": 1.0}]}}}, "at_frames"),
         ({"members": {"m1": {"schedule": [{"at_frames": 1, "adam_beta1": 1.0}]}}}, "adam_beta1"),
@@ -54,8 +66,13 @@ def test_contradictions(changed: dict[str, object], said: str) -> None:
 
 
 def test_a_term_the_game_does_not_have() -> None:
-    config = config_from_table({**TABLE, "members": {"m1": {"schedule": [{"at_frames": 1, "shaping": {"rewrad": 1.0}}]}}}, "test")
+    config = config_from_table(
+        {**TABLE, "members": {"m1": {"schedule": [{"at_frames": 1, "shaping": {"rewrad": 1.0}}]}}},
+        "test",
+    )
     game = spec("connect_four").make()
-    with pytest.raises(ConfigError, match=r"members.m1.schedule.0.shaping.rewrad.*did you mean reward"):
+    with pytest.raises(
+        ConfigError, match=r"members.m1.schedule.0.shaping.rewrad.*did you mean reward"
+    ):
         check_against_game(config, game)
     game.close()

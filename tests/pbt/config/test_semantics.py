@@ -6,7 +6,16 @@ from dataclasses import dataclass
 import pytest
 
 from pbt.config.resume import EDITABLE, changes, changes_members, diff_shapes
-from pbt.config.schema import EnvConfig, EvaluationConfig, LearningConfig, MemberOverride, ModelConfig, PbtConfig, PopulationConfig, RunConfig
+from pbt.config.schema import (
+    EnvConfig,
+    EvaluationConfig,
+    LearningConfig,
+    MemberOverride,
+    ModelConfig,
+    PbtConfig,
+    PopulationConfig,
+    RunConfig,
+)
 from pbt.config.semantics import check_against_game, everyone, member_number, member_roles
 from pbt.errors import ConfigError
 
@@ -27,7 +36,9 @@ BASE = RunConfig(env=EnvConfig(name="x"))
 
 
 def with_members(count: int | dict[str, int], **sections: object) -> RunConfig:
-    return RunConfig.model_validate({"env": {"name": "x"}, "population": {"members": count}, **sections})
+    return RunConfig.model_validate(
+        {"env": {"name": "x"}, "population": {"members": count}, **sections}
+    )
 
 
 def problems_of(config: RunConfig) -> tuple[str, ...]:
@@ -38,12 +49,24 @@ def problems_of(config: RunConfig) -> tuple[str, ...]:
 
 def test_members_are_numbered_through_the_roles() -> None:
     assert member_roles(with_members(2), ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b", "m3": "b"}
-    assert member_roles(with_members({"b": 1, "a": 2}), ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b"}
+    assert member_roles(with_members({"b": 1, "a": 2}), ["a", "b"]) == {
+        "m0": "a",
+        "m1": "a",
+        "m2": "b",
+    }
 
 
 def test_a_fitting_config_passes() -> None:
-    check_against_game(with_members({"hider": 1, "seeker": 2}, members={"m2": {"shaping": {"win": 2.0}}}), FakeGame())
-    check_against_game(with_members(3, members={"m5": {"learning_rate": 0.0}}, learning={"shaping": {"distance": 0.1}}), FakeGame())
+    check_against_game(
+        with_members({"hider": 1, "seeker": 2}, members={"m2": {"shaping": {"win": 2.0}}}),
+        FakeGame(),
+    )
+    check_against_game(
+        with_members(
+            3, members={"m5": {"learning_rate": 0.0}}, learning={"shaping": {"distance": 0.1}}
+        ),
+        FakeGame(),
+    )
 
 
 def test_roles_must_be_those_of_the_game() -> None:
@@ -54,7 +77,11 @@ def test_roles_must_be_those_of_the_game() -> None:
 
 
 def test_members_and_terms_must_exist_and_all_problems_come_together() -> None:
-    config = with_members(2, members={"m9": {"shaping": {"wim": 1.0}}, "best": {"learning_rate": 0.1}}, learning={"shaping": {"kills": 1.0}})
+    config = with_members(
+        2,
+        members={"m9": {"shaping": {"wim": 1.0}}, "best": {"learning_rate": 0.1}},
+        learning={"shaping": {"kills": 1.0}},
+    )
     first, second, third, fourth = problems_of(config)
     assert first == "members.m9: no such member in this game; it has m0 to m3"
     assert second == "members.best: no such member in this game; it has m0 to m3"
@@ -75,8 +102,17 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
     )
     refused = diff_shapes(BASE, new)
     places = [line.partition(" = ")[0] for line in refused]
-    assert places == ["env.name", "env.options.rows", "members.m0.learning_rate", "model.hidden", "population.members", "seed"]
-    assert refused[3] == ("model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name")
+    assert places == [
+        "env.name",
+        "env.options.rows",
+        "members.m0.learning_rate",
+        "model.hidden",
+        "population.members",
+        "seed",
+    ]
+    assert refused[3] == (
+        "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name"
+    )
 
 
 def test_other_edits_are_taken() -> None:
@@ -105,7 +141,10 @@ def test_every_editable_key_exists() -> None:
 
 def test_places_for_frozen_players_must_suffice_for_one_game() -> None:
     (problem,) = problems_of(with_members(2, matchmaking={"resident": 1}))
-    assert problem == 'matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; make it 2 or more, or "auto"'
+    assert (
+        problem
+        == 'matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; make it 2 or more, or "auto"'
+    )
     check_against_game(with_members(2, matchmaking={"resident": 2}), FakeGame())
 
 
@@ -119,20 +158,40 @@ def test_a_process_is_not_taken_for_hung_while_its_game_still_waits(timeout_s: f
     with pytest.raises(ConfigError) as caught:
         check_against_game(config, Deadlined())
     (problem,) = caught.value.problems
-    assert problem.startswith(f"env.timeout_s = {timeout_s:g}: this game itself ends what does not answer for up to 11 s; make it longer, say 60, or")
+    assert problem.startswith(
+        f"env.timeout_s = {timeout_s:g}: this game itself ends what does not answer for up to 11 s; make it longer, say 60, or"
+    )
     check_against_game(config, FakeGame())
-    check_against_game(RunConfig.model_validate({"env": {"name": "x", "timeout_s": 11.5}}), Deadlined())
-    check_against_game(RunConfig.model_validate({"env": {"name": "x"}, "runtime": {"placement": "serial"}}), Deadlined())
+    check_against_game(
+        RunConfig.model_validate({"env": {"name": "x", "timeout_s": 11.5}}), Deadlined()
+    )
+    check_against_game(
+        RunConfig.model_validate({"env": {"name": "x"}, "runtime": {"placement": "serial"}}),
+        Deadlined(),
+    )
 
 
 def exchanged(joined: dict[str, str], *left: str, count: int | dict[str, int] = 2) -> RunConfig:
-    population = {"members": count, "joined": {name: {"role": role} for name, role in joined.items()}, "left": list(left)}
-    return RunConfig.model_validate_json(json.dumps({"env": {"name": "x"}, "population": population}))
+    population = {
+        "members": count,
+        "joined": {name: {"role": role} for name, role in joined.items()},
+        "left": list(left),
+    }
+    return RunConfig.model_validate_json(
+        json.dumps({"env": {"name": "x"}, "population": population})
+    )
 
 
 def test_who_joined_and_left_is_counted_through() -> None:
     config = exchanged({"m5": "a", "m4": "b"}, "m1", "m4")
-    assert everyone(config, ["a", "b"]) == {"m0": "a", "m1": "a", "m2": "b", "m3": "b", "m4": "b", "m5": "a"}
+    assert everyone(config, ["a", "b"]) == {
+        "m0": "a",
+        "m1": "a",
+        "m2": "b",
+        "m3": "b",
+        "m4": "b",
+        "m5": "a",
+    }
     assert member_roles(config, ["a", "b"]) == {"m0": "a", "m2": "b", "m3": "b", "m5": "a"}
     assert [member_number(name) for name in ("m0", "m12")] == [0, 12]
 
@@ -150,7 +209,9 @@ def test_nobody_joins_under_a_taken_name_and_each_role_keeps_a_member() -> None:
 def test_nobody_is_made_not_to_have_joined_or_left() -> None:
     before = exchanged({"m4": "hider"}, "m1")
     assert diff_shapes(before, exchanged({"m4": "hider", "m5": "seeker"}, "m1", "m4")) == []
-    assert changes_members(before, exchanged({"m4": "hider"}, "m1", "m4")) and not changes_members(before, before)
+    assert changes_members(before, exchanged({"m4": "hider"}, "m1", "m4")) and not changes_members(
+        before, before
+    )
     assert diff_shapes(before, exchanged({"m4": "seeker"})) == [
         "population.joined.m4: has joined already; it can only leave",
         "population.left: m1 has left for good; a new member can begin with the weights of its last snapshot",

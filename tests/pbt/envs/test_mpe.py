@@ -19,7 +19,13 @@ ALL = sorted(mpe.scenarios())
 
 @pytest.mark.parametrize("scenario", ALL)
 def test_every_scenario_keeps_the_contract(scenario: str) -> None:
-    spec = EnvSpec(scenario, lambda: mpe.make(scenario=scenario), mpe.SPEC.chance, mpe.SPEC.replayable, mpe.SPEC.winners)
+    spec = EnvSpec(
+        scenario,
+        lambda: mpe.make(scenario=scenario),
+        mpe.SPEC.chance,
+        mpe.SPEC.replayable,
+        mpe.SPEC.winners,
+    )
     report = check_game(spec, seeds=4)
     assert (report.problems, report.replayable, report.seed_matters) == ((), True, True)
 
@@ -38,7 +44,17 @@ def played(game: Game, seed: int) -> list[tuple[object, ...]]:
     rng, told, turns = np.random.default_rng(seed), list[tuple[object, ...]](), game.reset(seed)
     counts = [game.roles[role].action_space.n for role in game.seat_roles]  # type: ignore[attr-defined]
     while True:
-        told += [(t.seat, t.observation.tobytes(), np.array(t.rewards).tobytes(), t.terminated, t.truncated, t.tics) for t in turns]
+        told += [
+            (
+                t.seat,
+                t.observation.tobytes(),
+                np.array(t.rewards).tobytes(),
+                t.terminated,
+                t.truncated,
+                t.tics,
+            )
+            for t in turns
+        ]
         if turns[0].over:
             return told
         turns = game.step({turn.seat: (int(rng.integers(counts[turn.seat])),) for turn in turns})
@@ -47,7 +63,10 @@ def played(game: Game, seed: int) -> list[tuple[object, ...]]:
 def test_agents_that_see_different_things_have_roles_of_their_own() -> None:
     game = mpe.make(scenario="simple_tag", num_adversaries=2, max_cycles=3)
     assert [role.name for role in game.roles] == ["adversary", "agent"]
-    assert (game.seat_names, game.seat_roles) == (("adversary_0", "adversary_1", "agent_0"), (0, 0, 1))
+    assert (game.seat_names, game.seat_roles) == (
+        ("adversary_0", "adversary_1", "agent_0"),
+        (0, 0, 1),
+    )
     turns, moves = game.reset(1), 0
     while any(not turn.over for turn in turns):
         turns, moves = game.step({turn.seat: (1,) for turn in turns}), moves + 1
@@ -101,7 +120,9 @@ def test_one_role_fills_observations_with_zeros() -> None:
     seen, filled = apart.reset(5), together.reset(5)
     for _ in range(3):
         for mine, long in zip(seen, filled, strict=True):
-            assert np.array_equal(long.observation, np.pad(mine.observation, (0, 19 - len(mine.observation))))
+            assert np.array_equal(
+                long.observation, np.pad(mine.observation, (0, 19 - len(mine.observation)))
+            )
             assert long.observation.dtype == np.float32 and list(mine.rewards) == list(long.rewards)
         seen, filled = apart.step({0: (1,), 1: (4,)}), together.step({0: (1,), 1: (4,)})
 
@@ -109,8 +130,14 @@ def test_one_role_fills_observations_with_zeros() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"scenario": "simple_pusch"}, "scenario = 'simple_pusch': no such scenario; did you mean simple_push?"),
-        ({"scenario": "chess"}, "scenario = 'chess': no such scenario; there are collect_treasure, simple, simple_adversary, "),
+        (
+            {"scenario": "simple_pusch"},
+            "scenario = 'simple_pusch': no such scenario; did you mean simple_push?",
+        ),
+        (
+            {"scenario": "chess"},
+            "scenario = 'chess': no such scenario; there are collect_treasure, simple, simple_adversary, ",
+        ),
         ({"scenario": ["simple_push"]}, "no such scenario"),
         ({"max_cycle": 3}, "max_cycle: no such option of simple_push; did you mean max_cycles?"),
         ({"max_cycles": 0}, "max_cycles = 0: must be at least 1; the default is 25"),
@@ -118,10 +145,19 @@ def test_one_role_fills_observations_with_zeros() -> None:
         ({"max_cycles": True}, "max_cycles = True: must be a whole number"),
         ({"dynamic_rescaling": 1}, "dynamic_rescaling = 1: must be true or false"),
         ({"continuous_actions": True}, "continuous_actions: no such option"),
-        ({"scenario": "simple_spread", "local_ratio": "half"}, "local_ratio = 'half': must be a number"),
-        ({"scenario": "simple_spread", "num_agent_neighbors": -1}, "num_agent_neighbors = -1: scenario simple_spread raised AssertionError"),
+        (
+            {"scenario": "simple_spread", "local_ratio": "half"},
+            "local_ratio = 'half': must be a number",
+        ),
+        (
+            {"scenario": "simple_spread", "num_agent_neighbors": -1},
+            "num_agent_neighbors = -1: scenario simple_spread raised AssertionError",
+        ),
         ({"one_role": 1}, "one_role = 1: must be true or false"),
-        ({"scenario": "simple_speaker_listener", "one_role": True}, "different numbers of actions (speaker_0 3, listener_0 5)"),
+        (
+            {"scenario": "simple_speaker_listener", "one_role": True},
+            "different numbers of actions (speaker_0 3, listener_0 5)",
+        ),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, object], problem: str) -> None:
@@ -137,5 +173,7 @@ def test_numbers_may_be_whole_where_fractions_are_meant() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     mpe.scenarios.cache_clear()
     monkeypatch.setitem(sys.modules, "mpe2", None)
-    with pytest.raises(EnvError, match="MPE games need the package mpe2, .*install it: pip install mpe2"):
+    with pytest.raises(
+        EnvError, match="MPE games need the package mpe2, .*install it: pip install mpe2"
+    ):
         mpe.make()

@@ -68,7 +68,10 @@ def game_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_names_and_unknown_names() -> None:
     assert "connect_four" in registry.names()
-    with pytest.raises(EnvError, match=r"env 'conect_four' is not known; did you mean 'connect_four'\? Registered: .*tictactoe"):
+    with pytest.raises(
+        EnvError,
+        match=r"env 'conect_four' is not known; did you mean 'connect_four'\? Registered: .*tictactoe",
+    ):
         registry.spec("conect_four")
     with pytest.raises(EnvError, match=r"env 'zzz' is not known\. Registered: "):
         registry.spec("zzz")
@@ -82,7 +85,13 @@ def test_nothing_here_needs_torch_and_names_need_no_game() -> None:
         "r.spec('connect_four').make(); assert 'torch' not in sys.modules"
     )
     root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -95,10 +104,15 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("path", "os.path:sep.join", registry.ENTRY_POINT_GROUP),
         EntryPoint("text", "builtins:str", registry.ENTRY_POINT_GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "pbt_arena.envs" else [])
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: points if group == "pbt_arena.envs" else []
+    )
     assert "theirs" in registry.names()
     assert registry.spec("theirs").name == "connect_four"
-    with pytest.raises(EnvError, match=r"env 'gone' \(entry point 'no_such_package:SPEC'\) failed to load: ModuleNotFoundError"):
+    with pytest.raises(
+        EnvError,
+        match=r"env 'gone' \(entry point 'no_such_package:SPEC'\) failed to load: ModuleNotFoundError",
+    ):
         registry.spec("gone")
     with pytest.raises(EnvError, match="env 'wrong' .*failed to load"):
         registry.spec("wrong")
@@ -107,16 +121,29 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files_are_refused_unless_allowed(game_file: Path) -> None:
-    for name in ("./my_game.py:fixed", str(game_file) + ":fixed", "my_game.py:fixed", "../x/y:fixed"):
+    for name in (
+        "./my_game.py:fixed",
+        str(game_file) + ":fixed",
+        "my_game.py:fixed",
+        "../x/y:fixed",
+    ):
         with pytest.raises(EnvError, match="only the local command line runs code from files"):
             registry.spec(name)
 
 
 @pytest.mark.parametrize(
     ("function", "replayable", "chance"),
-    [("fixed", True, False), ("seeded", True, True), ("unseeded", False, True), ("gym", True, True), ("aec", True, False)],
+    [
+        ("fixed", True, False),
+        ("seeded", True, True),
+        ("unseeded", False, True),
+        ("gym", True, True),
+        ("aec", True, False),
+    ],
 )
-def test_chance_and_replay_of_a_users_game_are_measured(game_file: Path, function: str, replayable: bool, chance: bool) -> None:
+def test_chance_and_replay_of_a_users_game_are_measured(
+    game_file: Path, function: str, replayable: bool, chance: bool
+) -> None:
     found = registry.spec(f"./my_game.py:{function}", allow_files=True)
     assert isinstance(found, EnvSpec)
     assert (found.replayable, found.chance) == (replayable, chance)
@@ -140,10 +167,16 @@ def test_options_reach_the_users_function(game_file: Path) -> None:
     [
         ("./missing.py:f", "no file .*missing.py; expected a Python file"),
         ("./my_game.py", "names no function"),
-        ("./my_game.py:fixd", "no function 'fixd'; expected a function of the file: it has Guess, fixed, seeded"),
+        (
+            "./my_game.py:fixd",
+            "no function 'fixd'; expected a function of the file: it has Guess, fixed, seeded",
+        ),
         ("./my_game.py:NUMBER", "'NUMBER' is a int, not a function"),
         ("./my_game.py:nothing", "its function returned NoneType; expected a PettingZoo"),
-        ("./my_game.py:failing", "failing\\(\\) raised LookupError: no such level\nTraceback .*my_game.py.*in failing"),
+        (
+            "./my_game.py:failing",
+            "failing\\(\\) raised LookupError: no such level\nTraceback .*my_game.py.*in failing",
+        ),
         ("./broken.py:f", "loading broken.py raised SyntaxError"),
         ("./needy.py:f", "install 'no_such_module', or put the code into needy.py"),
     ],

@@ -27,7 +27,10 @@ def read(path: Path) -> Found:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         frames = list(container.decode(stream))
-        pictures = [np.asarray(frame.to_ndarray(format="rgb24", src_colorspace=Colorspace.ITU709)) for frame in frames]
+        pictures = [
+            np.asarray(frame.to_ndarray(format="rgb24", src_colorspace=Colorspace.ITU709))
+            for frame in frames
+        ]
         codec = stream.codec_context
         return Found(
             codec.width,

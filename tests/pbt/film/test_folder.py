@@ -31,7 +31,15 @@ def test_a_name_tells_its_game(name: FilmName) -> None:
     assert FilmName.of(name.file) == name
 
 
-OTHERS = ("", "a.mp4", f"1-2-{HASH}.mp4.part", f"1-2-{HASH[1:]}.mp4", f"-1-2-{HASH}.mp4", f"1-2-{HASH.upper()}.mp4", "problem.txt")
+OTHERS = (
+    "",
+    "a.mp4",
+    f"1-2-{HASH}.mp4.part",
+    f"1-2-{HASH[1:]}.mp4",
+    f"-1-2-{HASH}.mp4",
+    f"1-2-{HASH.upper()}.mp4",
+    "problem.txt",
+)
 
 
 @pytest.mark.parametrize("file", OTHERS)

@@ -5,7 +5,13 @@ import pytest
 
 from pbt.film.picture import Painter, Picture, Tile, as_rgb, columns_of
 
-RED, GREEN, BLUE, YELLOW, WHITE = (200, 30, 30), (30, 200, 30), (30, 30, 200), (200, 200, 30), (240, 240, 240)
+RED, GREEN, BLUE, YELLOW, WHITE = (
+    (200, 30, 30),
+    (30, 200, 30),
+    (30, 30, 200),
+    (200, 200, 30),
+    (240, 240, 240),
+)
 COLOURS = (RED, GREEN, BLUE, YELLOW, WHITE)
 
 
@@ -13,7 +19,9 @@ def flat(colour: tuple[int, int, int], height: int = 10, width: int = 20) -> Pic
     return np.full((height, width, 3), colour, np.uint8)
 
 
-@pytest.mark.parametrize(("tiles", "columns"), [(1, 1), (2, 2), (3, 2), (4, 2), (5, 3), (9, 3), (10, 4), (16, 4)])
+@pytest.mark.parametrize(
+    ("tiles", "columns"), [(1, 1), (2, 2), (3, 2), (4, 2), (5, 3), (9, 3), (10, 4), (16, 4)]
+)
 def test_two_stand_side_by_side_and_more_in_a_grid(tiles: int, columns: int) -> None:
     assert columns_of(tiles) == columns
 
@@ -56,7 +64,9 @@ def test_names_and_scores_stand_on_their_own_tile() -> None:
 def test_a_long_name_leaves_room_for_the_score() -> None:
     painter, image = Painter(1, 72, 128), flat(BLUE, 72, 128)
     long, short = (painter.paint([Tile(image, name, "points 12")], "") for name in ("n" * 500, "n"))
-    assert np.array_equal(long[:, 430:], short[:, 430:]) and not np.array_equal(long[:24, 300:420], short[:24, 300:420])
+    assert np.array_equal(long[:, 430:], short[:, 430:]) and not np.array_equal(
+        long[:24, 300:420], short[:24, 300:420]
+    )
 
 
 def test_a_seat_that_has_seen_nothing_is_dark() -> None:

@@ -15,7 +15,15 @@ from pbt.film.video import Encoding, VideoWriter
 from tests.pbt.film.reading import read
 
 SIZE = (96, 64)
-COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (128, 128, 128), (255, 255, 255), (0, 0, 0), (200, 150, 90))
+COLOURS = (
+    (255, 0, 0),
+    (0, 255, 0),
+    (0, 0, 255),
+    (128, 128, 128),
+    (255, 255, 255),
+    (0, 0, 0),
+    (200, 150, 90),
+)
 
 
 def flat(colour: tuple[int, int, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
@@ -50,7 +58,10 @@ def test_the_index_comes_before_the_pictures(tmp_path: Path) -> None:
 def test_what_a_writer_that_was_killed_left_of_the_same_video_goes(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    left = [tmp_path / f".{name}.mp4.{pid}.partial" for name, pid in (("a[1]", gone.pid), ("a[1]", os.getppid()), ("a1", gone.pid))]
+    left = [
+        tmp_path / f".{name}.mp4.{pid}.partial"
+        for name, pid in (("a[1]", gone.pid), ("a[1]", os.getppid()), ("a1", gone.pid))
+    ]
     for path in left:
         path.touch()
     # What cannot be removed is no reason to write no video.
@@ -95,7 +106,9 @@ def test_a_folder_that_goes_away_is_said(tmp_path: Path) -> None:
         VideoWriter(tmp_path / "gone" / "a.mp4", SIZE, Fraction(10))
 
 
-def test_whatever_the_library_raises_is_a_film_that_could_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_the_library_raises_is_a_film_that_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """FFmpeg's own errors are of many kinds, some of which know of no other."""
     said = r"a\.mp4: the video could not be written: "
 
@@ -112,12 +125,16 @@ def test_whatever_the_library_raises_is_a_film_that_could_not_be_written(tmp_pat
         raise UnknownCodecError("libx264")
 
     monkeypatch.setattr("av.open", unknown)
-    with pytest.raises(FilmError, match=said + "UnknownCodecError: libx264; install the extra again"):
+    with pytest.raises(
+        FilmError, match=said + "UnknownCodecError: libx264; install the extra again"
+    ):
         VideoWriter(tmp_path / "a.mp4", SIZE, Fraction(10))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_is_not_hidden_by_a_file_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_not_hidden_by_a_file_that_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(path: Path, missing_ok: bool = False) -> None:
         raise PermissionError(13, "not allowed")
 

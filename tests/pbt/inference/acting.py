@@ -22,7 +22,12 @@ from pbt.transport.slab import RoleLayout, Slab, role_layout
 T, SLOTS = 3, 16
 ROLE = Role(
     "player",
-    gymnasium.spaces.Dict({"image": gymnasium.spaces.Box(0, 255, (12, 12, 3), np.uint8), "numbers": gymnasium.spaces.Box(-9, 9, (5,), np.float32)}),
+    gymnasium.spaces.Dict(
+        {
+            "image": gymnasium.spaces.Box(0, 255, (12, 12, 3), np.uint8),
+            "numbers": gymnasium.spaces.Box(-9, 9, (5,), np.float32),
+        }
+    ),
     gymnasium.spaces.MultiDiscrete((3, 2)),
 )
 ACTED = ("actions", "log_prob", "value", "version", "policy", "live_state")
@@ -32,7 +37,15 @@ def config(gru_size: int, *, images: bool = True) -> ModelConfig:
     """images: through convolutions, which a device may compute in a lower precision; else flat."""
     memory: dict[str, Any] = {"core": "gru", "gru_size": gru_size} if gru_size else {}
     conv = [{"channels": 4, "kernel": 4, "stride": 2}] if images else []
-    return ModelConfig.model_validate({"hidden": [16], "normalize_observations": True, "conv": conv, "channels_last_input": True, **memory})
+    return ModelConfig.model_validate(
+        {
+            "hidden": [16],
+            "normalize_observations": True,
+            "conv": conv,
+            "channels_last_input": True,
+            **memory,
+        }
+    )
 
 
 def sharp_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyModel:
@@ -48,7 +61,11 @@ def waiting_slab(state_size: int) -> Slab:
     slab, rng = Slab(role_layout(ROLE, ("reward",), T, state_size), SLOTS), np.random.default_rng(0)
     for name, column in slab.column.items():
         if name not in ACTED:
-            column[...] = rng.integers(0, 2, column.shape) if column.dtype == np.bool_ else rng.integers(0, 9, column.shape)
+            column[...] = (
+                rng.integers(0, 2, column.shape)
+                if column.dtype == np.bool_
+                else rng.integers(0, 9, column.shape)
+            )
     slab.column["valid"][...] = True
     slab.column["terminated"][...] = slab.column["truncated"][...] = False
     slab.column["live_state"][...] = slab.column["initial_state"]
@@ -61,11 +78,15 @@ def request_for(slots: list[int], row: int, greedy: bool) -> ActionRequest:
     return ActionRequest(1, 0, np.array(slots), np.full(count, row), keys, steps, greedy)
 
 
-def serve(gru_size: int, greedy: bool, device: torch.device, *, images: bool = True) -> tuple[dict[str, NDArray[Any]], PolicyServer]:
+def serve(
+    gru_size: int, greedy: bool, device: torch.device, *, images: bool = True
+) -> tuple[dict[str, NDArray[Any]], PolicyServer]:
     """Three requests of different sizes over one slab; the columns a server writes, afterwards."""
     slab = waiting_slab(gru_size)
     server = PolicyServer([slab], 2, device)
-    server.attach(1, NetworkPolicy(sharp_model(slab.layout, config(gru_size, images=images), seed=3)))
+    server.attach(
+        1, NetworkPolicy(sharp_model(slab.layout, config(gru_size, images=images), seed=3))
+    )
     for slots, row in (([3, 1, 7], 0), ([1, 3], 1), ([0, 2, 4, 5, 7, 9, 11, 15], 2)):
         request = request_for(slots, row, greedy)
         ready = server.serve(request)
@@ -81,7 +102,13 @@ def lag_of_trained_rows(device: torch.device) -> UpdateStats:
     server.attach(1, NetworkPolicy(copy.deepcopy(model)))
     for row in range(T):
         server.serve(request_for(list(range(SLOTS)), row, False))
-    learner = Learner(model.to(device), LearningConfig(learning_rate=0.0), Hyperparams(0.0, 0.01, 0.9, {"reward": 1.0}), ("reward",), key=(1, "m0"))
+    learner = Learner(
+        model.to(device),
+        LearningConfig(learning_rate=0.0),
+        Hyperparams(0.0, 0.01, 0.9, {"reward": 1.0}),
+        ("reward",),
+        key=(1, "m0"),
+    )
     gatherer = BatchGatherer([slab], device)
     gatherer.gather("m0", 0, range(SLOTS))
     stats = learner.update(gatherer.take("m0"))

@@ -27,12 +27,20 @@ from pbt.transport.slab import Slab, slab_bytes
 from pbt.transport.weights import PublishedWeights, published_bytes
 
 CONFIG = RunConfig.model_validate(
-    {"env": {"name": "tictactoe"}, "sampling": {"rollout_steps": 4}, "model": {"core": "gru", "gru_size": 8, "hidden": [8]}}
+    {
+        "env": {"name": "tictactoe"},
+        "sampling": {"rollout_steps": 4},
+        "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
+    }
 )
 MEMBERS = 2
 # A worker's policy slots for frozen players: fewer than there are players, so they take turns.
 FROZEN = range(MEMBERS, MEMBERS + 2)
-FROZEN_PLAYERS = (PlayerRef("snapshot", "11"), PlayerRef("snapshot", "12"), PlayerRef("scripted", "random"))
+FROZEN_PLAYERS = (
+    PlayerRef("snapshot", "11"),
+    PlayerRef("snapshot", "12"),
+    PlayerRef("scripted", "random"),
+)
 
 MAKE_GAME = game_maker(CONFIG, registry.spec("tictactoe"))
 (LAYOUT,) = game_layouts(MAKE_GAME(), CONFIG)
@@ -49,12 +57,18 @@ def model_of(seed: int) -> PolicyModel:
 def load(player: PlayerRef, role: int) -> HostedPolicy:
     """Snapshots are named by the seed of their weights."""
     assert role == 0
-    return ScriptedPolicy(random_act(LAYOUT.head_sizes)) if player.kind == "scripted" else NetworkPolicy(model_of(int(player.name)))
+    return (
+        ScriptedPolicy(random_act(LAYOUT.head_sizes))
+        if player.kind == "scripted"
+        else NetworkPolicy(model_of(int(player.name)))
+    )
 
 
 def state_of(seed: int) -> dict[str, torch.Tensor]:
     """What a learner publishes: the weights and more."""
-    return {MODEL_PREFIX + name: tensor for name, tensor in model_of(seed).state_dict().items()} | {"clocks": torch.zeros(2, dtype=torch.int64)}
+    return {MODEL_PREFIX + name: tensor for name, tensor in model_of(seed).state_dict().items()} | {
+        "clocks": torch.zeros(2, dtype=torch.int64)
+    }
 
 
 class Plane:
@@ -62,10 +76,18 @@ class Plane:
 
     def __init__(self, kind: str, slots: int, delay_s: float = 0.0) -> None:
         self.slots, self.delay_s = slots, delay_s
-        self._regions = [Region.create("slab", slab_bytes(LAYOUT, slots)), Region.create("board", board_bytes(2))]
-        self._regions += [Region.create("weights", published_bytes(state_of(0))) for _ in range(MEMBERS)]
+        self._regions = [
+            Region.create("slab", slab_bytes(LAYOUT, slots)),
+            Region.create("board", board_bytes(2)),
+        ]
+        self._regions += [
+            Region.create("weights", published_bytes(state_of(0))) for _ in range(MEMBERS)
+        ]
         self.slab, self.board = Slab(LAYOUT, slots, self._regions[0]), Board(2, self._regions[1])
-        self.published = [PublishedWeights(state_of(seed), region) for seed, region in enumerate(self._regions[2:])]
+        self.published = [
+            PublishedWeights(state_of(seed), region)
+            for seed, region in enumerate(self._regions[2:])
+        ]
         self.requests, self.replies = make_fifo(kind, 1 << 17), make_fifo(kind, 1 << 17)
 
     @contextmanager
@@ -78,10 +100,25 @@ class Plane:
             "requests": self.requests.handle(),
             "replies": self.replies.handle(),
         }
-        descriptors = (*(region.fd for region in self._regions), *self.requests.descriptors, *self.replies.descriptors)
+        descriptors = (
+            *(region.fd for region in self._regions),
+            *self.requests.descriptors,
+            *self.replies.descriptors,
+        )
         command = [sys.executable, "-P", "-m", "tests.pbt.inference.serving", json.dumps(plan)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3]), "OMP_NUM_THREADS": "1"}
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=descriptors, env=environment)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).resolve().parents[3]),
+            "OMP_NUM_THREADS": "1",
+        }
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=descriptors,
+            env=environment,
+        )
         assert process.stdin is not None and process.stdout is not None
         try:
             assert process.stdout.readline() == "ready\n"
@@ -117,10 +154,14 @@ def serve(plan: Mapping[str, object]) -> None:
     frozen = range(MEMBERS, MEMBERS + len(FROZEN))
     server = PolicyServer([slab], frozen.stop)
     for policy, region in enumerate(regions[2:]):
-        server.attach(policy, NetworkPolicy(model_of(99), PublishedWeights(state_of(99), region, owner=False)))
+        server.attach(
+            policy, NetworkPolicy(model_of(99), PublishedWeights(state_of(99), region, owner=False))
+        )
     requests, replies = attach_fifo(plan["requests"]), attach_fifo(plan["replies"])  # type: ignore[arg-type]
     row = Board(2, regions[1]).row(1)
-    service = PolicyService(server, requests, {0: replies}, load, frozen, row, delay_s=plan["delay_s"])  # type: ignore[arg-type]
+    service = PolicyService(
+        server, requests, {0: replies}, load, frozen, row, delay_s=plan["delay_s"]
+    )  # type: ignore[arg-type]
     print("ready", flush=True)
     while not select.select([sys.stdin], [], [], 0)[0]:
         service.step(0.02)

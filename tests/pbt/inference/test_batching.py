@@ -14,10 +14,14 @@ from pbt.transport.messages import ActionRequest
 ROUNDING_S = 1e-9
 
 
-def incoming(number: int, policy: int, rows: int, *, role: int = 0, greedy: bool = False) -> Incoming:
+def incoming(
+    number: int, policy: int, rows: int, *, role: int = 0, greedy: bool = False
+) -> Incoming:
     """Every row of it carries its number."""
     named, unsigned = np.full(rows, number), np.full(rows, number, np.uint64)
-    return Incoming(number % 3, number, ActionRequest(policy, role, named, named, unsigned, unsigned, greedy))
+    return Incoming(
+        number % 3, number, ActionRequest(policy, role, named, named, unsigned, unsigned, greedy)
+    )
 
 
 def key_of(one: Incoming) -> Key:
@@ -30,7 +34,9 @@ ARRIVALS = st.lists(
 
 
 @given(arrivals=ARRIVALS, forward_s=st.floats(1e-5, 5e-3))
-def test_everything_is_served_once_in_order_and_in_time(arrivals: list[tuple[float, int, int, bool, int]], forward_s: float) -> None:
+def test_everything_is_served_once_in_order_and_in_time(
+    arrivals: list[tuple[float, int, int, bool, int]], forward_s: float
+) -> None:
     """One server serves the longest waiting queue that is due; time passes while it waits and while it acts."""
     queues, now_s = RequestQueues(), 0.0
     arriving: list[tuple[float, Incoming]] = []
@@ -52,11 +58,19 @@ def test_everything_is_served_once_in_order_and_in_time(arrivals: list[tuple[flo
             assert now_s < math.inf
             continue
         taken = queues.take(due[0], now_s)
-        assert {key_of(one) for one in taken} == {due[0]}, "rows of one queue are acted on together, no others"
+        assert {key_of(one) for one in taken} == {due[0]}, (
+            "rows of one queue are acted on together, no others"
+        )
         assert [one.number for one in taken] == sorted(one.number for one in taken)
         merged = merge(taken)
-        assert merged.slots.tolist() == merged.rows.tolist() == [one.number for one in taken for _ in one.request.slots]
-        assert merged.keys.dtype == merged.steps.dtype == np.uint64 and len(merged.keys) == len(merged.steps) == len(merged.slots)
+        assert (
+            merged.slots.tolist()
+            == merged.rows.tolist()
+            == [one.number for one in taken for _ in one.request.slots]
+        )
+        assert merged.keys.dtype == merged.steps.dtype == np.uint64 and len(merged.keys) == len(
+            merged.steps
+        ) == len(merged.slots)
         served += [one.number for one in taken]
         # The other queues may stand before it, each once.
         longest_s = max(MAX_WAIT_S, forward_s) + (len(keys) + 1) * forward_s + ROUNDING_S

@@ -20,9 +20,27 @@ from pbt.sampling.slots import Share
 from pbt.seeding import generator
 from pbt.transport.board import Board
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
-from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
+from pbt.transport.messages import (
+    ActionRequest,
+    ActionsReady,
+    GameEnd,
+    GamePlan,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+)
 from pbt.transport.slab import Slab
-from tests.pbt.inference.serving import FROZEN, FROZEN_PLAYERS, LAYOUT, MAKE_GAME, MEMBERS, Plane, load, plane, state_of
+from tests.pbt.inference.serving import (
+    FROZEN,
+    FROZEN_PLAYERS,
+    LAYOUT,
+    MAKE_GAME,
+    MEMBERS,
+    Plane,
+    load,
+    plane,
+    state_of,
+)
 
 TABLES, SLOTS, SEATS = 12, 200, 2
 ACTED = ("actions", "log_prob", "value", "version")
@@ -36,7 +54,9 @@ class Compared(RemoteInference):
         self._shared, self._private = shared.slab, Slab(LAYOUT, shared.slots)
         self._local = PolicyServer([self._private], FROZEN.stop)
         for policy, published in enumerate(shared.published):
-            self._local.attach(policy, NetworkPolicy(load(PlayerRef("snapshot", "98"), 0).model, published))  # type: ignore[union-attr]
+            self._local.attach(
+                policy, NetworkPolicy(load(PlayerRef("snapshot", "98"), 0).model, published)
+            )  # type: ignore[union-attr]
         self.rows: Counter[int] = Counter()
         self.versions: Counter[int] = Counter()
         self.players: Counter[PlayerRef] = Counter()
@@ -52,8 +72,13 @@ class Compared(RemoteInference):
         for _, ready in answers:
             at = (ready.slots, ready.rows)
             for name in ACTED:
-                assert np.array_equal(self._shared.column[name][at], self._private.column[name][at], equal_nan=True), name
-            assert np.array_equal(self._shared.column["live_state"][ready.slots], self._private.column["live_state"][ready.slots])
+                assert np.array_equal(
+                    self._shared.column[name][at], self._private.column[name][at], equal_nan=True
+                ), name
+            assert np.array_equal(
+                self._shared.column["live_state"][ready.slots],
+                self._private.column["live_state"][ready.slots],
+            )
             self.rows[ready.policy] += len(ready.slots)
             self.versions[ready.version] += len(ready.slots)
         return answers
@@ -76,19 +101,31 @@ class Games:
 
     def next_game(self, table: int) -> GamePlan | None:
         rng = generator(1, "game", table, self._counts[table])
-        everybody = [*(PlayerRef("member", f"m{policy}") for policy in range(MEMBERS)), *FROZEN_PLAYERS]
+        everybody = [
+            *(PlayerRef("member", f"m{policy}") for policy in range(MEMBERS)),
+            *FROZEN_PLAYERS,
+        ]
         players = [everybody[int(rng.integers(len(everybody)))] for _ in range(SEATS)]
-        policies = self._frozen.acquire([(player, 0) for player in players if player.kind != "member"])
+        policies = self._frozen.acquire(
+            [(player, 0) for player in players if player.kind != "member"]
+        )
         if policies is None:
             return None
         self._counts[table] += 1
         free = iter(policies)
-        seats = [SeatPlan(p, int(p.name[1]), 0, True) if p.kind == "member" else SeatPlan(p, next(free), 0, False) for p in players]
+        seats = [
+            SeatPlan(p, int(p.name[1]), 0, True)
+            if p.kind == "member"
+            else SeatPlan(p, next(free), 0, False)
+            for p in players
+        ]
         count = self._counts[table]
         return GamePlan(count, "training", count, tuple(seats), ("noise", table, count))
 
     def game_over(self, plan: GamePlan) -> None:
-        self._frozen.release([(seat.player, 0) for seat in plan.seats if seat.player.kind != "member"])
+        self._frozen.release(
+            [(seat.player, 0) for seat in plan.seats if seat.player.kind != "member"]
+        )
 
 
 @pytest.mark.parametrize("kind", fifo_kinds())
@@ -96,7 +133,9 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
     with plane(kind, SLOTS) as shared:
         inference = Compared(shared)
         frozen = FrozenPool(inference, FROZEN.start, len(FROZEN))
-        worker = RolloutWorker(MAKE_GAME, Share.whole(TABLES, [SLOTS]), [shared.slab], Games(frozen), 1)
+        worker = RolloutWorker(
+            MAKE_GAME, Share.whole(TABLES, [SLOTS]), [shared.slab], Games(frozen), 1
+        )
         sampler = Sampler([worker], inference, shared.board.row(0))
         ended, full = 0, 0
         while ended < 200:
@@ -117,10 +156,24 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
         assert sampler.at_rest() and not worker.in_motion
     assert set(inference.rows) == {0, 1, *FROZEN} and full > 20
     assert set(inference.versions) == {0, 5}
-    assert set(inference.players) == set(FROZEN_PLAYERS) and sum(inference.players.values()) > 2 * len(FROZEN_PLAYERS), "evicted and brought back"
+    assert set(inference.players) == set(FROZEN_PLAYERS) and sum(
+        inference.players.values()
+    ) > 2 * len(FROZEN_PLAYERS), "evicted and brought back"
     served, sampled = shared.board.row(1).read(), shared.board.row(0).read()
-    assert served["rows_served"] == sum(inference.rows.values()) and served["requests"] == served["forwards"] > 50
-    assert min(served["infer_s"], served["wait_s"], sampled["simulate_s"], sampled["infer_s"], sampled["wait_s"]) > 0
+    assert (
+        served["rows_served"] == sum(inference.rows.values())
+        and served["requests"] == served["forwards"] > 50
+    )
+    assert (
+        min(
+            served["infer_s"],
+            served["wait_s"],
+            sampled["simulate_s"],
+            sampled["infer_s"],
+            sampled["wait_s"],
+        )
+        > 0
+    )
 
 
 # --- one process, both ends ------------------------------------------------------------------------------------------------------------------
@@ -136,8 +189,18 @@ class Ends:
         self.loaded: list[str] = []
         self.fifos: list[Fifo] = [make_fifo("sockets", 1 << 20) for _ in range(3)]
         requests, *replies = self.fifos
-        self.service = PolicyService(self.server, requests, dict(enumerate(replies)), self._load, range(1, 1 + frozen_slots), Board(1).row(0))
-        self.ends = [RemoteInference(source, 1, [requests], fifo, deadline_s=deadline_s) for source, fifo in enumerate(replies)]
+        self.service = PolicyService(
+            self.server,
+            requests,
+            dict(enumerate(replies)),
+            self._load,
+            range(1, 1 + frozen_slots),
+            Board(1).row(0),
+        )
+        self.ends = [
+            RemoteInference(source, 1, [requests], fifo, deadline_s=deadline_s)
+            for source, fifo in enumerate(replies)
+        ]
 
     def _load(self, player: PlayerRef, role: int) -> HostedPolicy:
         self.loaded.append(player.name)
@@ -168,7 +231,15 @@ def ends() -> Iterator[Ends]:
 
 def request_of(policy: int, slots: list[int], *, greedy: bool = False) -> ActionRequest:
     unsigned = np.zeros(len(slots), np.uint64)
-    return ActionRequest(policy, 0, np.array(slots, np.int64), np.zeros(len(slots), np.int64), unsigned, unsigned, greedy)
+    return ActionRequest(
+        policy,
+        0,
+        np.array(slots, np.int64),
+        np.zeros(len(slots), np.int64),
+        unsigned,
+        unsigned,
+        greedy,
+    )
 
 
 def player(number: int) -> PlayerRef:
@@ -184,12 +255,18 @@ def test_workers_number_frozen_players_as_they_like(ends: Ends) -> None:
     one.send(0, request_of(2, [2]))
     other.send(0, request_of(1, [3, 4]))
     other.send(1, request_of(0, [5]))
-    assert sorted(ends.serve_all()) == [1, 2, 3], "both workers' rows of one player are acted on together"
+    assert sorted(ends.serve_all()) == [1, 2, 3], (
+        "both workers' rows of one player are acted on together"
+    )
     assert ends.loaded == ["5", "6"], "loaded once for both"
     first = {ready.policy: ready for _, ready in one.poll(1.0)}
     second = dict(other.poll(1.0))
     assert ends.actions(first[1]) == [5, 5] and ends.actions(first[2]) == [6]
-    assert second[0].policy == 1 and ends.actions(second[0]) == [6, 6] and ends.actions(second[1]) == [0]
+    assert (
+        second[0].policy == 1
+        and ends.actions(second[0]) == [6, 6]
+        and ends.actions(second[1]) == [0]
+    )
     assert one.outstanding(0) == other.outstanding(0) == other.outstanding(1) == 0
 
 
@@ -217,7 +294,9 @@ def test_a_frozen_player_stays_until_the_last_worker_lets_it_go(ends: Ends) -> N
     ((_, ready),) = one.poll(1.0)
     assert ends.actions(ready) == [13] and ends.loaded == ["5", "11", "12", "13"]
     one.attach_player(4, player(14), 0)
-    with pytest.raises(EngineError, match="3 frozen players are attached, and 14 finds no policy slot"):
+    with pytest.raises(
+        EngineError, match="3 frozen players are attached, and 14 finds no policy slot"
+    ):
         ends.service.step(1.0)
 
 
@@ -239,10 +318,14 @@ def test_whoever_is_not_introduced_is_refused(ends: Ends) -> None:
     one.attach_player(1, player(5), 0)
     other._server[1] = 0
     other.send(0, request_of(1, [0, 1]))
-    with pytest.raises(EngineError, match="worker 1 asked policy 1 for 2 actions but did not say who that is"):
+    with pytest.raises(
+        EngineError, match="worker 1 asked policy 1 for 2 actions but did not say who that is"
+    ):
         ends.service.step(1.0)
     one.attach_player(1, player(6), 0)
-    with pytest.raises(EngineError, match="worker 0 attached 6 as policy 1, which is somebody else already"):
+    with pytest.raises(
+        EngineError, match="worker 0 attached 6 as policy 1, which is somebody else already"
+    ):
         ends.service.step(1.0)
 
 
@@ -255,7 +338,9 @@ def test_long_requests_come_back_in_parts(ends: Ends) -> None:
     answers: list[Any] = []
     while one.outstanding(3):
         answers += one.poll(1.0)
-    assert [group for group, _ in answers] == [3] * 3 and sum(len(ready.slots) for _, ready in answers) == count
+    assert [group for group, _ in answers] == [3] * 3 and sum(
+        len(ready.slots) for _, ready in answers
+    ) == count
 
 
 def test_a_silent_server_is_named(ends: Ends) -> None:
@@ -264,7 +349,10 @@ def test_a_silent_server_is_named(ends: Ends) -> None:
     one.send(0, request_of(0, [0]))
     one.send(0, request_of(0, [1], greedy=True))
     assert one.poll(0.01) == [], "not yet"
-    with pytest.raises(EngineError, match=r"worker 0: no policy server answered for 0.05 s; 2 requests wait, for the policies \[0\]"):
+    with pytest.raises(
+        EngineError,
+        match=r"worker 0: no policy server answered for 0.05 s; 2 requests wait, for the policies \[0\]",
+    ):
         one.poll(0.1)
 
 
@@ -282,14 +370,19 @@ def test_every_policy_has_one_server() -> None:
     assert [server_of_member(policy, 3) for policy in range(5)] == [0, 1, 2, 0, 1]
     places = Counter(server_of_player(player(number), 0, 3) for number in range(300))
     assert set(places) == {0, 1, 2} and min(places.values()) > 70
-    assert {server_of_player(player(9), 0, 3) for _ in range(3)} == {server_of_player(PlayerRef("snapshot", "9"), 0, 3)}
+    assert {server_of_player(player(9), 0, 3) for _ in range(3)} == {
+        server_of_player(PlayerRef("snapshot", "9"), 0, 3)
+    }
     fifos = [make_fifo("sockets", 1 << 17) for _ in range(3)]
     inference = RemoteInference(0, 5, fifos[:2], fifos[2])
     inference.send(0, request_of(3, [0]))
     inference.attach_player(5, player(1), 0)
     inference.send(0, request_of(5, [0]))
     at = server_of_player(player(1), 0, 2)
-    assert [len(fifo.get_many(0)) for fifo in fifos[:2]] == [2 if at == 0 else 0, 1 if at == 0 else 3]
+    assert [len(fifo.get_many(0)) for fifo in fifos[:2]] == [
+        2 if at == 0 else 0,
+        1 if at == 0 else 3,
+    ]
     for fifo in fifos:
         fifo.close()
 
@@ -298,7 +391,9 @@ def test_an_answer_can_be_delayed(ends: Ends) -> None:
     torch.set_num_threads(1)
     requests, replies, _ = ends.fifos
     row = Board(1).row(0)
-    service = PolicyService(ends.server, requests, {0: replies}, ends._load, range(1, 2), row, delay_s=0.02)
+    service = PolicyService(
+        ends.server, requests, {0: replies}, ends._load, range(1, 2), row, delay_s=0.02
+    )
     ends.ends[0].send(0, request_of(0, [0]))
     assert service.step(1.0) == 1
     assert row.read()["infer_s"] >= 0.02

@@ -35,7 +35,9 @@ def request_of(policy: int, role: int, greedy: bool, rows: int, seed: int) -> Ac
     def drawn(dtype: Any) -> NDArray[Any]:
         return rng.integers(0, np.iinfo(dtype).max, rows, dtype, endpoint=True)
 
-    return ActionRequest(policy, role, drawn(np.int64), drawn(np.int64), drawn(np.uint64), drawn(np.uint64), greedy)
+    return ActionRequest(
+        policy, role, drawn(np.int64), drawn(np.int64), drawn(np.uint64), drawn(np.uint64), greedy
+    )
 
 
 def same(one: ActionRequest, other: ActionRequest) -> bool:
@@ -44,8 +46,18 @@ def same(one: ActionRequest, other: ActionRequest) -> bool:
     return plain and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in arrays)
 
 
-@given(source=U32, number=U32, policy=U32, role=U16, greedy=st.booleans(), rows=st.integers(0, MAX_ROWS), seed=U32)
-def test_requests_round_trip(source: int, number: int, policy: int, role: int, greedy: bool, rows: int, seed: int) -> None:
+@given(
+    source=U32,
+    number=U32,
+    policy=U32,
+    role=U16,
+    greedy=st.booleans(),
+    rows=st.integers(0, MAX_ROWS),
+    seed=U32,
+)
+def test_requests_round_trip(
+    source: int, number: int, policy: int, role: int, greedy: bool, rows: int, seed: int
+) -> None:
     request = request_of(policy, role, greedy, rows, seed)
     message = pack_request(source, number, request)
     assert len(message) <= LARGEST_MESSAGE_BYTES
@@ -54,7 +66,13 @@ def test_requests_round_trip(source: int, number: int, policy: int, role: int, g
     assert (found.source, found.number) == (source, number) and same(found.request, request)
 
 
-@given(kind=st.sampled_from(["member", "snapshot", "scripted"]), name=st.text(), source=U32, policy=U32, role=U16)
+@given(
+    kind=st.sampled_from(["member", "snapshot", "scripted"]),
+    name=st.text(),
+    source=U32,
+    policy=U32,
+    role=U16,
+)
 def test_players_round_trip(kind: str, name: str, source: int, policy: int, role: int) -> None:
     attach = Attach(source, policy, PlayerRef(kind, name), role)  # type: ignore[arg-type]
     assert unpack(pack_attach(attach)) == attach
@@ -76,7 +94,9 @@ def test_long_requests_are_split_in_order(rows: int, seed: int) -> None:
     assert {part[:2] + part[6:] for part in parts} == {(1, 2, True)}
 
 
-@pytest.mark.parametrize("message", [b"", b"\x07rest", pack_request(0, 0, request_of(0, 0, False, 3, 1))[:-1]])
+@pytest.mark.parametrize(
+    "message", [b"", b"\x07rest", pack_request(0, 0, request_of(0, 0, False, 3, 1))[:-1]]
+)
 def test_what_is_no_message_is_refused(message: bytes) -> None:
     with pytest.raises(EngineError, match=r"expected"):
         unpack(message)

@@ -20,7 +20,11 @@ from pbt.transport.weights import PublishedWeights
 
 LIVE, FROZEN = 0, 1
 CONFIG = RunConfig.model_validate(
-    {"env": {"name": "tictactoe"}, "sampling": {"rollout_steps": 4}, "model": {"core": "gru", "gru_size": 8, "hidden": [8]}}
+    {
+        "env": {"name": "tictactoe"},
+        "sampling": {"rollout_steps": 4},
+        "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
+    }
 )
 
 
@@ -37,7 +41,9 @@ class Games:
         self._published = PublishedWeights(live)
         self._published.publish(live, 7)
         self._counts = [0] * 4
-        self.worker = RolloutWorker(make_game, Share.whole(4, [40]), [self.slab], GamesFrom(self._plan), 1)
+        self.worker = RolloutWorker(
+            make_game, Share.whole(4, [40]), [self.slab], GamesFrom(self._plan), 1
+        )
         self.log: list[tuple[Any, ...]] = []
         self.restart()
 
@@ -58,16 +64,26 @@ class Games:
 
     def _plan(self, table: int) -> GamePlan:
         self._counts[table] += 1
-        seats = (SeatPlan(PlayerRef("member", "m0"), LIVE, 0, True), SeatPlan(PlayerRef("snapshot", "s"), FROZEN, 0, False))
+        seats = (
+            SeatPlan(PlayerRef("member", "m0"), LIVE, 0, True),
+            SeatPlan(PlayerRef("snapshot", "s"), FROZEN, 0, False),
+        )
         count = self._counts[table]
-        return GamePlan(count, "training", count, seats[:: 1 if count % 2 else -1], ("noise", table, count))
+        return GamePlan(
+            count, "training", count, seats[:: 1 if count % 2 else -1], ("noise", table, count)
+        )
 
     def turn(self) -> None:
         for request in self.worker.requests():
             self.worker.receive(self.server.serve(request))
             at = (request.slots, request.rows)
-            columns = [self.slab.column[name][at].tobytes() for name in ("actions", "log_prob", "value", "version")]
-            self.log.append((request.policy, *columns, self.slab.column["live_state"][request.slots].tobytes()))
+            columns = [
+                self.slab.column[name][at].tobytes()
+                for name in ("actions", "log_prob", "value", "version")
+            ]
+            self.log.append(
+                (request.policy, *columns, self.slab.column["live_state"][request.slots].tobytes())
+            )
         for message in self.worker.advance():
             if isinstance(message, SlotFull):
                 self.worker.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
@@ -93,11 +109,18 @@ def test_trap_a_restarted_policy_server_loses_nothing(uninterrupted: Games, ever
 
 
 @pytest.mark.parametrize("policy", [LIVE, FROZEN])
-def test_a_server_that_forgot_the_memory_of_either_would_act_otherwise(uninterrupted: Games, policy: int) -> None:
+def test_a_server_that_forgot_the_memory_of_either_would_act_otherwise(
+    uninterrupted: Games, policy: int
+) -> None:
     games = Games()
     for turn in range(40):
         if turn >= 13:
-            slots = [seat.slot for table in games.worker.tables for seat in table.seats if seat.policy == policy and seat.steps]
+            slots = [
+                seat.slot
+                for table in games.worker.tables
+                for seat in table.seats
+                if seat.policy == policy and seat.steps
+            ]
             games.slab.column["live_state"][slots] = 0
         games.turn()
     assert [entry[1] for entry in games.log] != [entry[1] for entry in uninterrupted.log]

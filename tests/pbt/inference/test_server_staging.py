@@ -16,14 +16,20 @@ from tests.pbt.inference.acting import ROLE, SLOTS, T, config, lag_of_trained_ro
 
 @pytest.mark.parametrize("gru_size", [0, 8])
 @pytest.mark.parametrize("greedy", [False, True])
-def test_a_staged_server_writes_the_same_bits(monkeypatch: pytest.MonkeyPatch, gru_size: int, greedy: bool) -> None:
+def test_a_staged_server_writes_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, gru_size: int, greedy: bool
+) -> None:
     plain, server = serve(gru_size, greedy, CPU)
     monkeypatch.setattr(policy_server, "staging_for", Staging)
     staged, staged_server = serve(gru_size, greedy, CPU)
     for name, column in plain.items():
         np.testing.assert_array_equal(staged[name], column, err_msg=name)
     assert (plain["policy"] == 1).sum() == 13, "rows that did not wait are not written to"
-    assert (server.rows_served, server.forwards) == (staged_server.rows_served, staged_server.forwards) == (13, 3)
+    assert (
+        (server.rows_served, server.forwards)
+        == (staged_server.rows_served, staged_server.forwards)
+        == (13, 3)
+    )
 
 
 @pytest.mark.parametrize("staged", [False, True])
@@ -39,14 +45,21 @@ def test_a_live_policy_takes_its_part_of_what_the_learner_published() -> None:
     layout = role_layout(ROLE, ("reward",), 3, 0)
     trained, model = (build_model(layout, config(0), seed) for seed in (1, 2))
     state = {"model." + name: tensor for name, tensor in trained.state_dict().items()}
-    published = PublishedWeights({**state, "adam.exp_avg": torch.zeros(7), "clocks": torch.zeros(4, dtype=torch.int64)})
+    published = PublishedWeights(
+        {**state, "adam.exp_avg": torch.zeros(7), "clocks": torch.zeros(4, dtype=torch.int64)}
+    )
     policy = NetworkPolicy(model, published)
     policy.refresh()
-    assert all(torch.equal(tensor, trained.state_dict()[name]) for name, tensor in model.state_dict().items())
+    assert all(
+        torch.equal(tensor, trained.state_dict()[name])
+        for name, tensor in model.state_dict().items()
+    )
     with torch.no_grad():
         trained.heads.bias.fill_(5.0)
     policy.refresh()
     assert not (model.heads.bias == 5.0).any()
-    published.publish({**state, "adam.exp_avg": torch.ones(7), "clocks": torch.zeros(4, dtype=torch.int64)}, 42)
+    published.publish(
+        {**state, "adam.exp_avg": torch.ones(7), "clocks": torch.zeros(4, dtype=torch.int64)}, 42
+    )
     policy.refresh()
     assert (model.heads.bias == 5.0).all() and policy.version == 42

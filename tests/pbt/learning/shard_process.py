@@ -48,4 +48,10 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     mode, fd, size, shard, shards, parameters, timeout_s, folder = sys.argv[1:]
     region = Region.attach(int(fd), int(size))
-    main(mode, SharedReducer(region, int(shard), int(shards), int(parameters), timeout_s=float(timeout_s)), int(shard), int(shards), Path(folder))
+    main(
+        mode,
+        SharedReducer(region, int(shard), int(shards), int(parameters), timeout_s=float(timeout_s)),
+        int(shard),
+        int(shards),
+        Path(folder),
+    )

@@ -14,7 +14,12 @@ from pbt.transport.slab import OBSERVATION_PREFIX, Slab, role_layout
 T, SLOTS = 4, 12
 ROLE = Role(
     "player",
-    gymnasium.spaces.Dict({"image": gymnasium.spaces.Box(0, 255, (2, 3), np.uint8), "numbers": gymnasium.spaces.Box(-9, 9, (5,), np.float32)}),
+    gymnasium.spaces.Dict(
+        {
+            "image": gymnasium.spaces.Box(0, 255, (2, 3), np.uint8),
+            "numbers": gymnasium.spaces.Box(-9, 9, (5,), np.float32),
+        }
+    ),
     gymnasium.spaces.MultiDiscrete((3, 2)),
 )
 
@@ -29,7 +34,11 @@ def slab() -> Slab:
     rng = np.random.default_rng(0)
     slab = Slab(role_layout(ROLE, ("kill", "ammo"), T, 3), SLOTS)
     for column in slab.column.values():
-        column[...] = rng.integers(0, 2, column.shape) if column.dtype == np.bool_ else rng.integers(0, 99, column.shape)
+        column[...] = (
+            rng.integers(0, 2, column.shape)
+            if column.dtype == np.bool_
+            else rng.integers(0, 99, column.shape)
+        )
     return slab
 
 
@@ -40,7 +49,11 @@ def test_slots_are_handed_out_oldest_first_and_only_as_whole_batches(slab: Slab)
     taken = batcher.take()
     assert taken == [full(5), full(1), full(7)] and batcher.take() is None
     assert batcher.waiting == (2,)
-    assert batcher.permits(taken) == [RolloutPermit(0, 5, 0, 0), RolloutPermit(0, 1, 0, 0), RolloutPermit(0, 7, 0, 0)]
+    assert batcher.permits(taken) == [
+        RolloutPermit(0, 5, 0, 0),
+        RolloutPermit(0, 1, 0, 0),
+        RolloutPermit(0, 7, 0, 0),
+    ]
     assert batcher.rows(taken) == slab.column["valid"][[5, 1, 7]].sum()
 
 
@@ -60,9 +73,14 @@ def test_old_generations_and_refused_slots_go_straight_back_and_are_counted(slab
     assert batcher.add(full(3, 1), 2) == [RolloutPermit(0, 3, 1, 0)]
     assert batcher.add(full(4, 2), 2, refuse="finished") == [RolloutPermit(0, 4, 2, 0)]
     valid = slab.column["valid"].sum(axis=1)
-    assert batcher.dropped == {"generation": valid[3], "finished": valid[4]} and batcher.waiting == ()
+    assert (
+        batcher.dropped == {"generation": valid[3], "finished": valid[4]} and batcher.waiting == ()
+    )
     batcher.add(full(6, 2), 2)
-    assert batcher.discard("generation") == [RolloutPermit(0, 6, 2, 0)] and batcher.discard("generation") == []
+    assert (
+        batcher.discard("generation") == [RolloutPermit(0, 6, 2, 0)]
+        and batcher.discard("generation") == []
+    )
     assert batcher.dropped["generation"] == valid[3] + valid[6]
 
 
@@ -90,7 +108,9 @@ def test_a_saved_queue_goes_on(slab: Slab) -> None:
     assert two.waiting == (4,) and two.dropped == one.dropped and two.state() == one.state()
 
 
-def test_a_batch_holds_the_rows_of_its_slots_time_first_and_zeros_where_nothing_may_be_read(slab: Slab) -> None:
+def test_a_batch_holds_the_rows_of_its_slots_time_first_and_zeros_where_nothing_may_be_read(
+    slab: Slab,
+) -> None:
     slots = np.array([7, 2, 2, 11])
     slab.column[OBSERVATION_PREFIX + "numbers"][7, T] = np.nan
     slab.column["valid"][7, -1], slab.column["terminated"][7, -1] = True, True
@@ -99,11 +119,19 @@ def test_a_batch_holds_the_rows_of_its_slots_time_first_and_zeros_where_nothing_
     batch = gather(slab, slots)
     for name, tensor in batch.tensors().items():
         rows = slice(None) if name == "initial_state" else slice(0, T)
-        of_slots = slab.column[name][slots] if name == "initial_state" else slab.column[name][slots].swapaxes(0, 1)
-        assert torch.equal(tensor[rows], torch.from_numpy(np.ascontiguousarray(of_slots))[rows]), name
+        of_slots = (
+            slab.column[name][slots]
+            if name == "initial_state"
+            else slab.column[name][slots].swapaxes(0, 1)
+        )
+        assert torch.equal(tensor[rows], torch.from_numpy(np.ascontiguousarray(of_slots))[rows]), (
+            name
+        )
         assert tensor.is_contiguous()
     for name, leaf in batch.observations.items():
-        assert torch.equal(leaf[T, 1], torch.from_numpy(slab.column[OBSERVATION_PREFIX + name][2, T]))
+        assert torch.equal(
+            leaf[T, 1], torch.from_numpy(slab.column[OBSERVATION_PREFIX + name][2, T])
+        )
         assert not leaf[T, [0, 3]].any()
     assert batch.mask[T, [0, 3]].all() and batch.episode_start[T, [0, 3]].all()
     assert torch.equal(batch.mask[T, 1], torch.from_numpy(slab.column["mask"][2, T]))
@@ -116,7 +144,9 @@ def test_a_batch_is_its_tensors_and_its_parts(slab: Slab) -> None:
     moved = batch.to(torch.device("cpu"))
     assert (parts.slots, batch.slots) == (2, 5)
     for name, tensor in direct.tensors().items():
-        assert torch.equal(parts.tensors()[name], tensor) and torch.equal(moved.tensors()[name], batch.tensors()[name])
+        assert torch.equal(parts.tensors()[name], tensor) and torch.equal(
+            moved.tensors()[name], batch.tensors()[name]
+        )
 
 
 @pytest.mark.parametrize("slot", [-1, SLOTS])

@@ -45,17 +45,25 @@ def equal(one: Batch, two: Batch) -> bool:
 
 @pytest.mark.usefixtures("_ways")
 @pytest.mark.parametrize("background", [False, True])
-def test_every_member_gets_its_own_batches_in_the_order_asked(slabs: list[Slab], background: bool) -> None:
+def test_every_member_gets_its_own_batches_in_the_order_asked(
+    slabs: list[Slab], background: bool
+) -> None:
     told: list[str] = []
     gatherer = BatchGatherer(slabs, background=background, on_gathered=told.append)
     asked = [("m0", 0, (1, 2)), ("m1", 1, (9, 0, 4)), ("m0", 0, (3, 1)), ("m0", 1, (5, 6))]
     for member, role, slots in asked:
         gatherer.gather(member, role, slots)
-    got = {member: [gatherer.take(member) for name, *_ in asked if name == member] for member in ("m0", "m1")}
+    got = {
+        member: [gatherer.take(member) for name, *_ in asked if name == member]
+        for member in ("m0", "m1")
+    }
     gatherer.close()
     expected = [(member, gather(slabs[role], np.array(slots))) for member, role, slots in asked]
     for member, batches in got.items():
-        assert all(equal(batch, expect) for batch, expect in zip(batches, [b for m, b in expected if m == member], strict=True))
+        assert all(
+            equal(batch, expect)
+            for batch, expect in zip(batches, [b for m, b in expected if m == member], strict=True)
+        )
     assert told == [member for member, *_ in asked]
 
 
@@ -102,7 +110,9 @@ def test_a_batch_nobody_asked_for_is_an_error_at_once(slabs: list[Slab]) -> None
 
 
 @pytest.mark.parametrize("background", [False, True])
-def test_a_copy_that_fails_is_told_and_raised_where_the_batch_is_wanted(slabs: list[Slab], background: bool) -> None:
+def test_a_copy_that_fails_is_told_and_raised_where_the_batch_is_wanted(
+    slabs: list[Slab], background: bool
+) -> None:
     told = threading.Event()
     gatherer = BatchGatherer(slabs, background=background, on_gathered=lambda member: told.set())
     gatherer.gather("m0", 7, (1,))

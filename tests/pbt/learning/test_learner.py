@@ -23,7 +23,9 @@ def equal_states(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
     return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
 
 
-def test_learning_rate_zero_leaves_every_bit_of_the_weights(make_bench: Make, weights_of: Weights) -> None:
+def test_learning_rate_zero_leaves_every_bit_of_the_weights(
+    make_bench: Make, weights_of: Weights
+) -> None:
     bench = make_bench(config=LearningConfig(learning_rate=0.0, epochs=2))
     learner = bench.learner()
     before = weights_of(learner)
@@ -56,7 +58,10 @@ def test_clocks_and_lag(make_bench: Make, epochs: int) -> None:
 
 def test_saved_loaded_continued_is_bit_identical(make_bench: Make) -> None:
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
-    bench = make_bench(config=LearningConfig(learning_rate=1e-2, epochs=2, minibatches=2), model_config=model_config)
+    bench = make_bench(
+        config=LearningConfig(learning_rate=1e-2, epochs=2, minibatches=2),
+        model_config=model_config,
+    )
     one = bench.learner()
     batches = [bench.batch(bench.model(5), seed=seed) for seed in range(6)]
     for batch in batches[:3]:
@@ -85,20 +90,27 @@ def test_a_copy_takes_weights_moments_and_normaliser_but_not_the_clocks(make_ben
     assert {"adam.exp_avg", "adam.exp_avg_sq", "adam.step"} <= mine.keys()
     batch = bench.batch(bench.model(5), seed=9)
     winner.update(batch)
-    assert not torch.equal(loser.state()["model.heads.weight"], winner.state()["model.heads.weight"]), "the copy must not share memory"
+    assert not torch.equal(
+        loser.state()["model.heads.weight"], winner.state()["model.heads.weight"]
+    ), "the copy must not share memory"
 
 
 def test_a_state_of_another_shape_is_refused_whole(make_bench: Make) -> None:
     learner = make_bench().learner()
     other = make_bench(model_config=ModelConfig(hidden=(12,), core="gru", gru_size=8)).learner()
     before = learner.state()
-    with pytest.raises(SnapshotError, match=r"learner of m0.*model.hidden.0.weight: found float32 \[12, 5\], expected float32 \[16, 5\]"):
+    with pytest.raises(
+        SnapshotError,
+        match=r"learner of m0.*model.hidden.0.weight: found float32 \[12, 5\], expected float32 \[16, 5\]",
+    ):
         learner.load_state(other.state())
     assert equal_states(before, learner.state())
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_a_broken_gradient_is_skipped_counted_and_at_last_named(make_bench: Make, bad: float) -> None:
+def test_a_broken_gradient_is_skipped_counted_and_at_last_named(
+    make_bench: Make, bad: float
+) -> None:
     bench = make_bench()
     learner = bench.learner()
     good = bench.batch(learner.model)
@@ -115,11 +127,16 @@ def test_a_broken_gradient_is_skipped_counted_and_at_last_named(make_bench: Make
     assert learner.update(good).skipped_steps == 0
     for _ in range(MAX_SKIPS_IN_A_ROW - 1):
         learner.update(broken)
-    with pytest.raises(EngineError, match=r"learner of m0: 10 updates in a row without a finite gradient at version 1 .*learning_rate = 0\.01"):
+    with pytest.raises(
+        EngineError,
+        match=r"learner of m0: 10 updates in a row without a finite gradient at version 1 .*learning_rate = 0\.01",
+    ):
         learner.update(broken)
 
 
-def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(make_bench: Make, weights_of: Weights) -> None:
+def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(
+    make_bench: Make, weights_of: Weights
+) -> None:
     """Squares overflow before their slopes do."""
     bench = make_bench(config=LearningConfig(value_coef=1e-12))
     learner = bench.learner()
@@ -132,14 +149,20 @@ def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(make_bench:
 
 
 @pytest.mark.parametrize("coefficient", ["value_coef", "entropy_coef"])
-def test_each_part_of_the_loss_has_its_coefficient_and_sign(make_bench: Make, coefficient: str) -> None:
+def test_each_part_of_the_loss_has_its_coefficient_and_sign(
+    make_bench: Make, coefficient: str
+) -> None:
     """The gradient is linear in the coefficients; its slope is the gradient of that part alone."""
     found = []
     for value in (0.0, 2.0):
-        learner = make_bench(config=LearningConfig(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})).learner()
+        learner = make_bench(
+            config=LearningConfig(**{"value_coef": 0.5, "entropy_coef": 0.1, coefficient: value})
+        ).learner()
         batch = make_bench().batch(learner.model)
         found.append(learner.gradients(batch)[0])
-    logits, values = learner.model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
+    logits, values = learner.model.unroll(
+        zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state
+    )
     if coefficient == "entropy_coef":
         heads = [Categorical(logits=part.double()) for part in logits[:-1].split([3, 2], -1)]
         part = -sum(head.entropy() for head in heads)[batch.valid].sum()
@@ -171,7 +194,9 @@ def test_clipping_bounds_the_step_and_the_norm_is_reported_unclipped(make_bench:
     assert stats.grad_norm == pytest.approx(float((gradient / weight).norm()), rel=1e-5)
     assert stats.grad_norm > 1e-2
     first_moment = learner.state()["adam.exp_avg"]
-    assert float(first_moment.norm()) == pytest.approx((1 - learner.hyperparams.adam_beta1) * 1e-3, rel=1e-3)
+    assert float(first_moment.norm()) == pytest.approx(
+        (1 - learner.hyperparams.adam_beta1) * 1e-3, rel=1e-3
+    )
 
 
 def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: Weights) -> None:
@@ -184,18 +209,28 @@ def test_steps_equal_plain_adam_on_a_plain_model(make_bench: Make, weights_of: W
         gradient, weight = learner.gradients(batch)
         adam.param_groups[0]["betas"] = (beta1, 0.999)
         parameters = list(model.parameters())
-        for parameter, part in zip(parameters, (gradient / weight).split([p.numel() for p in parameters]), strict=True):
+        for parameter, part in zip(
+            parameters, (gradient / weight).split([p.numel() for p in parameters]), strict=True
+        ):
             parameter.grad = part.view_as(parameter)
         adam.step()
         learner.apply(gradient / weight)
-        torch.testing.assert_close(weights_of(learner), torch.cat([p.detach().flatten() for p in parameters]), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(
+            weights_of(learner),
+            torch.cat([p.detach().flatten() for p in parameters]),
+            atol=1e-6,
+            rtol=1e-5,
+        )
 
 
 def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -> None:
     bench = make_bench(config=LearningConfig(minibatches=4, epochs=2))
 
     def parts(learner: Learner) -> list[list[float]]:
-        return [part.initial_state.flatten().tolist() for part in learner._parts(bench.batch(bench.model()))]
+        return [
+            part.initial_state.flatten().tolist()
+            for part in learner._parts(bench.batch(bench.model()))
+        ]
 
     torch.manual_seed(0)
     first = parts(bench.learner())
@@ -207,13 +242,17 @@ def test_minibatches_depend_on_seed_member_and_version_alone(make_bench: Make) -
     later = bench.learner()
     later.version = 8
     assert parts(later) != first
-    with pytest.raises(EngineError, match="a batch of 2 slots; expected at least learning.minibatches = 4"):
+    with pytest.raises(
+        EngineError, match="a batch of 2 slots; expected at least learning.minibatches = 4"
+    ):
         bench.learner().update(bench.batch(bench.model(), slots=2))
 
 
 def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
     bench = make_bench(config=LearningConfig(learning_rate=0.0, gamma=0.0), terms=("r",))
-    learner = bench.learner(hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0))
+    learner = bench.learner(
+        hyperparams=replace(bench.hyperparams(), shaping={"r": 1.0}, learning_rate=0.0)
+    )
     batch = bench.batch(learner.model, slots=32)
     rewards = torch.where(batch.valid, batch.value, torch.nan).unsqueeze(-1)
     perfect = learner.update(replace(batch, rewards=rewards))
@@ -227,13 +266,24 @@ def test_explained_variance_and_value_statistics(make_bench: Make) -> None:
 
 def test_a_reward_term_without_weight_is_refused(make_bench: Make) -> None:
     bench = make_bench()
-    with pytest.raises(EngineError, match=r"shaping has \['kill'\]; expected a weight for ammo as well"):
+    with pytest.raises(
+        EngineError, match=r"shaping has \['kill'\]; expected a weight for ammo as well"
+    ):
         bench.learner(hyperparams=replace(bench.hyperparams(), shaping={"kill": 1.0}))
 
 
-def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_clock(make_bench: Make) -> None:
+def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_clock(
+    make_bench: Make,
+) -> None:
     bench = make_bench(config=LearningConfig(anneal_to=0.1))
-    learner = Learner(bench.model(0), bench.config, bench.hyperparams(), bench.terms, key=(1, "m0"), stop_at_frames=1000)
+    learner = Learner(
+        bench.model(0),
+        bench.config,
+        bench.hyperparams(),
+        bench.terms,
+        key=(1, "m0"),
+        stop_at_frames=1000,
+    )
     for frames, share in {0: 1.0, 500: 0.55, 1000: 0.1, 5000: 0.1}.items():
         learner.frames = frames
         assert learner.annealed(1e-3) == pytest.approx(1e-3 * share)
@@ -241,19 +291,31 @@ def test_annealing_shrinks_learning_rate_and_entropy_linearly_with_the_members_c
 
 def test_annealed_to_nothing_the_weights_stand_still(make_bench: Make, weights_of: Weights) -> None:
     bench = make_bench(config=LearningConfig(anneal_to=0.0))
-    learner = Learner(bench.model(0), bench.config, bench.hyperparams(), bench.terms, key=(1, "m0"), stop_at_frames=1000)
+    learner = Learner(
+        bench.model(0),
+        bench.config,
+        bench.hyperparams(),
+        bench.terms,
+        key=(1, "m0"),
+        stop_at_frames=1000,
+    )
     learner.frames = 1000
     before = weights_of(learner)
     learner.update(bench.batch(learner.model))
     assert torch.equal(before, weights_of(learner))
 
 
-def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by_them(make_bench: Make) -> None:
+def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by_them(
+    make_bench: Make,
+) -> None:
     learner = (bench := make_bench(config=LearningConfig(learning_rate=1e38))).learner()
 
     def learn() -> None:
         for _ in range(20):
             learner.update(bench.batch(learner.model))
 
-    with pytest.raises(EngineError, match=r"learner of m0: the weights left the range of numbers at version \d+ \(learning_rate = 1e\+38"):
+    with pytest.raises(
+        EngineError,
+        match=r"learner of m0: the weights left the range of numbers at version \d+ \(learning_rate = 1e\+38",
+    ):
         learn()

@@ -65,14 +65,24 @@ class Bandit(Recall):
         return (actions == torch.tensor([1, 2, 1])).float().mean(-1), True
 
 
-def train(game_type: type[Recall], model_config: ModelConfig, learning: LearningConfig, updates: int) -> float:
+def train(
+    game_type: type[Recall], model_config: ModelConfig, learning: LearningConfig, updates: int
+) -> float:
     """Mean reward per episode end over the last ten updates."""
     rng = np.random.default_rng(0)
     game, heads = game_type(rng), game_type.heads
     action: Any = spaces.MultiDiscrete(heads) if len(heads) > 1 else spaces.Discrete(heads[0])
-    layout = role_layout(Role("player", spaces.Box(0.0, 1.0, (3,), np.float32), action), ("r",), STEPS, 0)
+    layout = role_layout(
+        Role("player", spaces.Box(0.0, 1.0, (3,), np.float32), action), ("r",), STEPS, 0
+    )
     model = build_model(layout, model_config, seed=1)
-    learner = Learner(model, learning, Hyperparams(learning.learning_rate, learning.entropy_coef, 0.9, {"r": 1.0}), ("r",), key=(1, "m0"))
+    learner = Learner(
+        model,
+        learning,
+        Hyperparams(learning.learning_rate, learning.entropy_coef, 0.9, {"r": 1.0}),
+        ("r",),
+        key=(1, "m0"),
+    )
     mask = torch.ones(SLOTS, sum(heads), dtype=torch.bool)
     if game_type is Bandit:
         mask[:, [0, 3, 4, 7, 8, 11]] = False
@@ -82,15 +92,36 @@ def train(game_type: type[Recall], model_config: ModelConfig, learning: Learning
         for _ in range(STEPS):
             seen, start = game.observe(), torch.full((SLOTS,), game.start())
             with torch.inference_mode():
-                out = model.act({"observation": seen}, mask, start, state, torch.from_numpy(rng.random((SLOTS, len(heads)))))
+                out = model.act(
+                    {"observation": seen},
+                    mask,
+                    start,
+                    state,
+                    torch.from_numpy(rng.random((SLOTS, len(heads)))),
+                )
             rewards, over = game.step(out.actions)
-            rows.append((seen, start, out.actions, out.log_prob, out.value, rewards.unsqueeze(-1), torch.full((SLOTS,), over)))
+            rows.append(
+                (
+                    seen,
+                    start,
+                    out.actions,
+                    out.log_prob,
+                    out.value,
+                    rewards.unsqueeze(-1),
+                    torch.full((SLOTS,), over),
+                )
+            )
             state = out.state
             if over:
                 scores.append(float(rewards.mean()))
-        seen, start, actions, log_prob, value, rewards, over = (torch.stack(column) for column in zip(*rows, strict=True))
+        seen, start, actions, log_prob, value, rewards, over = (
+            torch.stack(column) for column in zip(*rows, strict=True)
+        )
         last = torch.full((1, SLOTS), game.start())
-        yes, no = torch.ones(STEPS, SLOTS, dtype=torch.bool), torch.zeros(STEPS, SLOTS, dtype=torch.bool)
+        yes, no = (
+            torch.ones(STEPS, SLOTS, dtype=torch.bool),
+            torch.zeros(STEPS, SLOTS, dtype=torch.bool),
+        )
         observations = {"observation": torch.cat([seen, game.observe().unsqueeze(0)])}
         learner.update(
             Batch(
@@ -102,15 +133,33 @@ def train(game_type: type[Recall], model_config: ModelConfig, learning: Learning
 
 
 def config(**options: Any) -> LearningConfig:
-    return LearningConfig(batch_steps=SLOTS * STEPS, **{"learning_rate": 5e-3, "entropy_coef": 0.003, "epochs": 2, **options})
+    return LearningConfig(
+        batch_steps=SLOTS * STEPS,
+        **{"learning_rate": 5e-3, "entropy_coef": 0.003, "epochs": 2, **options},
+    )
 
 
-@pytest.mark.parametrize("options", [{}, {"ppo_clip": False}, {"vtrace": False}, {"vtrace": False, "ppo_clip": False, "epochs": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"ppo_clip": False}, {"vtrace": False}, {"vtrace": False, "ppo_clip": False, "epochs": 1}],
+    ids=str,
+)
 def test_a_bandit_with_masked_heads_is_learned_in_every_variant(options: dict[str, Any]) -> None:
     assert train(Bandit, ModelConfig(hidden=(16,)), config(**options), updates=60) > 0.9
 
 
-@pytest.mark.parametrize(("core", "learned"), [("gru", lambda score: score > 0.95), ("none", lambda score: 0.4 < score < 0.6)], ids=["gru", "none"])
-def test_a_cue_is_remembered_with_a_recurrent_core_and_not_without(core: Any, learned: Callable[[float], bool]) -> None:
-    score = train(Recall, ModelConfig(hidden=(16,), core=core, gru_size=16, activation="tanh"), config(gamma=0.9), updates=120)
+@pytest.mark.parametrize(
+    ("core", "learned"),
+    [("gru", lambda score: score > 0.95), ("none", lambda score: 0.4 < score < 0.6)],
+    ids=["gru", "none"],
+)
+def test_a_cue_is_remembered_with_a_recurrent_core_and_not_without(
+    core: Any, learned: Callable[[float], bool]
+) -> None:
+    score = train(
+        Recall,
+        ModelConfig(hidden=(16,), core=core, gru_size=16, activation="tanh"),
+        config(gamma=0.9),
+        updates=120,
+    )
     assert learned(score), score

@@ -5,7 +5,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.learning.losses import entropy_sum, moment_sums, moments, normalized, policy_gradient_loss, ppo_clip_loss, value_loss
+from pbt.learning.losses import (
+    entropy_sum,
+    moment_sums,
+    moments,
+    normalized,
+    policy_gradient_loss,
+    ppo_clip_loss,
+    value_loss,
+)
 
 
 def case(seed: int, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
@@ -37,13 +45,22 @@ def test_equal_loops_over_the_steps(dtype: torch.dtype, tolerance: float) -> Non
             ppo_clip_loss(a + poison, b + poison, valid, clip), policy_gradient_loss(a + poison, b + poison, valid),
             value_loss(a + poison, b + poison, valid), entropy_sum(a + poison, valid),
         )  # fmt: skip
-        assert [float(x) for x in found] == pytest.approx([ppo, plain, squares, total], abs=tolerance)
+        assert [float(x) for x in found] == pytest.approx(
+            [ppo, plain, squares, total], abs=tolerance
+        )
 
 
-@pytest.mark.parametrize(("ratio", "advantage", "slope"), [(1.3, 1.0, 0.0), (1.3, -1.0, 1.3), (0.7, 1.0, -0.7), (0.7, -1.0, 0.0), (1.05, 2.0, -2.1)])
-def test_ppo_stops_pushing_outside_the_clip_only_in_the_good_direction(ratio: float, advantage: float, slope: float) -> None:
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "slope"),
+    [(1.3, 1.0, 0.0), (1.3, -1.0, 1.3), (0.7, 1.0, -0.7), (0.7, -1.0, 0.0), (1.05, 2.0, -2.1)],
+)
+def test_ppo_stops_pushing_outside_the_clip_only_in_the_good_direction(
+    ratio: float, advantage: float, slope: float
+) -> None:
     log_rho = torch.tensor([[ratio]], dtype=torch.float64).log().requires_grad_()
-    ppo_clip_loss(log_rho, torch.tensor([[advantage]], dtype=torch.float64), torch.tensor([[True]]), 1.1).backward()
+    ppo_clip_loss(
+        log_rho, torch.tensor([[advantage]], dtype=torch.float64), torch.tensor([[True]]), 1.1
+    ).backward()
     assert log_rho.grad is not None
     assert float(log_rho.grad) == pytest.approx(slope)
 
@@ -72,7 +89,9 @@ def test_moments_of_shards_add_up_to_those_of_the_whole() -> None:
         values, _, valid = case(seed, torch.float32)
         values = values + 100.0
         parts = zip(values.tensor_split(2, 1), valid.tensor_split(2, 1), strict=True)
-        found = moments(sum((moment_sums(v, m) for v, m in parts), torch.zeros(3, dtype=torch.float64)))
+        found = moments(
+            sum((moment_sums(v, m) for v, m in parts), torch.zeros(3, dtype=torch.float64))
+        )
         kept = values[valid].double()
         if len(kept):
             assert float(found.mean) == pytest.approx(float(kept.mean()), abs=1e-9)

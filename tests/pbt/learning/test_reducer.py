@@ -40,5 +40,7 @@ def test_shards_out_of_step_are_named() -> None:
     with ThreadPoolExecutor(2) as pool:
         waits = [pool.submit(group.reducers[i].sum, torch.zeros(1 + i)) for i in range(2)]
         for wait in waits:
-            with pytest.raises(EngineError, match=r"shards gave torch.float32 \[1\], torch.float32 \[2\]"):
+            with pytest.raises(
+                EngineError, match=r"shards gave torch.float32 \[1\], torch.float32 \[2\]"
+            ):
                 wait.result()

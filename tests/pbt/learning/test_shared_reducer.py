@@ -23,13 +23,25 @@ TIMEOUT_S = 60.0
 def group(shards: int, parameters: int = 10, timeout_s: float = TIMEOUT_S) -> list[SharedReducer]:
     """Every shard's end, in this process."""
     region = Region.create("reducer", reducer_bytes(shards, parameters))
-    return [SharedReducer(region, shard, shards, parameters, timeout_s=timeout_s) for shard in range(shards)]
+    return [
+        SharedReducer(region, shard, shards, parameters, timeout_s=timeout_s)
+        for shard in range(shards)
+    ]
 
 
 @contextmanager
-def processes(mode: str, shards: range, of: int, region: Region, parameters: int, folder: Path) -> Generator[list[subprocess.Popen[str]], None, None]:
+def processes(
+    mode: str, shards: range, of: int, region: Region, parameters: int, folder: Path
+) -> Generator[list[subprocess.Popen[str]], None, None]:
     """These shards of a group, each in a process. They are gone afterwards."""
-    module = [sys.executable, "-m", "tests.pbt.learning.shard_process", mode, str(region.fd), str(region.size)]
+    module = [
+        sys.executable,
+        "-m",
+        "tests.pbt.learning.shard_process",
+        mode,
+        str(region.fd),
+        str(region.size),
+    ]
     started = [
         subprocess.Popen(
             [*module, str(shard), str(of), str(parameters), str(TIMEOUT_S), str(folder)],
@@ -61,7 +73,9 @@ def test_two_shards_in_two_processes_are_one_learner(tmp_path: Path) -> None:
     first, second = (from_bytes((tmp_path / f"shard{shard}").read_bytes())[0] for shard in range(2))
     for name, tensor in one.state().items():
         assert torch.equal(first[name], second[name]), f"{name}: the replicas differ"
-        torch.testing.assert_close(first[name], tensor, rtol=1e-5, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(
+            first[name], tensor, rtol=1e-5, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
+        )
 
 
 @pytest.mark.parametrize("kill", [True, False])
@@ -77,7 +91,9 @@ def test_a_shard_that_is_gone_is_named_within_the_deadline(tmp_path: Path, kill:
             other.wait()
         reducer._timeout_s = 0.2
         began = time.monotonic()
-        with pytest.raises(EngineError, match=r"shard 0 waited 0\.2 s and shard 1 of 2 did not come"):
+        with pytest.raises(
+            EngineError, match=r"shard 0 waited 0\.2 s and shard 1 of 2 did not come"
+        ):
             reducer.sum(vectors(0)[0])
         assert time.monotonic() - began < 10.0
     theirs = from_bytes((tmp_path / "shard1").read_bytes())[0]["sums"]
@@ -92,7 +108,12 @@ def test_every_shard_gets_the_same_bits_whoever_is_ahead(shards: int) -> None:
 
     def shard(index: int) -> list[torch.Tensor]:
         # Lengths and dtypes change from round to round, as they do within an update.
-        return [reducers[index].sum(given[index, i, : 1 + i % 7].to(torch.float64 if i % 3 else torch.float32)) for i in range(ROUNDS)]
+        return [
+            reducers[index].sum(
+                given[index, i, : 1 + i % 7].to(torch.float64 if i % 3 else torch.float32)
+            )
+            for i in range(ROUNDS)
+        ]
 
     with ThreadPoolExecutor(shards) as pool:
         results = list(pool.map(shard, range(shards)))
@@ -116,14 +137,22 @@ def test_shards_out_of_step_are_named_on_every_shard() -> None:
     with ThreadPoolExecutor(2) as pool:
         waits = [pool.submit(reducers[i].sum, torch.zeros(1 + i)) for i in range(2)]
         for wait in waits:
-            with pytest.raises(EngineError, match=r"shards gave torch.float32 \[1\], torch.float32 \[2\]"):
+            with pytest.raises(
+                EngineError, match=r"shards gave torch.float32 \[1\], torch.float32 \[2\]"
+            ):
                 wait.result()
 
 
-@pytest.mark.parametrize("vector", [torch.zeros(500), torch.zeros(2, 2), torch.zeros(2, dtype=torch.int64)])
-def test_what_does_not_fit_is_refused_and_the_others_do_not_wait_for_it(vector: torch.Tensor) -> None:
+@pytest.mark.parametrize(
+    "vector", [torch.zeros(500), torch.zeros(2, 2), torch.zeros(2, dtype=torch.int64)]
+)
+def test_what_does_not_fit_is_refused_and_the_others_do_not_wait_for_it(
+    vector: torch.Tensor,
+) -> None:
     reducers = group(2)
-    with pytest.raises(EngineError, match="from shard 1; expected a float32 or float64 vector of at most"):
+    with pytest.raises(
+        EngineError, match="from shard 1; expected a float32 or float64 vector of at most"
+    ):
         reducers[1].sum(vector)
     with pytest.raises(EngineError, match="shard 1 gave up while shard 0 waited for it"):
         reducers[0].sum(torch.zeros(2))

@@ -23,14 +23,25 @@ Make = Callable[..., Any]
 def targets(learner: Learner, batch: Batch) -> tuple[Tensor, Tensor]:
     """(value targets, values of all rows) as the learner computes them."""
     with torch.no_grad():
-        observations = {name: torch.nan_to_num(leaf, 0.0) for name, leaf in batch.observations.items()}
-        _, values = learner.model.unroll(observations, batch.mask, batch.episode_start, batch.initial_state)
+        observations = {
+            name: torch.nan_to_num(leaf, 0.0) for name, leaf in batch.observations.items()
+        }
+        _, values = learner.model.unroll(
+            observations, batch.mask, batch.episode_start, batch.initial_state
+        )
         return learner._targets(batch, torch.zeros_like(values[:-1]), values).vs, values
 
 
 @pytest.mark.parametrize("vtrace", [True, False])
-def test_trap_terminated_stops_and_truncated_bootstraps_from_the_final_observation(make_bench: Make, vtrace: bool) -> None:
-    bench = make_bench(config=LearningConfig(vtrace=vtrace, gamma=0.9, gae_lambda=1.0), terms=("r",), end=0.25, cut=0.25)
+def test_trap_terminated_stops_and_truncated_bootstraps_from_the_final_observation(
+    make_bench: Make, vtrace: bool
+) -> None:
+    bench = make_bench(
+        config=LearningConfig(vtrace=vtrace, gamma=0.9, gae_lambda=1.0),
+        terms=("r",),
+        end=0.25,
+        cut=0.25,
+    )
     learner = bench.learner(hyperparams=Hyperparams(1e-3, 0.0, 0.9, {"r": 1.0}))
     batch = bench.batch(learner.model, slots=64)
     vs, values = targets(learner, batch)
@@ -70,7 +81,9 @@ def test_trap_poison_and_a_missing_row_T_leak_nothing(make_bench: Make) -> None:
     filled = {}
     for name in ("rewards", "log_prob", "value"):
         filled[name] = torch.nan_to_num(getattr(batch, name), 123.0)
-    observations = {name: torch.nan_to_num(leaf, -77.0) for name, leaf in batch.observations.items()}
+    observations = {
+        name: torch.nan_to_num(leaf, -77.0) for name, leaf in batch.observations.items()
+    }
     other, _ = learner.gradients(replace(batch, observations=observations, **filled))
     assert torch.equal(gradient, other)
 
@@ -91,9 +104,15 @@ def test_trap_no_gradient_through_a_final_observation(make_bench: Make) -> None:
 
 @pytest.mark.parametrize("heads", [(4,), (3, 2), (2, 3, 4)])
 @pytest.mark.parametrize("core", ["none", "gru"])
-def test_trap_at_lag_zero_the_ratio_is_one(make_bench: Make, heads: tuple[int, ...], core: Any) -> None:
+def test_trap_at_lag_zero_the_ratio_is_one(
+    make_bench: Make, heads: tuple[int, ...], core: Any
+) -> None:
     """Stored mask, stored state, episode starts and the precision path: if any differed between acting and training, kl would show it."""
-    bench = make_bench(heads=heads, model_config=ModelConfig(hidden=(16,), core=core, gru_size=8), config=LearningConfig(learning_rate=0.0))
+    bench = make_bench(
+        heads=heads,
+        model_config=ModelConfig(hidden=(16,), core=core, gru_size=8),
+        config=LearningConfig(learning_rate=0.0),
+    )
     learner = bench.learner()
     for seed in range(5):
         stats = learner.update(bench.batch(learner.model, slots=16, seed=seed))
@@ -120,8 +139,18 @@ def test_trap_one_ratio_for_all_heads_jointly(make_bench: Make) -> None:
     bench = make_bench(config=LearningConfig(learning_rate=0.0, ratio_clip=1.2), end=0.0, cut=0.0)
     learner = bench.learner()
     batch = bench.batch(learner.model)
-    assert learner.update(replace(batch, log_prob=batch.log_prob - torch.tensor(1.15).log())).clip_fraction == 0
-    assert learner.update(replace(batch, log_prob=batch.log_prob - 2 * torch.tensor(1.15).log())).clip_fraction == 1
+    assert (
+        learner.update(
+            replace(batch, log_prob=batch.log_prob - torch.tensor(1.15).log())
+        ).clip_fraction
+        == 0
+    )
+    assert (
+        learner.update(
+            replace(batch, log_prob=batch.log_prob - 2 * torch.tensor(1.15).log())
+        ).clip_fraction
+        == 1
+    )
 
 
 def test_trap_an_all_zero_mask_gives_no_nan(make_bench: Make) -> None:
@@ -137,12 +166,20 @@ def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None
     """Terms arrive unweighted; the member's shaping weights and the reward scale act here, at once when PBT changes them."""
     bench = make_bench(config=LearningConfig(reward_scale=2.0))
     plain = make_bench(config=LearningConfig(), terms=("only",))
-    shaped, single = bench.learner(), plain.learner(hyperparams=Hyperparams(1e-3, 0.01, 0.9, {"only": 1.0}))
+    shaped, single = (
+        bench.learner(),
+        plain.learner(hyperparams=Hyperparams(1e-3, 0.01, 0.9, {"only": 1.0})),
+    )
     batch = bench.batch(shaped.model)
     for kill, ammo in ((1.0, 0.0), (0.25, -3.0)):
         shaped.set_hyperparams(replace(shaped.hyperparams, shaping={"ammo": ammo, "kill": kill}))
         weighted = 2.0 * (kill * batch.rewards[..., :1] + ammo * batch.rewards[..., 1:])
-        torch.testing.assert_close(shaped.gradients(batch)[0], single.gradients(replace(batch, rewards=weighted))[0], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(
+            shaped.gradients(batch)[0],
+            single.gradients(replace(batch, rewards=weighted))[0],
+            atol=1e-4,
+            rtol=1e-4,
+        )
 
 
 def shards_of(batch: Batch, cuts: list[int]) -> list[Batch]:
@@ -150,13 +187,28 @@ def shards_of(batch: Batch, cuts: list[int]) -> list[Batch]:
 
 
 @pytest.mark.parametrize("cuts", [[8], [3, 9]], ids=["two equal", "three unequal"])
-@pytest.mark.parametrize("options", [{}, {"ppo_clip": False}, {"vtrace": False}, {"max_grad_norm": 1e-3}, {"normalize_advantages": False}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ppo_clip": False},
+        {"vtrace": False},
+        {"max_grad_norm": 1e-3},
+        {"normalize_advantages": False},
+    ],
+    ids=str,
+)
 def test_trap_shards_through_the_reducer_equal_one_learner(
-    make_bench: Make, weights_of: Callable[[Learner], Tensor], options: dict[str, Any], cuts: list[int]
+    make_bench: Make,
+    weights_of: Callable[[Learner], Tensor],
+    options: dict[str, Any],
+    cuts: list[int],
 ) -> None:
     """Weighted by valid steps, advantages normalised and norms clipped after the reduce; replicas equal by hash."""
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
-    bench = make_bench(config=LearningConfig(learning_rate=1e-3, epochs=2, **options), model_config=model_config)
+    bench = make_bench(
+        config=LearningConfig(learning_rate=1e-3, epochs=2, **options), model_config=model_config
+    )
     behaviour = bench.model(seed=7)
     batch = bench.batch(behaviour, slots=16)
     # Shards that differ in length and in scale, so that a mean of means would show.
@@ -185,7 +237,10 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
 
 def test_trap_the_normaliser_moves_only_behind_the_last_step(make_bench: Make) -> None:
     """Statistics are part of the policy: moved before the step, the ratio at lag zero would not be one."""
-    bench = make_bench(model_config=ModelConfig(hidden=(16,), normalize_observations=True), config=LearningConfig(learning_rate=0.0))
+    bench = make_bench(
+        model_config=ModelConfig(hidden=(16,), normalize_observations=True),
+        config=LearningConfig(learning_rate=0.0),
+    )
     learner = bench.learner()
     batch = bench.batch(learner.model)
     before = learner.model.state_dict()["encoder.parts.0.moments.mean"].clone()

@@ -30,7 +30,9 @@ def reference_vtrace(case: Case) -> tuple[Array, Array, Array]:
                 product = 1.0
                 for i in range(s, t):
                     product *= discounts[i, b] * c[i, b]
-                total += product * rho[t, b] * (rewards[t, b] + discounts[t, b] * V[t + 1, b] - V[t, b])
+                total += (
+                    product * rho[t, b] * (rewards[t, b] + discounts[t, b] * V[t + 1, b] - V[t, b])
+                )
             vs[s, b] = total
         for s in range(T):
             td[s, b] = rewards[s, b] + discounts[s, b] * vs[s + 1, b] - V[s, b]
@@ -46,7 +48,9 @@ def reference_gae(case: Case) -> tuple[Array, Array, Array]:
         for s in range(T):
             for t in range(s, T):
                 weight = np.prod([discounts[i, b] * lam for i in range(s, t)])
-                advantages[s, b] += weight * (rewards[t, b] + discounts[t, b] * V[t + 1, b] - V[t, b])
+                advantages[s, b] += weight * (
+                    rewards[t, b] + discounts[t, b] * V[t + 1, b] - V[t, b]
+                )
     return advantages + values, advantages, advantages
 
 
@@ -56,8 +60,21 @@ def cases(count: int, seed: int = 0) -> list[Case]:
     for _ in range(count):
         shape = (int(rng.integers(1, 9)), int(rng.integers(1, 4)))
         discounts = np.where(rng.random(shape) < 0.2, 0.0, rng.uniform(0.5, 1.0))
-        clips = (float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.3, 1.5)), float(rng.choice([1.0, 0.95, 0.5, 0.0])))
-        made.append((rng.normal(0, 0.8, shape), discounts, rng.normal(size=shape), rng.normal(size=shape), rng.normal(size=shape[1]), *clips))
+        clips = (
+            float(rng.uniform(0.5, 2.0)),
+            float(rng.uniform(0.3, 1.5)),
+            float(rng.choice([1.0, 0.95, 0.5, 0.0])),
+        )
+        made.append(
+            (
+                rng.normal(0, 0.8, shape),
+                discounts,
+                rng.normal(size=shape),
+                rng.normal(size=shape),
+                rng.normal(size=shape[1]),
+                *clips,
+            )
+        )
     return made
 
 
@@ -82,9 +99,15 @@ def disagreement(run: Run, reference: Reference, case: Case, dtype: torch.dtype)
     return max(float(np.abs(found.double().numpy() - expected).max()) for found, expected in pairs)
 
 
-@pytest.mark.parametrize(("run", "reference"), [(run_vtrace, reference_vtrace), (run_gae, reference_gae)], ids=["vtrace", "gae"])
+@pytest.mark.parametrize(
+    ("run", "reference"),
+    [(run_vtrace, reference_vtrace), (run_gae, reference_gae)],
+    ids=["vtrace", "gae"],
+)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
-def test_equals_the_notation(run: Run, reference: Reference, dtype: torch.dtype, tolerance: float) -> None:
+def test_equals_the_notation(
+    run: Run, reference: Reference, dtype: torch.dtype, tolerance: float
+) -> None:
     for case in cases(300):
         scale = max(1.0, *(float(np.abs(part).max()) for part in reference(case)))
         assert disagreement(run, reference, case, dtype) < tolerance * scale
@@ -93,20 +116,35 @@ def test_equals_the_notation(run: Run, reference: Reference, dtype: torch.dtype,
 MUTANTS = {
     "no clip of c": ("ratios.clamp(max=c_clip)", "ratios"),
     "no clip of rho": ("ratios.clamp(max=rho_clip), lam", "ratios, lam"),
-    "clips swapped": ("ratios.clamp(max=rho_clip), lam * ratios.clamp(max=c_clip)", "ratios.clamp(max=c_clip), lam * ratios.clamp(max=rho_clip)"),
+    "clips swapped": (
+        "ratios.clamp(max=rho_clip), lam * ratios.clamp(max=c_clip)",
+        "ratios.clamp(max=c_clip), lam * ratios.clamp(max=rho_clip)",
+    ),
     "rho and c swapped": ("rhos, cs = ", "cs, rhos = "),
     "lambda left out": ("lam * ratios", "ratios"),
-    "no discount of the traces": ("_backward_sum(deltas, discounts * cs)", "_backward_sum(deltas, cs)"),
-    "no c in the traces": ("_backward_sum(deltas, discounts * cs)", "_backward_sum(deltas, discounts)"),
+    "no discount of the traces": (
+        "_backward_sum(deltas, discounts * cs)",
+        "_backward_sum(deltas, cs)",
+    ),
+    "no c in the traces": (
+        "_backward_sum(deltas, discounts * cs)",
+        "_backward_sum(deltas, discounts)",
+    ),
     "no rho on delta": ("deltas = rhos * ", "deltas = "),
     "no rho on the advantage": ("rhos * td, td", "td, td"),
     "advantage from V instead of vs": ("values, bootstrap_value, vs)", "values, bootstrap_value)"),
     "no discount of the next value": ("discounts * following", "following"),
     "next value taken from this row": ("[1:]", "[:-1]"),
-    "no bootstrap": ("bootstrap_value.unsqueeze(0)", "torch.zeros_like(bootstrap_value).unsqueeze(0)"),
+    "no bootstrap": (
+        "bootstrap_value.unsqueeze(0)",
+        "torch.zeros_like(bootstrap_value).unsqueeze(0)",
+    ),
     "V not subtracted": (" - values\n", "\n"),
     "vs without V": ("vs = values + ", "vs = "),
-    "sum runs one row short": ("range(deltas.shape[0] - 1, -1, -1)", "range(deltas.shape[0] - 1, 0, -1)"),
+    "sum runs one row short": (
+        "range(deltas.shape[0] - 1, -1, -1)",
+        "range(deltas.shape[0] - 1, 0, -1)",
+    ),
 }
 
 
@@ -121,14 +159,21 @@ def test_the_reference_rejects_a_mutated_formula(old: str, new: str) -> None:
     def run(case: Case, dtype: torch.dtype) -> Targets:
         return names["vtrace"](*tensors(case, dtype), rho_clip=case[5], c_clip=case[6], lam=case[7])
 
-    assert max(disagreement(run, reference_vtrace, case, torch.float64) for case in cases(50, seed=1)) > 1e-3
+    assert (
+        max(disagreement(run, reference_vtrace, case, torch.float64) for case in cases(50, seed=1))
+        > 1e-3
+    )
 
 
 def test_on_policy_vtrace_is_the_n_step_return() -> None:
     zeros = torch.zeros(3, 1, dtype=torch.float64)
     values = torch.tensor([[5.0], [6.0], [7.0]], dtype=torch.float64)
-    found = vtrace(zeros, zeros + 0.5, zeros + 1.0, values, torch.tensor([8.0], dtype=torch.float64))
-    assert found.vs.flatten().tolist() == pytest.approx([1 + 0.5 + 0.25 + 0.125 * 8, 1 + 0.5 + 0.25 * 8, 1 + 0.5 * 8])
+    found = vtrace(
+        zeros, zeros + 0.5, zeros + 1.0, values, torch.tensor([8.0], dtype=torch.float64)
+    )
+    assert found.vs.flatten().tolist() == pytest.approx(
+        [1 + 0.5 + 0.25 + 0.125 * 8, 1 + 0.5 + 0.25 * 8, 1 + 0.5 * 8]
+    )
 
 
 def test_trap_a_value_behind_a_termination_is_not_read() -> None:
@@ -138,5 +183,9 @@ def test_trap_a_value_behind_a_termination_is_not_read() -> None:
     plain = vtrace(log_rhos, discounts, rewards, values, bootstrap)
     poisoned = vtrace(log_rhos, discounts, rewards, values, torch.full_like(bootstrap, torch.nan))
     assert all(torch.equal(a, b) for a, b in zip(plain, poisoned, strict=True))
-    estimates = zip(gae(discounts, rewards, values, bootstrap, lam=0.9), gae(discounts, rewards, values, bootstrap * torch.nan, lam=0.9), strict=True)
+    estimates = zip(
+        gae(discounts, rewards, values, bootstrap, lam=0.9),
+        gae(discounts, rewards, values, bootstrap * torch.nan, lam=0.9),
+        strict=True,
+    )
     assert all(torch.equal(a, b) for a, b in estimates)

@@ -25,7 +25,14 @@ CONFIG: dict[str, Any] = {
     "model": {"core": "gru", "gru_size": 8, "hidden": [16]},
     "learning": {"batch_steps": 40, "epochs": 2, "minibatches": 2, "learning_rate": 0.0},
     # Mutation would make the learning rate more than zero; a copy only moves weights.
-    "pbt": {"period_frames": 100, "warmup_frames": 100, "min_games": 3, "score_games": 50, "copy_gap": 0.0, "mutation_probability": 0.0},
+    "pbt": {
+        "period_frames": 100,
+        "warmup_frames": 100,
+        "min_games": 3,
+        "score_games": 50,
+        "copy_gap": 0.0,
+        "mutation_probability": 0.0,
+    },
     "matchmaking": {"past_share": 0.2, "past_window": 3},
     "evaluation": {"share": 0.1, "final_games": 0},
 }
@@ -50,10 +57,18 @@ class ZeroLag(CheckedEngine):
         super().check_batch(trainee, batch, taken)
         model, valid = trainee.learner.model, batch.valid
         with torch.no_grad():
-            logits, values = model.unroll(zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state)
-            log_prob = joint_log_prob(log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes)
-        np.testing.assert_allclose(log_prob[valid].numpy(), batch.log_prob[valid].numpy(), rtol=0, atol=2e-5)
-        np.testing.assert_allclose(values[:-1][valid].numpy(), batch.value[valid].numpy(), rtol=1e-4, atol=1e-4)
+            logits, values = model.unroll(
+                zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state
+            )
+            log_prob = joint_log_prob(
+                log_probabilities(logits[:-1], model.head_sizes), batch.actions, model.head_sizes
+            )
+        np.testing.assert_allclose(
+            log_prob[valid].numpy(), batch.log_prob[valid].numpy(), rtol=0, atol=2e-5
+        )
+        np.testing.assert_allclose(
+            values[:-1][valid].numpy(), batch.value[valid].numpy(), rtol=1e-4, atol=1e-4
+        )
         self.seen["truncated"] += int(batch.truncated.sum())
         self.seen["begins behind row 0"] += int(batch.episode_start[1:-1][valid[1:]].sum())
         self.seen["goes on in a new slot"] += int((~batch.episode_start[0] & valid[0]).sum())
@@ -64,7 +79,9 @@ class ZeroLag(CheckedEngine):
     ("cartpole", ["truncated", "begins behind row 0", "goes on in a new slot"], {"env": {"name": "cartpole", "options": {"max_episode_steps": 12}}}),
     ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
 ])  # fmt: skip
-def test_behaviour_and_training_log_probabilities_are_equal_at_learning_rate_zero(game: str, met: list[str], changes: dict[str, Any]) -> None:
+def test_behaviour_and_training_log_probabilities_are_equal_at_learning_rate_zero(
+    game: str, met: list[str], changes: dict[str, Any]
+) -> None:
     checked = ZeroLag(RunConfig.model_validate(CONFIG | {"env": {"name": game}} | changes))
     checked.finish()
     assert all(abs(values["kl"]) <= 1e-6 for _, _, values in checked.sink.points)

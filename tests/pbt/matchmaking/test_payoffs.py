@@ -39,8 +39,23 @@ def known(source: PayoffSource, *ids: str) -> PayoffSource:
 def random_games(seed: int, count: int) -> list[GameRecord]:
     """Of two to four seats, some without anybody of the past."""
     rng = random.Random(seed)
-    players = [live("m0", 0), live("m1", 0), old("m0.1", 0), old("m1.1", 0), old("m1.2", 0), old("m9.9", 0)]
-    return [game(*(SeatRecord(one.player, 0, 0, 0, rng.randint(0, 1), 0.0) for one in rng.sample(players, rng.randint(2, 4)))) for _ in range(count)]
+    players = [
+        live("m0", 0),
+        live("m1", 0),
+        old("m0.1", 0),
+        old("m1.1", 0),
+        old("m1.2", 0),
+        old("m9.9", 0),
+    ]
+    return [
+        game(
+            *(
+                SeatRecord(one.player, 0, 0, 0, rng.randint(0, 1), 0.0)
+                for one in rng.sample(players, rng.randint(2, 4))
+            )
+        )
+        for _ in range(count)
+    ]
 
 
 @given(st.integers(0, 10**6), st.integers(0, 60))
@@ -51,14 +66,22 @@ def test_counts_are_those_of_every_game_each_older_one_weighing_less(seed: int, 
         source.add(record)
         for own in record.seats:
             for other in record.seats:
-                if own.player.kind == "member" and other.player.kind == "snapshot" and other.player.name != "m9.9":
-                    score = 1.0 if own.place < other.place else 0.0 if own.place > other.place else 0.5
+                if (
+                    own.player.kind == "member"
+                    and other.player.kind == "snapshot"
+                    and other.player.name != "m9.9"
+                ):
+                    score = (
+                        1.0 if own.place < other.place else 0.0 if own.place > other.place else 0.5
+                    )
                     results[other.player.name, own.player.name].append(score)
     found = source.win_rates()
     assert {(snapshot, member) for snapshot, row in found.items() for member in row} == set(results)
     for (snapshot, member), scores in results.items():
         weights = [0.99 ** (len(scores) - 1 - index) for index in range(len(scores))]
-        expected = (1 + sum(weight * score for weight, score in zip(weights, scores, strict=True))) / (2 + sum(weights))
+        expected = (
+            1 + sum(weight * score for weight, score in zip(weights, scores, strict=True))
+        ) / (2 + sum(weights))
         assert found[snapshot][member] == pytest.approx(expected, abs=1e-9)
         assert 0 < found[snapshot][member] < 1
 
@@ -81,12 +104,16 @@ def test_ratings_move_by_what_was_not_expected(seed: int, count: int) -> None:
                 ratings[b] -= step
     for snapshot, row in source.win_rates().items():
         for member, p in row.items():
-            assert p == pytest.approx(1 / (1 + 10 ** ((ratings[snapshot] - ratings[member]) / 400)), abs=1e-9)
+            assert p == pytest.approx(
+                1 / (1 + 10 ** ((ratings[snapshot] - ratings[member]) / 400)), abs=1e-9
+            )
 
 
 @pytest.mark.parametrize("make", SOURCES)
 @given(seed=st.integers(0, 10**6), count=st.integers(0, 40))
-def test_a_resume_goes_on_bit_for_bit(make: type[PairCounts | EloRatings], seed: int, count: int) -> None:
+def test_a_resume_goes_on_bit_for_bit(
+    make: type[PairCounts | EloRatings], seed: int, count: int
+) -> None:
     games = random_games(seed, count)
     whole, first, second = (known(make(2), "m0.1", "m1.1", "m1.2") for _ in range(3))
     for record in games:
@@ -100,7 +127,9 @@ def test_a_resume_goes_on_bit_for_bit(make: type[PairCounts | EloRatings], seed:
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_winning_or_losing_for_ever_leaves_a_number_between(make: type[PairCounts | EloRatings]) -> None:
+def test_winning_or_losing_for_ever_leaves_a_number_between(
+    make: type[PairCounts | EloRatings],
+) -> None:
     source = known(make(10), "m0.1")
     for _ in range(3000):
         assert source.add(game(live("m0", 0), old("m0.1", 1)))

@@ -29,7 +29,9 @@ TINY: dict[str, Any] = {
     "model": {"hidden": [8]},
     "matchmaking": {"past_share": 0.4, "past_window": 2},
 }
-CONFIG = RunConfig.model_validate(TINY | {"sampling": {"environments": 1}, "evaluation": {"share": 0.0, "final_games": 2}})
+CONFIG = RunConfig.model_validate(
+    TINY | {"sampling": {"environments": 1}, "evaluation": {"share": 0.0, "final_games": 2}}
+)
 TABLES = 6
 
 
@@ -59,10 +61,18 @@ def planner(
 ) -> TrainingPlanner:
     sampling = {"environments": TABLES, "opening_plies": 5, "seat_block": seat_block}
     matchmaking = {**TINY["matchmaking"], "resident": resident}
-    config = RunConfig.model_validate(TINY | {"sampling": sampling, "evaluation": {"share": share}, "matchmaking": matchmaking})
+    config = RunConfig.model_validate(
+        TINY | {"sampling": sampling, "evaluation": {"share": share}, "matchmaking": matchmaking}
+    )
     blueprint = blueprint_of(config, registry.spec("tictactoe"))
     pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
-    return new_planner(blueprint, pool, list(tables), np.zeros(TABLES, np.int64) if counts is None else counts, closing_games)
+    return new_planner(
+        blueprint,
+        pool,
+        list(tables),
+        np.zeros(TABLES, np.int64) if counts is None else counts,
+        closing_games,
+    )
 
 
 def hand_out(planner: TrainingPlanner, tables: Iterable[int], rounds: int) -> list[GamePlan | None]:
@@ -96,11 +106,16 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
     plans = [plan for plan in (planner.next_game(0) for _ in range(200)) if plan is not None]
     assert len(plans) == 200
     seats = [seat for plan in plans for seat in plan.seats]
-    assert all(seat.learning == (seat.player.name == "m2") and seat.policy == int(seat.player.name[1]) for seat in seats)
+    assert all(
+        seat.learning == (seat.player.name == "m2") and seat.policy == int(seat.player.name[1])
+        for seat in seats
+    )
     assert all(any(seat.learning for seat in plan.seats) for plan in plans)
     assert all(sum(seat.player.name == name for seat in seats) > 40 for name in ("m0", "m1"))
     planner.set_learning("m2", False)
-    assert planner.next_game(0) is None, "nobody learns, and there are no snapshots to play the closing games"
+    assert planner.next_game(0) is None, (
+        "nobody learns, and there are no snapshots to play the closing games"
+    )
 
 
 def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
@@ -128,7 +143,11 @@ def test_planners_of_disjoint_tables_hand_out_the_games_of_one_planner_for_all()
     for told in (one, *parts):
         told.set_learning("m2", False)
     alone = hand_out(one, range(TABLES), 20)
-    apart = [parts[0 if table in (0, 3, 4) else 1].next_game(table) for _ in range(20) for table in range(TABLES)]
+    apart = [
+        parts[0 if table in (0, 3, 4) else 1].next_game(table)
+        for _ in range(20)
+        for table in range(TABLES)
+    ]
     assert [plan and (plan._replace(seats=()), players(plan)) for plan in apart] == [
         plan and (plan._replace(seats=()), players(plan)) for plan in alone
     ]
@@ -145,7 +164,11 @@ def test_neighbours_in_a_block_draw_the_same_players_and_nothing_else(block: int
     assert sum(players(games[0]) == players(games[5]) for games in rounds) < 25, "another block"
     plans = [plan for games in rounds for plan in games if plan is not None]
     assert len({plan.seed for plan in plans}) == len({plan.noise for plan in plans}) == 300
-    openings = [(games[0].opening_plies, games[1].opening_plies) for games in rounds if games[0] and games[1]]
+    openings = [
+        (games[0].opening_plies, games[1].opening_plies)
+        for games in rounds
+        if games[0] and games[1]
+    ]
     assert 0 < sum(first == second for first, second in openings) < 25
 
 
@@ -157,9 +180,17 @@ def test_closing_games_are_counted_and_may_be_raised() -> None:
     assert hand_out(one, [0], 3) == [None] * 3
     one.close_with(2)
     assert one.closing_games == 2
-    assert [plan is not None and plan.kind for plan in hand_out(one, [0, 1], 2)] == ["evaluation", "evaluation", False, False]
+    assert [plan is not None and plan.kind for plan in hand_out(one, [0, 1], 2)] == [
+        "evaluation",
+        "evaluation",
+        False,
+        False,
+    ]
     one.close_with(1)
-    assert [plan is not None for plan in hand_out(one, [0, 1], 1)] == [True, False] and one.closing_games == 0
+    assert [plan is not None for plan in hand_out(one, [0, 1], 1)] == [
+        True,
+        False,
+    ] and one.closing_games == 0
 
 
 def test_the_states_of_several_planners_are_that_of_one_and_back() -> None:
@@ -169,7 +200,11 @@ def test_the_states_of_several_planners_are_that_of_one_and_back() -> None:
     for number, part in enumerate(parts):
         hand_out(part, range(3 * number, 3 * number + 3), 20)
     merged = merge_planners([part.state() for part in parts], counts.tolist())
-    assert sum(merged["evaluated"].values()) == sum(sum(part.state()["evaluated"].values()) for part in parts) > 50
+    assert (
+        sum(merged["evaluated"].values())
+        == sum(sum(part.state()["evaluated"].values()) for part in parts)
+        > 50
+    )
     whole = planner(0.5)
     whole.load(merged)
     assert whole.state() == merged
@@ -181,7 +216,9 @@ def test_the_states_of_several_planners_are_that_of_one_and_back() -> None:
 
 
 def test_counts_of_another_number_of_tables_are_refused_in_words() -> None:
-    with pytest.raises(EngineError, match="the checkpoint counts the games of 2 tables; there are 6"):
+    with pytest.raises(
+        EngineError, match="the checkpoint counts the games of 2 tables; there are 6"
+    ):
         planner(0.0).load({**planner(0.0).state(), "counts": [1, 2]})
 
 
@@ -202,7 +239,9 @@ def test_a_frozen_player_whose_weights_are_gone_takes_nobodys_place() -> None:
 def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
     """Tables that are left over, and those of members who have finished, play for whoever learns."""
     sampling = {"environments": 7}
-    config = RunConfig.model_validate(TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}})
+    config = RunConfig.model_validate(
+        TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}}
+    )
     blueprint = blueprint_of(config, registry.spec("memory"))
     pool = FrozenPool(AnyHost(), len(blueprint.members), blueprint.frozen_slots)
     one = new_planner(blueprint, pool, range(7), np.zeros(7, np.int64), 0)
@@ -210,13 +249,34 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
     def seated(table: int) -> set[str]:
         return {players(one.next_game(table))[0].name for _ in range(60)}
 
-    assert [seated(table) for table in range(7)] == [{"m0"}, {"m0"}, {"m1"}, {"m1"}, {"m2"}, {"m2"}, {"m0", "m1", "m2"}]
+    assert [seated(table) for table in range(7)] == [
+        {"m0"},
+        {"m0"},
+        {"m1"},
+        {"m1"},
+        {"m2"},
+        {"m2"},
+        {"m0", "m1", "m2"},
+    ]
     one.set_learning("m1", False)
-    assert [seated(table) for table in (0, 2, 3, 6)] == [{"m0"}, {"m0", "m2"}, {"m0", "m2"}, {"m0", "m2"}]
+    assert [seated(table) for table in (0, 2, 3, 6)] == [
+        {"m0"},
+        {"m0", "m2"},
+        {"m0", "m2"},
+        {"m0", "m2"},
+    ]
 
 
-@given(st.integers(1, 5), st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)), max_size=40))
-def test_no_more_weights_are_resident_than_there_are_places(places: int, story: list[tuple[bool, list[int]]]) -> None:
+@given(
+    st.integers(1, 5),
+    st.lists(
+        st.tuples(st.booleans(), st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)),
+        max_size=40,
+    ),
+)
+def test_no_more_weights_are_resident_than_there_are_places(
+    places: int, story: list[tuple[bool, list[int]]]
+) -> None:
     """Games begin (their players stay until they are over) or the oldest one ends, in any order; the longest unused player makes room."""
     host, sitting, used = AnyHost(), [], []
     pool = FrozenPool(host, 3, places)
@@ -237,7 +297,10 @@ def test_no_more_weights_are_resident_than_there_are_places(places: int, story: 
         sitting.append(players)
         assert [host.attached[policy] for policy in found] == [player.name for player, _ in players]
         assert len(host.attached) <= places and set(host.attached) <= set(range(3, 3 + places))
-        gone, free = before - set(host.attached.values()), [name for name in used if name in before and name not in busy | names]
+        gone, free = (
+            before - set(host.attached.values()),
+            [name for name in used if name in before and name not in busy | names],
+        )
         assert gone == set(free[: len(gone)]), "the longest unused first"
         used = [name for name in used if name not in names] + [player.name for player, _ in players]
 
@@ -246,17 +309,26 @@ def test_few_places_make_tables_wait_and_play_the_same_games() -> None:
     """With room for two frozen players at once: the games of a planner that has room for all, some of them later."""
     plenty, few = planner(0.3), planner(0.3, resident=2)
     add_snapshots(plenty, few)
-    expected = {(table, count): players(plenty.next_game(table)) for count in range(12) for table in range(TABLES)}
+    expected = {
+        (table, count): players(plenty.next_game(table))
+        for count in range(12)
+        for table in range(TABLES)
+    }
     found: dict[tuple[int, int], tuple[PlayerRef, ...]] = {}
     waited = 0
     for _ in range(200):
         begun = [
             plan
             for table in range(TABLES)
-            if (plan := few.next_game(table)) is not None and found.setdefault((table, plan.game_count), players(plan))
+            if (plan := few.next_game(table)) is not None
+            and found.setdefault((table, plan.game_count), players(plan))
         ]
         waited += TABLES - len(begun)
         for plan in begun:
             few.game_over(plan)
-    training = {key: seats for key, seats in expected.items() if any(player.kind == "member" for player in seats)}
+    training = {
+        key: seats
+        for key, seats in expected.items()
+        if any(player.kind == "member" for player in seats)
+    }
     assert waited > 20 and {key: found[key] for key in training} == training

@@ -60,9 +60,13 @@ def test_every_bfloat16_is_rounded_as_from_float32(activation: Callable[[Tensor]
     # As bits, which tell -0 from 0. None differs: what a run learns does not depend on whether there was a compiler.
     known = ~values.isnan()
     ulps = (found.view(torch.int16).int() - expected.view(torch.int16).int()).abs()[known]
-    assert int(ulps.count_nonzero()) == 0, f"{values[known][ulps > 0].tolist()} differ by up to {int(ulps.max())} ulp"
+    assert int(ulps.count_nonzero()) == 0, (
+        f"{values[known][ulps > 0].tolist()} differ by up to {int(ulps.max())} ulp"
+    )
     ends = torch.tensor([-torch.inf, torch.inf, -1e30, -1e-30], dtype=torch.bfloat16)
-    assert torch.equal(elu(ends.clone()), torch.tensor([-1.0, torch.inf, -1.0, -1e-30], dtype=torch.bfloat16))
+    assert torch.equal(
+        elu(ends.clone()), torch.tensor([-1.0, torch.inf, -1.0, -1e-30], dtype=torch.bfloat16)
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 31, 32, 33, 1000])
@@ -75,7 +79,10 @@ def test_nothing_beside_the_values_is_touched(count: int) -> None:
 
 LAYOUTS: dict[str, tuple[Callable[[], Tensor], bool]] = {
     "contiguous": (lambda: numbers(5, 7, 3, 9), True),
-    "channels last": (lambda: numbers(5, 7, 3, 9).contiguous(memory_format=torch.channels_last), True),
+    "channels last": (
+        lambda: numbers(5, 7, 3, 9).contiguous(memory_format=torch.channels_last),
+        True,
+    ),
     "rows of a larger one": (lambda: numbers(9, 33)[2:6], True),
     "columns of a larger one": (lambda: numbers(9, 33)[:, 2:6], False),
     "every other row": (lambda: numbers(9, 33)[::2], False),
@@ -86,7 +93,9 @@ LAYOUTS: dict[str, tuple[Callable[[], Tensor], bool]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
-def test_all_layouts_in_place(layout: str, mode: Callable[[], torch.no_grad], calls: list[int]) -> None:
+def test_all_layouts_in_place(
+    layout: str, mode: Callable[[], torch.no_grad], calls: list[int]
+) -> None:
     make, is_dense = LAYOUTS[layout]
     with mode():
         values = make()
@@ -119,9 +128,13 @@ def test_the_gradient_is_torchs(cut: str, dtype: torch.dtype, calls: list[int]) 
         whole = weight * 1.5
         result = activation(CUTS[cut](whole))
         # Through what was cut out as well as through what it was cut from.
-        gradients.append(torch.autograd.grad(result.float().square().sum() + whole.float().sum(), weight)[0])
+        gradients.append(
+            torch.autograd.grad(result.float().square().sum() + whole.float().sum(), weight)[0]
+        )
     assert torch.equal(*gradients)
-    assert len(calls) == (dtype == torch.bfloat16 and cut in ("whole", "rows") and native.elu_bf16() is not None)
+    assert len(calls) == (
+        dtype == torch.bfloat16 and cut in ("whole", "rows") and native.elu_bf16() is not None
+    )
 
 
 def test_the_gradient_through_a_convolution_is_torchs(calls: list[int]) -> None:

@@ -5,12 +5,22 @@ import pytest
 import torch
 from torch.distributions import Categorical
 
-from pbt.models.distributions import MASKED_LOGIT, greedy, joint_entropy, joint_log_prob, log_probabilities, masked_logits, sample
+from pbt.models.distributions import (
+    MASKED_LOGIT,
+    greedy,
+    joint_entropy,
+    joint_log_prob,
+    log_probabilities,
+    masked_logits,
+    sample,
+)
 
 SIZES = [(4,), (3, 2), (2, 5, 1, 3)]
 
 
-def random_case(seed: int, sizes: tuple[int, ...], rows: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
+def random_case(
+    seed: int, sizes: tuple[int, ...], rows: int = 7
+) -> tuple[torch.Tensor, torch.Tensor]:
     rng = torch.Generator().manual_seed(seed)
     logits = 3 * torch.randn(rows, sum(sizes), generator=rng)
     mask = torch.rand(rows, sum(sizes), generator=rng) < 0.6
@@ -26,11 +36,15 @@ def test_joint_log_prob_and_entropy_are_sums_over_heads(sizes: tuple[int, ...], 
     log_probs = log_probabilities(masked_logits(logits, mask, sizes), sizes)
     heads = [
         Categorical(logits=part.masked_fill(~legal, -torch.inf).double())
-        for part, legal in zip(logits.split(list(sizes), -1), mask.split(list(sizes), -1), strict=True)
+        for part, legal in zip(
+            logits.split(list(sizes), -1), mask.split(list(sizes), -1), strict=True
+        )
     ]
     actions = torch.stack([head.sample() for head in heads], -1)
     expected = sum(head.log_prob(actions[:, i]) for i, head in enumerate(heads))
-    torch.testing.assert_close(joint_log_prob(log_probs, actions, sizes).double(), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        joint_log_prob(log_probs, actions, sizes).double(), expected, atol=1e-5, rtol=1e-5
+    )
     entropies = torch.zeros(len(logits), dtype=torch.float64)
     for head in heads:
         entropies -= torch.where(head.probs > 0, head.probs * head.probs.log(), 0.0).sum(-1)
@@ -55,14 +69,19 @@ def test_masked_actions_are_never_drawn(sizes: tuple[int, ...], uniform: float) 
     for seed in range(30):
         logits, mask = random_case(seed, sizes, rows=20)
         log_probs = log_probabilities(masked_logits(logits, mask, sizes), sizes)
-        for actions in (sample(log_probs, torch.full((20, len(sizes)), uniform, dtype=torch.float64), sizes), greedy(log_probs, sizes)):
+        for actions in (
+            sample(log_probs, torch.full((20, len(sizes)), uniform, dtype=torch.float64), sizes),
+            greedy(log_probs, sizes),
+        ):
             for head, legal in enumerate(mask.split(list(sizes), -1)):
                 assert legal.gather(1, actions[:, head : head + 1]).all()
 
 
 def test_sampling_inverts_the_cumulative_distribution() -> None:
     probabilities = torch.tensor([[0.1, 0.0, 0.6, 0.3]])
-    log_probs = log_probabilities(masked_logits(probabilities.clamp(min=1e-30).log(), probabilities > 0, (4,)), (4,))
+    log_probs = log_probabilities(
+        masked_logits(probabilities.clamp(min=1e-30).log(), probabilities > 0, (4,)), (4,)
+    )
     uniforms = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
     drawn = sample(log_probs.expand(1000, -1), uniforms.unsqueeze(-1), (4,)).squeeze(-1)
     assert drawn.bincount(minlength=4).tolist() == [100, 0, 600, 300]
@@ -71,8 +90,12 @@ def test_sampling_inverts_the_cumulative_distribution() -> None:
 
 def test_heads_are_drawn_from_their_own_uniform() -> None:
     log_probs = log_probabilities(torch.zeros(1, 5), (3, 2))
-    assert sample(log_probs, torch.tensor([[0.9, 0.1]], dtype=torch.float64), (3, 2)).tolist() == [[2, 0]]
-    assert sample(log_probs, torch.tensor([[0.1, 0.9]], dtype=torch.float64), (3, 2)).tolist() == [[0, 1]]
+    assert sample(log_probs, torch.tensor([[0.9, 0.1]], dtype=torch.float64), (3, 2)).tolist() == [
+        [2, 0]
+    ]
+    assert sample(log_probs, torch.tensor([[0.1, 0.9]], dtype=torch.float64), (3, 2)).tolist() == [
+        [0, 1]
+    ]
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -81,7 +104,10 @@ def test_trap_all_zero_mask_gives_no_nan(sizes: tuple[int, ...]) -> None:
     mask = torch.zeros(5, sum(sizes), dtype=torch.bool)
     log_probs = log_probabilities(masked_logits(logits, mask, sizes), sizes)
     torch.testing.assert_close(log_probs, log_probabilities(logits, sizes))
-    (joint_entropy(log_probs).sum() + joint_log_prob(log_probs, greedy(log_probs, sizes), sizes).sum()).backward()
+    (
+        joint_entropy(log_probs).sum()
+        + joint_log_prob(log_probs, greedy(log_probs, sizes), sizes).sum()
+    ).backward()
     assert logits.grad is not None
     assert torch.isfinite(logits.grad).all()
 

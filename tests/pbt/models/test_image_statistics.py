@@ -23,16 +23,26 @@ F32, BF16 = torch.float32, torch.bfloat16
 def images(count: int, channels_last: bool = True, seed: int = 0) -> Tensor:
     """Every pixel with a brightness of its own; the pixel at (0, 0) never changes."""
     generator = torch.Generator().manual_seed(seed)
-    base = torch.randint(40, 200, (1, HEIGHT, WIDTH, CHANNELS), generator=torch.Generator().manual_seed(9))
-    found = (base + 12.0 * torch.randn(count, HEIGHT, WIDTH, CHANNELS, generator=generator)).clamp(0, 255).to(torch.uint8)
+    base = torch.randint(
+        40, 200, (1, HEIGHT, WIDTH, CHANNELS), generator=torch.Generator().manual_seed(9)
+    )
+    found = (
+        (base + 12.0 * torch.randn(count, HEIGHT, WIDTH, CHANNELS, generator=generator))
+        .clamp(0, 255)
+        .to(torch.uint8)
+    )
     found[:, 0, 0] = base[:, 0, 0].to(torch.uint8)
     return found if channels_last else found.permute(0, 3, 1, 2).contiguous()
 
 
 def built(dtype: torch.dtype, channels_last: bool = True) -> tuple[PolicyModel, ConvEncoder]:
     shape = (HEIGHT, WIDTH, CHANNELS) if channels_last else (CHANNELS, HEIGHT, WIDTH)
-    layout = role_layout(Role("player", spaces.Box(0, 255, shape, np.uint8), spaces.Discrete(3)), ("reward",), 4, 0)
-    model = build_model(layout, CONFIG.model_copy(update={"channels_last_input": channels_last}), 1, dtype)
+    layout = role_layout(
+        Role("player", spaces.Box(0, 255, shape, np.uint8), spaces.Discrete(3)), ("reward",), 4, 0
+    )
+    model = build_model(
+        layout, CONFIG.model_copy(update={"channels_last_input": channels_last}), 1, dtype
+    )
     (part,) = model.encoder.parts
     assert isinstance(part, ConvEncoder)
     return model, part
@@ -51,12 +61,16 @@ def by_hand(part: ConvEncoder, seen: Tensor, history: Tensor) -> Tensor:
     layer = part.layers[0]
     assert isinstance(layer, torch.nn.Conv2d) and layer.bias is not None
     weight, bias = layer.weight.double(), layer.bias.double()
-    return torch.relu(torch.conv2d(normal.clamp(-5.0, 5.0).permute(0, 3, 1, 2), weight, bias, stride=2)).flatten(1)
+    return torch.relu(
+        torch.conv2d(normal.clamp(-5.0, 5.0).permute(0, 3, 1, 2), weight, bias, stride=2)
+    ).flatten(1)
 
 
 @pytest.mark.parametrize("channels_last", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(F32, 1e-4), (BF16, 0.15)])
-def test_every_pixel_has_its_own_statistics(channels_last: bool, dtype: torch.dtype, tolerance: float) -> None:
+def test_every_pixel_has_its_own_statistics(
+    channels_last: bool, dtype: torch.dtype, tolerance: float
+) -> None:
     _, part = built(dtype, channels_last)
     for chunk in images(200, channels_last).split([3, 197]):
         observe(part, chunk)
@@ -109,20 +123,32 @@ def test_a_learner_observes_a_few_rows_of_every_batch() -> None:
         learner.update(batch)
         counts.append(float(statistics.count))
         assert int(batch.valid.sum()) > 64
-    assert all(32 <= later - earlier < 64 for earlier, later in zip([0.0, *counts], counts, strict=False))
-    assert statistics.mean.shape == (HEIGHT * WIDTH * CHANNELS,) and bool((statistics.variance > 0).any())
+    assert all(
+        32 <= later - earlier < 64 for earlier, later in zip([0.0, *counts], counts, strict=False)
+    )
+    assert statistics.mean.shape == (HEIGHT * WIDTH * CHANNELS,) and bool(
+        (statistics.variance > 0).any()
+    )
 
 
 @pytest.mark.parametrize(("steps", "slots"), [(32, 64), (32, 32), (32, 16), (20, 50), (8, 128)])
 @pytest.mark.parametrize("absent", [0, 1, 40])
-def test_the_few_rows_come_from_many_slots_and_from_every_step_in_turn(steps: int, slots: int, absent: int) -> None:
+def test_the_few_rows_come_from_many_slots_and_from_every_step_in_turn(
+    steps: int, slots: int, absent: int
+) -> None:
     """Successive frames are alike: 32 of one environment would say little."""
     valid = torch.ones(steps, slots, dtype=torch.bool)
-    valid.view(-1)[torch.randperm(steps * slots, generator=torch.Generator().manual_seed(1))[:absent]] = False
+    valid.view(-1)[
+        torch.randperm(steps * slots, generator=torch.Generator().manual_seed(1))[:absent]
+    ] = False
     met = set[int]()
     for turn in range(steps * slots // 32):
         where, whose = observed_places(valid, 32, turn)
-        assert 32 <= len(where) < 64 and bool(valid[where, whose].all()) and len(set(zip(where.tolist(), whose.tolist(), strict=True))) == len(where)
+        assert (
+            32 <= len(where) < 64
+            and bool(valid[where, whose].all())
+            and len(set(zip(where.tolist(), whose.tolist(), strict=True))) == len(where)
+        )
         assert len(set(whose.tolist())) >= min(slots, 32) // 2
         met |= set(where.tolist())
     assert met == set(range(steps))
@@ -131,4 +157,6 @@ def test_the_few_rows_come_from_many_slots_and_from_every_step_in_turn(steps: in
 def test_all_rows_are_those_that_are_valid() -> None:
     valid = torch.rand(7, 5, generator=torch.Generator().manual_seed(2)) < 0.6
     where, whose = observed_places(valid, None, 3)
-    assert set(zip(where.tolist(), whose.tolist(), strict=True)) == {(step, slot) for step, slot in valid.nonzero().tolist()}
+    assert set(zip(where.tolist(), whose.tolist(), strict=True)) == {
+        (step, slot) for step, slot in valid.nonzero().tolist()
+    }

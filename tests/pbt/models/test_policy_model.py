@@ -17,7 +17,11 @@ from pbt.transport.slab import RoleLayout, role_layout
 
 BOARD = spaces.Box(0, 1, (6, 7, 2), np.int8)
 MIXED = spaces.Dict(
-    {"screen": spaces.Box(0, 255, (12, 10, 3), np.uint8), "ammo": spaces.Box(-np.inf, np.inf, (3,), np.float32), "weapon": spaces.Discrete(4)}
+    {
+        "screen": spaces.Box(0, 255, (12, 10, 3), np.uint8),
+        "ammo": spaces.Box(-np.inf, np.inf, (3,), np.float32),
+        "weapon": spaces.Discrete(4),
+    }
 )
 CONV = (ConvLayer(channels=8, kernel=4, stride=2), ConvLayer(channels=16, kernel=3))
 
@@ -42,10 +46,26 @@ def observe(space_layout: RoleLayout, *lead: int, seed: int = 0) -> dict[str, to
 
 CASES = {
     "board": (BOARD, spaces.Discrete(7), ModelConfig(hidden=(32, 32))),
-    "board, gru, tanh": (BOARD, spaces.Discrete(7), ModelConfig(hidden=(32,), core="gru", gru_size=16, activation="tanh")),
-    "board, conv": (BOARD, spaces.Discrete(7), ModelConfig(hidden=(32,), conv=(ConvLayer(channels=8, kernel=3, padding=1),))),
-    "mixed, conv, gru, heads": (MIXED, spaces.MultiDiscrete([3, 2, 4]), ModelConfig(hidden=(32,), conv=CONV, core="gru", gru_size=16)),
-    "mixed, flat, normalised": (MIXED, spaces.MultiDiscrete([3, 2]), ModelConfig(hidden=(), normalize_observations=True, activation="elu")),
+    "board, gru, tanh": (
+        BOARD,
+        spaces.Discrete(7),
+        ModelConfig(hidden=(32,), core="gru", gru_size=16, activation="tanh"),
+    ),
+    "board, conv": (
+        BOARD,
+        spaces.Discrete(7),
+        ModelConfig(hidden=(32,), conv=(ConvLayer(channels=8, kernel=3, padding=1),)),
+    ),
+    "mixed, conv, gru, heads": (
+        MIXED,
+        spaces.MultiDiscrete([3, 2, 4]),
+        ModelConfig(hidden=(32,), conv=CONV, core="gru", gru_size=16),
+    ),
+    "mixed, flat, normalised": (
+        MIXED,
+        spaces.MultiDiscrete([3, 2]),
+        ModelConfig(hidden=(), normalize_observations=True, activation="elu"),
+    ),
 }
 
 
@@ -85,12 +105,17 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
     assert (out.actions.shape, out.actions.dtype) == ((5, heads), torch.int64)
     assert (out.log_prob.shape, out.log_prob.dtype) == ((5,), torch.float32)
     assert (out.value.shape, out.value.dtype) == ((5,), torch.float32)
-    assert (out.state.shape, out.state.dtype) == ((5, config.gru_size if config.core == "gru" else 0), torch.float32)
+    assert (out.state.shape, out.state.dtype) == (
+        (5, config.gru_size if config.core == "gru" else 0),
+        torch.float32,
+    )
     uniform = -float(np.log(space_layout.head_sizes).sum())
     assert (out.log_prob - uniform).abs().max() < 0.3
 
 
-def test_trap_acting_step_by_step_equals_unrolling_the_slot(case: tuple[RoleLayout, ModelConfig]) -> None:
+def test_trap_acting_step_by_step_equals_unrolling_the_slot(
+    case: tuple[RoleLayout, ModelConfig],
+) -> None:
     """Recurrent state stored at row 0 plus episode starts inside give the learner the states that acted."""
     space_layout, _ = case
     model = build_model(*case, seed=2)
@@ -105,16 +130,37 @@ def test_trap_acting_step_by_step_equals_unrolling_the_slot(case: tuple[RoleLayo
         logits, values = model.unroll(observations, mask, start, initial)
         state = initial
         for t in range(rows):
-            uniforms = torch.rand(slots, len(space_layout.head_sizes), generator=rng, dtype=torch.float64)
-            out = model.act({name: leaf[t] for name, leaf in observations.items()}, mask[t], start[t], state, uniforms)
+            uniforms = torch.rand(
+                slots, len(space_layout.head_sizes), generator=rng, dtype=torch.float64
+            )
+            out = model.act(
+                {name: leaf[t] for name, leaf in observations.items()},
+                mask[t],
+                start[t],
+                state,
+                uniforms,
+            )
             state = out.state
             torch.testing.assert_close(out.value, values[t], atol=1e-5, rtol=1e-5)
-            torch.testing.assert_close(out.log_prob, naive_log_prob(logits[t], out.actions, space_layout), atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(
+                out.log_prob,
+                naive_log_prob(logits[t], out.actions, space_layout),
+                atol=1e-5,
+                rtol=1e-5,
+            )
 
 
-def naive_log_prob(logits: torch.Tensor, actions: torch.Tensor, space_layout: RoleLayout) -> torch.Tensor:
+def naive_log_prob(
+    logits: torch.Tensor, actions: torch.Tensor, space_layout: RoleLayout
+) -> torch.Tensor:
     parts = logits.split(list(space_layout.head_sizes), -1)
-    return sum((part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i]] for i, part in enumerate(parts)), torch.zeros(len(actions)))
+    return sum(
+        (
+            part.log_softmax(-1)[torch.arange(len(actions)), actions[:, i]]
+            for i, part in enumerate(parts)
+        ),
+        torch.zeros(len(actions)),
+    )
 
 
 def test_greedy_ignores_the_uniforms() -> None:
@@ -132,45 +178,88 @@ def test_greedy_ignores_the_uniforms() -> None:
 
 def test_channel_order_of_images() -> None:
     """The same picture as HWC and as CHW gives the same output."""
-    last = build_model(layout(spaces.Box(0, 255, (12, 10, 3), np.uint8), spaces.Discrete(3)), ModelConfig(hidden=(8,), conv=CONV), 0)
+    last = build_model(
+        layout(spaces.Box(0, 255, (12, 10, 3), np.uint8), spaces.Discrete(3)),
+        ModelConfig(hidden=(8,), conv=CONV),
+        0,
+    )
     first_layout = layout(spaces.Box(0, 255, (3, 12, 10), np.uint8), spaces.Discrete(3))
-    first = build_model(first_layout, ModelConfig(hidden=(8,), conv=CONV, channels_last_input=False), 0)
-    image = torch.randint(0, 256, (2, 12, 10, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    one, two = last.encoder({"observation": image}), first.encoder({"observation": image.permute(0, 3, 1, 2)})
+    first = build_model(
+        first_layout, ModelConfig(hidden=(8,), conv=CONV, channels_last_input=False), 0
+    )
+    image = torch.randint(
+        0, 256, (2, 12, 10, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
+    )
+    one, two = (
+        last.encoder({"observation": image}),
+        first.encoder({"observation": image.permute(0, 3, 1, 2)}),
+    )
     torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-5)
 
 
 def test_scales_and_one_hot() -> None:
     assert integer_scale(layout(BOARD, spaces.Discrete(2)).leaves[0]) == 1.0
-    assert integer_scale(layout(spaces.Box(0, 255, (4,), np.uint8), spaces.Discrete(2)).leaves[0]) == 1 / 255
-    assert integer_scale(layout(spaces.Box(-3, 2, (4,), np.int16), spaces.Discrete(2)).leaves[0]) == 1 / 3
-    assert integer_scale(layout(spaces.Box(-9.0, 9.0, (4,), np.float32), spaces.Discrete(2)).leaves[0]) == 1.0
+    assert (
+        integer_scale(layout(spaces.Box(0, 255, (4,), np.uint8), spaces.Discrete(2)).leaves[0])
+        == 1 / 255
+    )
+    assert (
+        integer_scale(layout(spaces.Box(-3, 2, (4,), np.int16), spaces.Discrete(2)).leaves[0])
+        == 1 / 3
+    )
+    assert (
+        integer_scale(layout(spaces.Box(-9.0, 9.0, (4,), np.float32), spaces.Discrete(2)).leaves[0])
+        == 1.0
+    )
     unbounded = spaces.Box(np.iinfo(np.int64).min, np.iinfo(np.int64).max, (2,), np.int64)
     assert integer_scale(layout(unbounded, spaces.Discrete(2)).leaves[0]) == 1.0
-    model = build_model(layout(spaces.MultiDiscrete([3, 2]), spaces.Discrete(2)), ModelConfig(hidden=()), 0)
-    assert model.encoder({"observation": torch.tensor([[2, 0], [0, 1]])}).tolist() == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1]]
+    model = build_model(
+        layout(spaces.MultiDiscrete([3, 2]), spaces.Discrete(2)), ModelConfig(hidden=()), 0
+    )
+    assert model.encoder({"observation": torch.tensor([[2, 0], [0, 1]])}).tolist() == [
+        [0, 0, 1, 1, 0],
+        [1, 0, 0, 0, 1],
+    ]
 
 
 def test_a_model_that_does_not_fit_the_observation_is_refused_by_name() -> None:
     too_big = (ConvLayer(channels=4, kernel=4), ConvLayer(channels=4, kernel=5))
-    with pytest.raises(ConfigError, match=r"model\.conv: layer 1 leaves -1 x 0 of observation leaf observation"):
+    with pytest.raises(
+        ConfigError, match=r"model\.conv: layer 1 leaves -1 x 0 of observation leaf observation"
+    ):
         build_model(layout(BOARD, spaces.Discrete(7)), ModelConfig(conv=too_big), 0)
-    with pytest.raises(ConfigError, match='model.encoder = "conv": the observation has observation'):
-        build_model(layout(spaces.Discrete(3), spaces.Discrete(2)), ModelConfig(encoder="conv", conv=CONV), 0)
+    with pytest.raises(
+        ConfigError, match='model.encoder = "conv": the observation has observation'
+    ):
+        build_model(
+            layout(spaces.Discrete(3), spaces.Discrete(2)),
+            ModelConfig(encoder="conv", conv=CONV),
+            0,
+        )
 
 
 def test_normaliser_merges_to_the_moments_of_everything_seen() -> None:
     model: PolicyModel = build_model(
-        layout(spaces.Box(-np.inf, np.inf, (3,), np.float32), spaces.Discrete(2)), ModelConfig(normalize_observations=True), 0
+        layout(spaces.Box(-np.inf, np.inf, (3,), np.float32), spaces.Discrete(2)),
+        ModelConfig(normalize_observations=True),
+        0,
     )
     ((_, part, statistics),) = model.encoder.normalizers()
     seen = 5.0 + 3.0 * torch.randn(1000, 3, generator=torch.Generator().manual_seed(0))
     for chunk in seen.split([1, 399, 600]):
-        statistics.merge(sum(statistics.sums(part.numbers(shard)) for shard in chunk.tensor_split(2)))  # type: ignore[arg-type]
+        statistics.merge(
+            sum(statistics.sums(part.numbers(shard)) for shard in chunk.tensor_split(2))
+        )  # type: ignore[arg-type]
     assert float(statistics.count) == 1000
     torch.testing.assert_close(statistics.mean, seen.double().mean(0), atol=1e-9, rtol=1e-9)
-    torch.testing.assert_close(statistics.variance, seen.double().var(0, correction=0), atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(
+        statistics.variance, seen.double().var(0, correction=0), atol=1e-9, rtol=1e-9
+    )
     normal = model.encoder({"observation": seen})
     assert normal.mean(0).abs().max() < 1e-4
     assert (normal.std(0) - 1).abs().max() < 1e-2
-    assert {"encoder.parts.0.moments.mean", "encoder.parts.0.moments.variance", "encoder.parts.0.moments.count"} <= model.state_dict().keys()
+    assert {
+        "encoder.parts.0.moments.mean",
+        "encoder.parts.0.moments.variance",
+        "encoder.parts.0.moments.count",
+    } <= model.state_dict().keys()

@@ -24,7 +24,12 @@ F32, BF16 = torch.float32, torch.bfloat16
 
 
 def layout_of(height: int, width: int) -> RoleLayout:
-    seen = spaces.Dict({"screen": spaces.Box(0, 255, (height, width, 3), np.uint8), "variables": spaces.Box(-10.0, 10.0, (2,), np.float32)})
+    seen = spaces.Dict(
+        {
+            "screen": spaces.Box(0, 255, (height, width, 3), np.uint8),
+            "variables": spaces.Box(-10.0, 10.0, (2,), np.float32),
+        }
+    )
     return role_layout(Role("player", seen, spaces.MultiDiscrete([3, 2])), ("reward",), 4, 0)
 
 
@@ -55,17 +60,28 @@ def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.usefixtures("only_cpu")
 def test_auto_is_bfloat16_for_convolutions_over_images_where_all_devices_have_it(
-    word: str, config: ModelConfig, layout: RoleLayout, devices: tuple[torch.device, ...], expected: torch.dtype
+    word: str,
+    config: ModelConfig,
+    layout: RoleLayout,
+    devices: tuple[torch.device, ...],
+    expected: torch.dtype,
 ) -> None:
     assert choose_dtype(word, config, layout.leaves, devices) is expected
 
 
 @pytest.mark.usefixtures("only_cpu")
 def test_channels_may_come_first() -> None:
-    first = role_layout(Role("player", spaces.Box(0, 255, (3, 40, 40), np.uint8), spaces.Discrete(2)), ("reward",), 4, 0)
+    first = role_layout(
+        Role("player", spaces.Box(0, 255, (3, 40, 40), np.uint8), spaces.Discrete(2)),
+        ("reward",),
+        4,
+        0,
+    )
     config = CONFIG.model_copy(update={"channels_last_input": False})
     assert choose_dtype("auto", config, first.leaves, (CPU,)) is BF16
-    assert choose_dtype("auto", CONFIG, first.leaves, (CPU,)) is F32, "three rows of forty pixels are no image"
+    assert choose_dtype("auto", CONFIG, first.leaves, (CPU,)) is F32, (
+        "three rows of forty pixels are no image"
+    )
 
 
 # --- acting and training ---------------------------------------------------------------------------------------------------------------------
@@ -87,17 +103,32 @@ def rows() -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
     starts = torch.zeros(ROWS, SLOTS, dtype=torch.bool)
     starts[5, 1] = True
     leaves = {leaf.name: seen[leaf.name] for leaf in SCREEN.leaves}
-    return leaves, torch.ones(ROWS, SLOTS, SCREEN.mask_size, dtype=torch.bool), starts, torch.randn(SLOTS, 64, generator=rng)
+    return (
+        leaves,
+        torch.ones(ROWS, SLOTS, SCREEN.mask_size, dtype=torch.bool),
+        starts,
+        torch.randn(SLOTS, 64, generator=rng),
+    )
 
 
 def acted(model: PolicyModel) -> list[ActOutput]:
     """Step by step, each step given the memory of the one before."""
     leaves, mask, starts, state = rows()
-    uniforms = torch.rand(ROWS, SLOTS, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    uniforms = torch.rand(
+        ROWS, SLOTS, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64
+    )
     found = []
     with torch.inference_mode():
         for t in range(ROWS):
-            found.append(model.act({name: leaf[t] for name, leaf in leaves.items()}, mask[t], starts[t], state, uniforms[t]))
+            found.append(
+                model.act(
+                    {name: leaf[t] for name, leaf in leaves.items()},
+                    mask[t],
+                    starts[t],
+                    state,
+                    uniforms[t],
+                )
+            )
             state = found[-1].state
     return found
 
@@ -105,12 +136,18 @@ def acted(model: PolicyModel) -> list[ActOutput]:
 def unrolled(model: PolicyModel, actions: Tensor) -> tuple[Tensor, Tensor]:
     """(log-probabilities of the actions, values), both [ROWS, SLOTS]."""
     logits, values = model.unroll(*rows())
-    flat = joint_log_prob(log_probabilities(logits.flatten(0, 1), SCREEN.head_sizes), actions.flatten(0, 1), SCREEN.head_sizes)
+    flat = joint_log_prob(
+        log_probabilities(logits.flatten(0, 1), SCREEN.head_sizes),
+        actions.flatten(0, 1),
+        SCREEN.head_sizes,
+    )
     return flat.view(ROWS, SLOTS), values
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(F32, 1e-5), (BF16, 2e-2)])
-def test_what_acts_with_fixed_weights_is_what_is_trained(dtype: torch.dtype, tolerance: float) -> None:
+def test_what_acts_with_fixed_weights_is_what_is_trained(
+    dtype: torch.dtype, tolerance: float
+) -> None:
     acting = decided(dtype)
     acting.fix_dtype()
     steps = acted(acting)
@@ -119,7 +156,9 @@ def test_what_acts_with_fixed_weights_is_what_is_trained(dtype: torch.dtype, tol
     assert acted_log_probs.std() > 0.1, "a policy with opinions"
     ratios = (log_probs - acted_log_probs).exp()
     assert (ratios - 1.0).abs().max() < tolerance
-    assert (values - torch.stack([step.value for step in steps])).abs().max() < tolerance * values.abs().max()
+    assert (
+        values - torch.stack([step.value for step in steps])
+    ).abs().max() < tolerance * values.abs().max()
 
 
 def test_weights_that_were_fixed_act_alike_to_the_bit() -> None:
@@ -140,7 +179,10 @@ def test_packed_weights_act_alike_to_the_bit_until_they_change() -> None:
             for model in (packed, plain):
                 for weight in model.parameters():
                     weight *= change
-        stale = any(not torch.equal(one.state, other.state) for one, other in zip(acted(packed), acted(plain), strict=True))
+        stale = any(
+            not torch.equal(one.state, other.state)
+            for one, other in zip(acted(packed), acted(plain), strict=True)
+        )
         # Convolutions are laid out on every CPU, products where it multiplies bfloat16 itself.
         assert stale == (change != 1.0), "the packed weights are those of the last pack()"
         packed.pack()
@@ -157,7 +199,11 @@ def test_what_never_changes_keeps_its_packed_weights_alone_and_acts_alike_to_the
     for one, other in zip(acted(lean), acted(plain), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
     gone = {name for name, weight in lean.named_parameters() if not weight.numel()}
-    products = {name for name, weight in plain.named_parameters() if can_pack(weight) and name.startswith(("hidden", "core")) and "weight" in name}
+    products = {
+        name
+        for name, weight in plain.named_parameters()
+        if can_pack(weight) and name.startswith(("hidden", "core")) and "weight" in name
+    }
     assert gone == products, "on a CPU without bfloat16 nothing was laid out anew"
 
 
@@ -169,7 +215,11 @@ def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:
         model = decided(dtype)
         log_probs, values = unrolled(model, actions)
         (-(advantages * log_probs).mean() + 0.5 * (values - advantages).square().mean()).backward()
-        return {name: weight.grad.flatten() for name, weight in model.named_parameters() if weight.grad is not None}
+        return {
+            name: weight.grad.flatten()
+            for name, weight in model.named_parameters()
+            if weight.grad is not None
+        }
 
     exact, narrow = gradient(F32), gradient(BF16)
     assert exact.keys() == narrow.keys() == dict(decided(F32).named_parameters()).keys()

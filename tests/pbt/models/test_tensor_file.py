@@ -24,7 +24,12 @@ def written(path: Path, header: Any, data: bytes = bytes(24), length: int | None
 
 
 def test_what_the_library_writes_is_read_alike(tmp_path: Path) -> None:
-    tensors = {"a": torch.zeros(3, 4), "b": torch.zeros(0, 7, dtype=torch.int64), "c": torch.tensor(True), "d": torch.zeros(5, dtype=torch.bfloat16)}
+    tensors = {
+        "a": torch.zeros(3, 4),
+        "b": torch.zeros(0, 7, dtype=torch.int64),
+        "c": torch.tensor(True),
+        "d": torch.zeros(5, dtype=torch.bfloat16),
+    }
     (tmp_path / "file").write_bytes(to_bytes(tensors, {"member": "m0"}))
     found = read_tensor_file(tmp_path / "file")
     assert {name: (info.dtype, info.shape) for name, info in found.tensors.items()} == {
@@ -44,14 +49,34 @@ HOSTILE: dict[str, tuple[Any, bytes, int | None, str]] = {
     "deep JSON": (b"[" * 50_000, bytes(24), None, "no JSON"),
     "a list": ([1], bytes(24), None, "a header that is a list"),
     "no tensors": ({"__metadata__": {}}, b"x", None, "0 tensors"),
-    "a name twice": (b'{"t": %s, "t": %s}' % ((json.dumps(GOOD).encode(),) * 2), bytes(24), None, "stands twice"),
+    "a name twice": (
+        b'{"t": %s, "t": %s}' % ((json.dumps(GOOD).encode(),) * 2),
+        bytes(24),
+        None,
+        "stands twice",
+    ),
     "wrong dtype": ({"t": {**GOOD, "dtype": "F4"}}, bytes(24), None, "dtype 'F4'"),
     "dtype no text": ({"t": {**GOOD, "dtype": ["F32"]}}, bytes(24), None, "dtype"),
-    "offset overflow": ({"t": {**GOOD, "data_offsets": [2**64 - 24, 2**64]}}, bytes(24), None, "data_offsets"),
+    "offset overflow": (
+        {"t": {**GOOD, "data_offsets": [2**64 - 24, 2**64]}},
+        bytes(24),
+        None,
+        "data_offsets",
+    ),
     "backwards": ({"t": {**GOOD, "data_offsets": [24, 0]}}, bytes(24), None, "bytes 24 to 0"),
     "negative": ({"t": {**GOOD, "shape": [-2, -3]}}, bytes(24), None, "shape"),
-    "shape bomb": ({"t": {**GOOD, "shape": [2**31, 2**31, 2**31]}}, bytes(24), None, "bytes 0 to 24"),
-    "shape that wraps to 6": ({"t": {**GOOD, "shape": [2**31, 2**31, 4, 6]}}, bytes(24), None, "bytes 0 to 24"),
+    "shape bomb": (
+        {"t": {**GOOD, "shape": [2**31, 2**31, 2**31]}},
+        bytes(24),
+        None,
+        "bytes 0 to 24",
+    ),
+    "shape that wraps to 6": (
+        {"t": {**GOOD, "shape": [2**31, 2**31, 4, 6]}},
+        bytes(24),
+        None,
+        "bytes 0 to 24",
+    ),
     "shape of text": ({"t": {**GOOD, "shape": "23"}}, bytes(24), None, "shape"),
     "shape of truth": ({"t": {**GOOD, "shape": [True, 6]}}, bytes(24), None, "shape"),
     "fractions": ({"t": {**GOOD, "shape": [2.0, 3]}}, bytes(24), None, "shape"),
@@ -60,10 +85,30 @@ HOSTILE: dict[str, tuple[Any, bytes, int | None, str]] = {
     "another key": ({"t": {**GOOD, "code": "x"}}, bytes(24), None, "code"),
     "truncated": ({"t": GOOD}, bytes(20), None, "20 bytes of data"),
     "appended": ({"t": GOOD}, bytes(30), None, "30 bytes of data"),
-    "overlap": ({"t": GOOD, "u": {**GOOD, "data_offsets": [12, 36]}}, bytes(36), None, "first byte at 12"),
-    "gap": ({"t": GOOD, "u": {**GOOD, "data_offsets": [30, 54]}}, bytes(54), None, "first byte at 30"),
-    "metadata of numbers": ({"__metadata__": {"pbt": 1}, "t": GOOD}, bytes(24), None, "__metadata__"),
-    "too many": ({f"t{i}": {**GOOD, "shape": [0], "data_offsets": [0, 0]} for i in range(5000)}, b"", None, "5000 tensors"),
+    "overlap": (
+        {"t": GOOD, "u": {**GOOD, "data_offsets": [12, 36]}},
+        bytes(36),
+        None,
+        "first byte at 12",
+    ),
+    "gap": (
+        {"t": GOOD, "u": {**GOOD, "data_offsets": [30, 54]}},
+        bytes(54),
+        None,
+        "first byte at 30",
+    ),
+    "metadata of numbers": (
+        {"__metadata__": {"pbt": 1}, "t": GOOD},
+        bytes(24),
+        None,
+        "__metadata__",
+    ),
+    "too many": (
+        {f"t{i}": {**GOOD, "shape": [0], "data_offsets": [0, 0]} for i in range(5000)},
+        b"",
+        None,
+        "5000 tensors",
+    ),
 }
 
 

@@ -22,7 +22,10 @@ def test_round_trip() -> None:
     tensors, metadata = from_bytes(to_bytes(TENSORS, METADATA))
     assert metadata == METADATA
     assert tensors.keys() == TENSORS.keys()
-    assert all(torch.equal(tensors[name], TENSORS[name]) and tensors[name].dtype == TENSORS[name].dtype for name in TENSORS)
+    assert all(
+        torch.equal(tensors[name], TENSORS[name]) and tensors[name].dtype == TENSORS[name].dtype
+        for name in TENSORS
+    )
 
 
 def test_equal_content_gives_equal_bytes_whatever_the_order() -> None:
@@ -32,7 +35,11 @@ def test_equal_content_gives_equal_bytes_whatever_the_order() -> None:
     assert to_bytes({**TENSORS, "c": torch.tensor(0.25, dtype=torch.float64)}, METADATA) != first
 
 
-@pytest.mark.parametrize("content", [b"", b"short", to_bytes(TENSORS)[:-3], pickle.dumps([1]), struct.pack("<Q", 2) + b"{}"], ids=range(5))
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"short", to_bytes(TENSORS)[:-3], pickle.dumps([1]), struct.pack("<Q", 2) + b"{}"],
+    ids=range(5),
+)
 def test_damaged_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(SnapshotError, match="m0: found .* bytes that do not read as safetensors"):
         from_bytes(content, "m0")

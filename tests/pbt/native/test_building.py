@@ -17,12 +17,20 @@ def names(folder: Path) -> list[str]:
 
 def test_they_are_built_where_there_is_a_compiler(tmp_path: Path) -> None:
     folder = tmp_path / hatch_build.FOLDER
-    shutil.copytree(hatch_build.ROOT / hatch_build.FOLDER, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(
+        hatch_build.ROOT / hatch_build.FOLDER,
+        folder,
+        ignore=shutil.ignore_patterns("*.so", "__pycache__"),
+    )
     before = names(folder)
     wrong = hatch_build.build(tmp_path)
     assert (wrong is None) == (hatch_build.compiler() is not None), wrong
-    assert names(folder) == sorted([*before, *([] if wrong else (path.name for path in hatch_build.LIBRARIES))])
-    assert wrong is not None or all(function() is not None for function in FUNCTIONS), "install again, or call `python hatch_build.py`"
+    assert names(folder) == sorted(
+        [*before, *([] if wrong else (path.name for path in hatch_build.LIBRARIES))]
+    )
+    assert wrong is not None or all(function() is not None for function in FUNCTIONS), (
+        "install again, or call `python hatch_build.py`"
+    )
 
 
 @pytest.mark.parametrize("compiler", ["/bin/false", "/nowhere/cc"])
@@ -47,10 +55,14 @@ def test_of_two_sources_one_of_which_does_not_compile_neither_stays(tmp_path: Pa
 
 
 def test_every_source_is_compiled() -> None:
-    assert set(hatch_build.SOURCES) == {path.stem for path in (hatch_build.ROOT / hatch_build.FOLDER).glob("*.c")}
+    assert set(hatch_build.SOURCES) == {
+        path.stem for path in (hatch_build.ROOT / hatch_build.FOLDER).glob("*.c")
+    }
 
 
-def test_a_library_that_does_not_load_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_does_not_load_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(native, "__file__", str(tmp_path / "__init__.py"))
     try:
         for content in (None, b"of another machine"):

@@ -9,7 +9,14 @@ from pbt.records import Against, Directive, MemberScore, RoundRecord
 
 RULES = PbtRules.from_config(PbtConfig(opponents="all"), "wins")
 COMMON = replace(RULES, opponents="common")
-START = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.damage": 0.02, "shaping.death": -0.5, "shaping.win": 1.0}
+START = {
+    "learning_rate": 1e-3,
+    "entropy_coef": 0.01,
+    "adam_beta1": 0.9,
+    "shaping.damage": 0.02,
+    "shaping.death": -0.5,
+    "shaping.win": 1.0,
+}
 NAMES = list(START)
 
 
@@ -18,19 +25,37 @@ def names(count: int) -> list[str]:
 
 
 def make_scores(objectives: list[float], games: int = 100) -> list[MemberScore]:
-    return [MemberScore(f"m{index}", games, objective, index, 1000 + index) for index, objective in enumerate(objectives)]
+    return [
+        MemberScore(f"m{index}", games, objective, index, 1000 + index)
+        for index, objective in enumerate(objectives)
+    ]
 
 
 def own_values(count: int) -> dict[str, dict[str, float]]:
     """Every member's values differ, so that it shows whose were taken."""
-    return {name: {**START, "learning_rate": 1e-3 * (1 + index / 7)} for index, name in enumerate(names(count))}
+    return {
+        name: {**START, "learning_rate": 1e-3 * (1 + index / 7)}
+        for index, name in enumerate(names(count))
+    }
 
 
-def make_round(member: str, round: int, objectives: list[float], rules: PbtRules = RULES) -> RoundRecord:
+def make_round(
+    member: str, round: int, objectives: list[float], rules: PbtRules = RULES
+) -> RoundRecord:
     scores, hyperparams = make_scores(objectives), own_values(len(objectives))
     decision = decide(member, round, 10, scores, hyperparams, rules, 7)
     directive = decision.directive(member, round, "f" * 64 if decision.copy_from else None)
-    return RoundRecord(member, round, 10, tuple(scores), hyperparams, rules.to_mapping(), 7, decision.verdict, directive)
+    return RoundRecord(
+        member,
+        round,
+        10,
+        tuple(scores),
+        hyperparams,
+        rules.to_mapping(),
+        7,
+        decision.verdict,
+        directive,
+    )
 
 
 def through_json(record: RoundRecord) -> RoundRecord:
@@ -40,7 +65,12 @@ def through_json(record: RoundRecord) -> RoundRecord:
 def from_json(text: str) -> RoundRecord:
     stored = json.loads(text)
     stored["scores"] = tuple(
-        MemberScore(**{**score, "against": tuple(Against(**part) for part in score.get("against", ()))}) for score in stored["scores"]
+        MemberScore(
+            **{**score, "against": tuple(Against(**part) for part in score.get("against", ()))}
+        )
+        for score in stored["scores"]
     )
-    stored["directive"] = Directive(**{**stored["directive"], "mutated": tuple(stored["directive"]["mutated"])})
+    stored["directive"] = Directive(
+        **{**stored["directive"], "mutated": tuple(stored["directive"]["mutated"])}
+    )
     return RoundRecord(**stored)

@@ -25,10 +25,21 @@ CONFIG = RunConfig.model_validate(
         "env": {"name": "tictactoe"},
         "stop_at_frames": 1000,
         "population": {"members": 4},
-        "pbt": {"period_frames": 100, "warmup_frames": 0, "min_games": 1, "copy_gap": 0.0, "mutation_probability": 0.0},
+        "pbt": {
+            "period_frames": 100,
+            "warmup_frames": 0,
+            "min_games": 1,
+            "copy_gap": 0.0,
+            "mutation_probability": 0.0,
+        },
     }
 )
-HYPERPARAMS = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.reward": 1.0}
+HYPERPARAMS = {
+    "learning_rate": 1e-3,
+    "entropy_coef": 0.01,
+    "adam_beta1": 0.9,
+    "shaping.reward": 1.0,
+}
 NAMES = ("m0", "m1", "m2", "m3")
 
 
@@ -39,7 +50,10 @@ class Counting:
         self.version, self.frames, self._number = 0, 0, number
 
     def state(self) -> dict[str, Tensor]:
-        return {"model.w": torch.tensor([self._number, self.version]), "clocks": torch.tensor([self.frames])}
+        return {
+            "model.w": torch.tensor([self._number, self.version]),
+            "clocks": torch.tensor([self.frames]),
+        }
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
         raise AssertionError("copies are the caller's")
@@ -77,15 +91,32 @@ class Scene:
     def __init__(self, config: RunConfig = CONFIG) -> None:
         self.learners = {name: Counting(number) for number, name in enumerate(NAMES)}
         self.sink, self.told = MemorySink(), Told()
-        members = [Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)]
+        members = [
+            Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
+        ]
         rules = PbtRules.from_config(config.pbt, "wins")
-        self.controller = Controller(config, rules, members, self.learners, self.told, self.sink, MemoryStore())
+        self.controller = Controller(
+            config, rules, members, self.learners, self.told, self.sink, MemoryStore()
+        )
 
-    def plays(self, name: str, returns: float, points: float | None, kind: GameKind = "training", reason: str = "rules") -> None:
+    def plays(
+        self,
+        name: str,
+        returns: float,
+        points: float | None,
+        kind: GameKind = "training",
+        reason: str = "rules",
+    ) -> None:
         """Alone at a table."""
         player = PlayerRef("member", name)
-        plan = GamePlan(self.controller.games, kind, 0, (SeatPlan(player, NAMES.index(name), 0, True),), ())
-        self.controller.on_game(GameEnd(0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, reason, "", None))
+        plan = GamePlan(
+            self.controller.games, kind, 0, (SeatPlan(player, NAMES.index(name), 0, True),), ()
+        )
+        self.controller.on_game(
+            GameEnd(
+                0, plan, (SeatRecord(player, 0, 0, 0, 0, returns, points),), 5, 5, reason, "", None
+            )
+        )
 
     def curves(self, name: str, frames: int) -> dict[str, float]:
         """What the next point says of the games."""
@@ -97,8 +128,21 @@ class Scene:
     def wins(self, winner: str, loser: str) -> None:
         players = [PlayerRef("member", name) for name in (winner, loser)]
         seats = tuple(SeatPlan(player, NAMES.index(player.name), 0, True) for player in players)
-        records = tuple(SeatRecord(player, 0, 0, 0, place, 0.0) for place, player in enumerate(players))
-        self.controller.on_game(GameEnd(0, GamePlan(self.controller.games, "training", 0, seats, ()), records, 5, 5, "win", "", None))
+        records = tuple(
+            SeatRecord(player, 0, 0, 0, place, 0.0) for place, player in enumerate(players)
+        )
+        self.controller.on_game(
+            GameEnd(
+                0,
+                GamePlan(self.controller.games, "training", 0, seats, ()),
+                records,
+                5,
+                5,
+                "win",
+                "",
+                None,
+            )
+        )
 
     def update(self, name: str, frames: int) -> Any:
         self.learners[name].version += 1
@@ -115,7 +159,14 @@ def scene() -> Scene:
     """m0 is the best and m3 the worst."""
     scene = Scene()
     scene.controller.start()
-    for winner, loser in (("m0", "m1"), ("m0", "m2"), ("m0", "m3"), ("m1", "m2"), ("m1", "m3"), ("m2", "m3")):
+    for winner, loser in (
+        ("m0", "m1"),
+        ("m0", "m2"),
+        ("m0", "m3"),
+        ("m1", "m2"),
+        ("m1", "m3"),
+        ("m2", "m3"),
+    ):
         scene.wins(winner, loser)
     return scene
 
@@ -126,9 +177,16 @@ def test_a_failed_member_sits_as_an_opponent_and_that_is_said_once(scene: Scene)
         scene.controller.fail("m1", "its learner died three times")
     assert scene.told.learning == {"m1": False}
     (event,) = (event for event in scene.sink.events if event.kind == "failed")
-    assert (event.member, event.frames) == ("m1", 40) and event.text.startswith("its learner died three times; sits as a frozen opponent")
+    assert (event.member, event.frames) == ("m1", 40) and event.text.startswith(
+        "its learner died three times; sits as a frozen opponent"
+    )
     member = scene.controller.members["m1"]
-    assert member.failed and not member.learning and member.refused == "failed" and not scene.controller.finished
+    assert (
+        member.failed
+        and not member.learning
+        and member.refused == "failed"
+        and not scene.controller.finished
+    )
 
 
 def test_a_failed_member_is_neither_ranked_nor_copied_nor_updated(scene: Scene) -> None:
@@ -136,10 +194,15 @@ def test_a_failed_member_is_neither_ranked_nor_copied_nor_updated(scene: Scene) 
     scene.controller.fail("m0", "gone")
     scene.controller.fail("m1", "gone")
     points = len(scene.sink.points)
-    assert scene.update("m0", 100) is None and len(scene.sink.points) == points, "an update that was on its way comes too late"
+    assert scene.update("m0", 100) is None and len(scene.sink.points) == points, (
+        "an update that was on its way comes too late"
+    )
     scene.update("m3", 200)
     decided = scene.sink.rounds[-1]
-    assert [score.member for score in decided.scores] == ["m2", "m3"] and decided.directive.copy_from is None
+    assert [score.member for score in decided.scores] == [
+        "m2",
+        "m3",
+    ] and decided.directive.copy_from is None
     assert decided.hyperparams.keys() == {"m2", "m3"}
 
 
@@ -159,13 +222,21 @@ def test_a_resume_gives_failed_members_another_chance(scene: Scene) -> None:
     scene.controller.fail("m1", "gone")
     resumed = Scene()
     for name, learner in scene.learners.items():
-        resumed.learners[name].version, resumed.learners[name].frames = learner.version, learner.frames
+        resumed.learners[name].version, resumed.learners[name].frames = (
+            learner.version,
+            learner.frames,
+        )
     resumed.controller.load(scene.controller.state())
     members = resumed.controller.members
     assert [name for name in NAMES if not members[name].learning] == ["m2"], "who had finished has"
     assert resumed.told.learning == {"m1": True}
     (event,) = resumed.sink.events
-    assert (event.kind, event.member, event.frames, event.text) == ("resume", "m1", 40, "had failed; tries again")
+    assert (event.kind, event.member, event.frames, event.text) == (
+        "resume",
+        "m1",
+        40,
+        "had failed; tries again",
+    )
 
 
 def test_members_of_older_checkpoints_have_not_failed() -> None:
@@ -231,7 +302,18 @@ def beats_the_past(scene: Scene, name: str, games: int) -> None:
         own = PlayerRef("member", name)
         seats = (SeatPlan(own, NAMES.index(name), 0, True), SeatPlan(old, 9, 0, False))
         records = (SeatRecord(own, 0, 0, 0, 0, 0.0), SeatRecord(old, 0, 0, 0, 1, 0.0))
-        scene.controller.on_game(GameEnd(0, GamePlan(scene.controller.games, "training", 0, seats, ()), records, 5, 5, "win", "", None))
+        scene.controller.on_game(
+            GameEnd(
+                0,
+                GamePlan(scene.controller.games, "training", 0, seats, ()),
+                records,
+                5,
+                5,
+                "win",
+                "",
+                None,
+            )
+        )
 
 
 @pytest.mark.parametrize("mode", ["pfsp_hard", "pfsp_variance", "elo_gaussian"])
@@ -247,7 +329,10 @@ def test_the_matchmaker_is_told_every_hundred_games_with_the_past(mode: PastMode
         before = len(one.told.win_rates)
         beats_the_past(one, "m1", 1)
         assert len(one.told.win_rates) == before + 1
-    assert len(scene.told.win_rates) == told + 1 and scene.told.win_rates[-1] == resumed.told.win_rates[-1]
+    assert (
+        len(scene.told.win_rates) == told + 1
+        and scene.told.win_rates[-1] == resumed.told.win_rates[-1]
+    )
     assert scene.told.win_rates[-1][scene.told.snapshots[0].snapshot_id]["m1"] > 0.6
 
 

@@ -19,7 +19,11 @@ from tests.pbt.population.rounds import NAMES, RULES, START, make_scores, names,
 
 
 def reference(
-    member: str, round: int, scores: list[MemberScore], hyperparams: dict[str, dict[str, float]], seed: int
+    member: str,
+    round: int,
+    scores: list[MemberScore],
+    hyperparams: dict[str, dict[str, float]],
+    seed: int,
 ) -> tuple[str | None, dict[str, float]]:
     """Section A.3.1 of Petrenko et al. 2020 in the plainest words, for the default rules; written apart from the code under test."""
     eligible = [score for score in scores if score.games >= 50]
@@ -38,7 +42,14 @@ def reference(
         if objective[candidate] - objective[member] >= 0.35:
             donor = candidate
     values = dict(hyperparams[donor] if donor else hyperparams[member])
-    for name in ["learning_rate", "entropy_coef", "adam_beta1", "shaping.damage", "shaping.death", "shaping.win"]:
+    for name in [
+        "learning_rate",
+        "entropy_coef",
+        "adam_beta1",
+        "shaping.damage",
+        "shaping.death",
+        "shaping.win",
+    ]:
         chance, direction = stream.random(), stream.random()
         if chance >= 0.15 or values[name] == 0:
             continue
@@ -46,7 +57,9 @@ def reference(
             distance = (1.0 - values[name]) * 1.2 if direction < 0.5 else (1.0 - values[name]) / 1.2
             values[name] = 1.0 - min(max(distance, 1e-3), 0.5)
             continue
-        low, high = {"learning_rate": (1e-6, 1e-1), "entropy_coef": (1e-6, 1.0)}.get(name, (1e-4, 1e4))
+        low, high = {"learning_rate": (1e-6, 1e-1), "entropy_coef": (1e-6, 1.0)}.get(
+            name, (1e-4, 1e4)
+        )
         size = abs(values[name]) * 1.2 if direction < 0.5 else abs(values[name]) / 1.2
         size = min(max(size, low), high)
         values[name] = -size if values[name] < 0 else size
@@ -58,20 +71,31 @@ def test_every_small_case_equals_the_reference(count: int) -> None:
     hyperparams = own_values(count)
     for objectives in itertools.product([0.1, 0.4, 0.75], repeat=count):
         for enough in itertools.product([True, False], repeat=count):
-            scores = [replace(score, games=50 if ok else 49) for score, ok in zip(make_scores(list(objectives)), enough, strict=True)]
+            scores = [
+                replace(score, games=50 if ok else 49)
+                for score, ok in zip(make_scores(list(objectives)), enough, strict=True)
+            ]
             for member in names(count):
                 decision = decide(member, 3, 10, scores, hyperparams, RULES, 11)
-                assert (decision.copy_from, decision.hyperparams) == reference(member, 3, scores, hyperparams, 11)
+                assert (decision.copy_from, decision.hyperparams) == reference(
+                    member, 3, scores, hyperparams, 11
+                )
 
 
 @given(
-    objectives=st.lists(st.integers(0, 20).map(lambda n: n / 20), min_size=1, max_size=10), round=st.integers(0, 1000), seed=st.integers(0, 2**31 - 1)
+    objectives=st.lists(st.integers(0, 20).map(lambda n: n / 20), min_size=1, max_size=10),
+    round=st.integers(0, 1000),
+    seed=st.integers(0, 2**31 - 1),
 )
-def test_larger_populations_equal_the_reference(objectives: list[float], round: int, seed: int) -> None:
+def test_larger_populations_equal_the_reference(
+    objectives: list[float], round: int, seed: int
+) -> None:
     scores, hyperparams = make_scores(objectives), own_values(len(objectives))
     for member in hyperparams:
         decision = decide(member, round, 10, scores, hyperparams, RULES, seed)
-        assert (decision.copy_from, decision.hyperparams) == reference(member, round, scores, hyperparams, seed)
+        assert (decision.copy_from, decision.hyperparams) == reference(
+            member, round, scores, hyperparams, seed
+        )
 
 
 def test_top_count_table() -> None:
@@ -82,13 +106,25 @@ def test_top_count_table() -> None:
 
 
 def test_next_due() -> None:
-    assert [next_due(frames, 5, 20) for frames in (0, 19, 20, 24, 25, 31)] == [20, 20, 25, 25, 30, 35]
+    assert [next_due(frames, 5, 20) for frames in (0, 19, 20, 24, 25, 31)] == [
+        20,
+        20,
+        25,
+        25,
+        30,
+        35,
+    ]
     assert [next_due(frames, 5) for frames in (0, 4, 5, 10)] == [5, 5, 10, 15]
     assert [next_due(frames, 5, 6) for frames in (0, 9, 10, 15)] == [10, 10, 15, 20]
 
 
 populations = st.lists(
-    st.tuples(st.floats(-10, 10), st.integers(0, 100), st.sampled_from([0.0, 1e-6, 1e-4, 3e-2, 1e-1]), st.sampled_from([0.5, 0.9, 0.999])),
+    st.tuples(
+        st.floats(-10, 10),
+        st.integers(0, 100),
+        st.sampled_from([0.0, 1e-6, 1e-4, 3e-2, 1e-1]),
+        st.sampled_from([0.5, 0.9, 0.999]),
+    ),
     min_size=1,
     max_size=10,
 )
@@ -103,21 +139,45 @@ populations = st.lists(
     order=st.randoms(use_true_random=False),
 )
 def test_properties(
-    population: list[tuple[float, int, float, float]], seed: int, top_share: float, gap: float, probability: float, order: Any
+    population: list[tuple[float, int, float, float]],
+    seed: int,
+    top_share: float,
+    gap: float,
+    probability: float,
+    order: Any,
 ) -> None:
-    rules = replace(RULES, objective="return", top_share=top_share, copy_gap=gap, mutation_probability=probability)
-    scores = [MemberScore(f"m{index}", games, objective, 0, 9) for index, (objective, games, _, _) in enumerate(population)]
-    hyperparams = {f"m{index}": {**START, "learning_rate": rate, "adam_beta1": beta1} for index, (_, _, rate, beta1) in enumerate(population)}
+    rules = replace(
+        RULES,
+        objective="return",
+        top_share=top_share,
+        copy_gap=gap,
+        mutation_probability=probability,
+    )
+    scores = [
+        MemberScore(f"m{index}", games, objective, 0, 9)
+        for index, (objective, games, _, _) in enumerate(population)
+    ]
+    hyperparams = {
+        f"m{index}": {**START, "learning_rate": rate, "adam_beta1": beta1}
+        for index, (_, _, rate, beta1) in enumerate(population)
+    }
     ranked = [score.member for score in rank(scores, rules)]
     k = top_count(len(ranked), top_share)
     objective = {score.member: score.objective for score in scores}
     shuffled = order.sample(scores, len(scores))
-    shuffled_values = {score.member: dict(order.sample(list(hyperparams[score.member].items()), len(START))) for score in shuffled}
+    shuffled_values = {
+        score.member: dict(order.sample(list(hyperparams[score.member].items()), len(START)))
+        for score in shuffled
+    }
     for member in hyperparams:
         decision = decide(member, 1, 10, scores, hyperparams, rules, seed)
         assert decide(member, 1, 10, shuffled, shuffled_values, rules, seed) == decision
         if member not in ranked or member in ranked[:k]:
-            assert (decision.copy_from, decision.mutated, decision.hyperparams) == (None, (), hyperparams[member])
+            assert (decision.copy_from, decision.mutated, decision.hyperparams) == (
+                None,
+                (),
+                hyperparams[member],
+            )
             continue
         if decision.copy_from is not None:
             assert decision.copy_from in ranked[:k]
@@ -125,14 +185,20 @@ def test_properties(
             assert len(ranked) >= 3
             assert objective[decision.copy_from] - objective[member] >= gap
         before = hyperparams[decision.copy_from or member]
-        assert decision.mutated == tuple(name for name in NAMES if decision.hyperparams[name] != before[name])
+        assert decision.mutated == tuple(
+            name for name in NAMES if decision.hyperparams[name] != before[name]
+        )
         for name in NAMES:
             check_value(name, before[name], decision.hyperparams[name])
 
 
 def check_value(name: str, before: float, after: float) -> None:
     """At most one factor away, zero stays zero, signs stay, bounds hold."""
-    low, high = {"learning_rate": (1e-6, 1e-1), "entropy_coef": (1e-6, 1.0), "adam_beta1": (1e-3, 0.5)}.get(name, (1e-4, 1e4))
+    low, high = {
+        "learning_rate": (1e-6, 1e-1),
+        "entropy_coef": (1e-6, 1.0),
+        "adam_beta1": (1e-3, 0.5),
+    }.get(name, (1e-4, 1e4))
     if before == 0:
         assert after == 0
         return
@@ -159,7 +225,9 @@ def test_mutation_frequency_and_direction() -> None:
 
 def test_donors_are_drawn_evenly_from_the_top() -> None:
     scores, hyperparams = make_scores([0.9, 0.91, 0.92, 0.5, 0.5, 0.1, 0.1, 0.1]), own_values(8)
-    donors = [decide("m7", round, 10, scores, hyperparams, RULES, 5).copy_from for round in range(3000)]
+    donors = [
+        decide("m7", round, 10, scores, hyperparams, RULES, 5).copy_from for round in range(3000)
+    ]
     for donor in ("m0", "m1", "m2"):
         assert abs(donors.count(donor) - 1000) < 4.5 * math.sqrt(3000 * 2 / 9)
 
@@ -178,7 +246,9 @@ def test_all_but_one_value_do_not_depend_on_whether_the_others_can_mutate() -> N
     rules = replace(RULES, mutation_probability=0.5)
     for round in range(50):
         every = decide("m0", round, 10, make_scores([0.5]), {"m0": START}, rules, 5).hyperparams
-        still = decide("m0", round, 10, make_scores([0.5]), {"m0": {**START, "learning_rate": 0.0}}, rules, 5).hyperparams
+        still = decide(
+            "m0", round, 10, make_scores([0.5]), {"m0": {**START, "learning_rate": 0.0}}, rules, 5
+        ).hyperparams
         assert {**every, "learning_rate": 0.0} == still
 
 
@@ -189,12 +259,24 @@ def test_verdicts_are_sentences_with_the_numbers() -> None:
     def verdict(member: str, scores: list[MemberScore]) -> str:
         return decide(member, 1, 5_000_000, scores, hyperparams, never, 5).verdict
 
-    assert verdict("m0", [replace(scores[0], games=12), *scores[1:]]) == "not ranked: 12 games < 50 at 5000000 frames"
-    assert verdict("m1", scores) == "rank 2 of 4 at 5000000 frames, win rate 0.8 over 100 games: among the top 2, kept as it is"
-    assert verdict("m3", scores).endswith("over 100 games: copies m1 (win rate 0.8), ahead by 0.7 >= 0.35; nothing mutates")
+    assert (
+        verdict("m0", [replace(scores[0], games=12), *scores[1:]])
+        == "not ranked: 12 games < 50 at 5000000 frames"
+    )
+    assert (
+        verdict("m1", scores)
+        == "rank 2 of 4 at 5000000 frames, win rate 0.8 over 100 games: among the top 2, kept as it is"
+    )
+    assert verdict("m3", scores).endswith(
+        "over 100 games: copies m1 (win rate 0.8), ahead by 0.7 >= 0.35; nothing mutates"
+    )
     assert "does not copy m" in verdict("m3", make_scores([0.2, 0.2, 0.2, 0.1]))
-    assert "too few ranked to copy" in verdict("m3", [replace(score, games=49) for score in scores[:2]] + scores[2:])
-    changed = decide("m3", 1, 10, scores, hyperparams, replace(RULES, mutation_probability=1.0), 5).verdict
+    assert "too few ranked to copy" in verdict(
+        "m3", [replace(score, games=49) for score in scores[:2]] + scores[2:]
+    )
+    changed = decide(
+        "m3", 1, 10, scores, hyperparams, replace(RULES, mutation_probability=1.0), 5
+    ).verdict
     assert "; mutates learning_rate 0.00" in changed
 
 
@@ -205,8 +287,13 @@ def test_rules_of_the_two_kinds_of_games() -> None:
     assert PbtRules.from_mapping(json.loads(json.dumps(RULES.to_mapping()))) == RULES
     assert PbtRules.from_config(PbtConfig(), "wins").opponents == "common"
     gated = PbtConfig(copy_significance=0.05)
-    details = {objective: PbtRules.from_config(gated, objective).detail for objective in ("wins", "return")}
-    assert details == {"wins": "against", "return": "squares"} and PbtRules.from_config(PbtConfig(), "return").detail == "plain"
+    details = {
+        objective: PbtRules.from_config(gated, objective).detail for objective in ("wins", "return")
+    }
+    assert (
+        details == {"wins": "against", "return": "squares"}
+        and PbtRules.from_config(PbtConfig(), "return").detail == "plain"
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,6 +323,8 @@ def test_rules_that_cannot_be_read(change: dict[str, object], message: str) -> N
         (make_scores([0.5]), {"m0": {**START, "gamma": 0.9}}, "shaping.TERM only"),
     ],
 )
-def test_inputs_that_contradict_each_other(scores: list[MemberScore], hyperparams: dict[str, dict[str, float]], message: str) -> None:
+def test_inputs_that_contradict_each_other(
+    scores: list[MemberScore], hyperparams: dict[str, dict[str, float]], message: str
+) -> None:
     with pytest.raises(EngineError, match=message):
         decide("m0", 1, 10, scores, hyperparams, RULES, 5)

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.errors import EngineError, EnvError
-from pbt.population.scores import Detail, Objective, ScoreWindow, as_objective, game_points, opponent_of, score_games
+from pbt.population.scores import (
+    Detail,
+    Objective,
+    ScoreWindow,
+    as_objective,
+    game_points,
+    opponent_of,
+    score_games,
+)
 from pbt.records import Against, GameKind, GameRecord, MemberScore, PlayerRef, SeatRecord
 
 M0, M1 = PlayerRef("member", "m0"), PlayerRef("member", "m1")
@@ -22,7 +30,9 @@ def seat(player: PlayerRef, place: int, returns: float = 0.0) -> SeatRecord:
     return SeatRecord(player, 0, 0, 0, place, returns)
 
 
-def game(*seats: SeatRecord, number: int = 0, kind: GameKind = "training", end_reason: str = "rules") -> GameRecord:
+def game(
+    *seats: SeatRecord, number: int = 0, kind: GameKind = "training", end_reason: str = "rules"
+) -> GameRecord:
     return GameRecord(number, 0, number, kind, 1, seats, 10, 10, end_reason, "hash")
 
 
@@ -66,23 +76,54 @@ def random_games(seed: int, count: int) -> list[GameRecord]:
     number = 0
     for _ in range(count):
         number += rng.randint(1, 3)
-        players = [rng.choice([M0, M1, PlayerRef("member", "m2"), OLD_M0]) for _ in range(rng.randint(1, 3))]
-        seats = [seat(player, rng.randint(0, 1), rng.uniform(-1e3, 1e3) * 10 ** rng.randint(-9, 9)) for player in players]
+        players = [
+            rng.choice([M0, M1, PlayerRef("member", "m2"), OLD_M0])
+            for _ in range(rng.randint(1, 3))
+        ]
+        seats = [
+            seat(player, rng.randint(0, 1), rng.uniform(-1e3, 1e3) * 10 ** rng.randint(-9, 9))
+            for player in players
+        ]
         kind: GameKind = "training" if rng.random() < 0.8 else "evaluation"
-        games.append(game(*seats, number=number, kind=kind, end_reason=rng.choice(["rules", "rules", "rules", "voided: test"])))
+        games.append(
+            game(
+                *seats,
+                number=number,
+                kind=kind,
+                end_reason=rng.choice(["rules", "rules", "rules", "voided: test"]),
+            )
+        )
     return games
 
 
 def begun_by(record: GameRecord, generation: int) -> GameRecord:
     """The game as begun by a later generation of m0."""
-    return replace(record, seats=tuple(replace(one, generation=generation) if one.player == M0 else one for one in record.seats))
+    return replace(
+        record,
+        seats=tuple(
+            replace(one, generation=generation) if one.player == M0 else one for one in record.seats
+        ),
+    )
 
 
-@pytest.mark.parametrize(("objective", "detail"), [("wins", "plain"), ("wins", "against"), ("return", "plain"), ("return", "squares")])
-@given(seed=st.integers(0, 10**6), count=st.integers(0, 60), newest=st.integers(1, 20), restart_at=st.integers(0, 60))
-def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, detail: Detail, seed: int, count: int, newest: int, restart_at: int) -> None:
+@pytest.mark.parametrize(
+    ("objective", "detail"),
+    [("wins", "plain"), ("wins", "against"), ("return", "plain"), ("return", "squares")],
+)
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(0, 60),
+    newest=st.integers(1, 20),
+    restart_at=st.integers(0, 60),
+)
+def test_a_score_recomputed_from_rows_is_bit_equal(
+    objective: Objective, detail: Detail, seed: int, count: int, newest: int, restart_at: int
+) -> None:
     # Behind the copy m0 finishes three games that its replaced weights began.
-    games = [begun_by(record, 1) if index >= restart_at + 3 else record for index, record in enumerate(random_games(seed, count))]
+    games = [
+        begun_by(record, 1) if index >= restart_at + 3 else record
+        for index, record in enumerate(random_games(seed, count))
+    ]
     window = ScoreWindow(objective, newest, detail)
     for index, record in enumerate(games):
         if index == restart_at:
@@ -96,11 +137,17 @@ def test_a_score_recomputed_from_rows_is_bit_equal(objective: Objective, detail:
     for member in ("m0", "m1", "m2", "nobody"):
         score = window.score(member)
         since = restart_at + 3 if member == "m0" and restart_at < count else 0
-        points = [value for record in games[since:] if (value := game_points(record, member, objective)) is not None][-newest:]
+        points = [
+            value
+            for record in games[since:]
+            if (value := game_points(record, member, objective)) is not None
+        ][-newest:]
         assert score.games == len(points)
         if points:
             assert score.objective == float(sum(map(Fraction, points))) / len(points)
-        inside = [record for record in shuffled if score.first_game <= record.number <= score.last_game]
+        inside = [
+            record for record in shuffled if score.first_game <= record.number <= score.last_game
+        ]
         assert score_games(member, inside, objective, detail) == score
         assert bool(score.against) == (detail == "against" and score.games > 0)
         if score.against:
@@ -116,12 +163,16 @@ def test_no_games_yet() -> None:
 
 
 def test_an_altered_row_changes_the_recomputed_score() -> None:
-    games = [game(seat(M0, number % 2), seat(M1, 1 - number % 2), number=number) for number in range(10)]
+    games = [
+        game(seat(M0, number % 2), seat(M1, 1 - number % 2), number=number) for number in range(10)
+    ]
     window = ScoreWindow("wins", 100)
     for record in games:
         window.add(record)
     stored = window.score("m0")
-    flipped = replace(games[3], seats=tuple(replace(one, place=1 - one.place) for one in games[3].seats))
+    flipped = replace(
+        games[3], seats=tuple(replace(one, place=1 - one.place) for one in games[3].seats)
+    )
     assert score_games("m0", [*games[:3], flipped, *games[4:]], "wins") != stored
     assert score_games("m0", games[1:], "wins") != stored
     assert score_games("m0", [*games, *games[4:5]], "wins") != stored
@@ -145,19 +196,25 @@ def test_game_numbers_must_ascend() -> None:
 
 def test_opponents_have_names() -> None:
     assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1)), "m0") == "snapshot m0"
-    assert opponent_of(game(seat(M0, 0), replace(seat(M1, 1), generation=3)), "m0") == "member m1 3", "a copy is another opponent"
+    assert (
+        opponent_of(game(seat(M0, 0), replace(seat(M1, 1), generation=3)), "m0") == "member m1 3"
+    ), "a copy is another opponent"
     assert opponent_of(game(seat(M0, 0), seat(M0, 1), seat(M1, 2)), "m0") == "member m1 0"
     assert opponent_of(game(seat(M0, 0), seat(OLD_M0, 1), seat(M1, 2)), "m0") == "several"
 
 
-def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_asks_for_them() -> None:
+def test_games_of_older_checkpoints_without_opponents_count_only_where_nobody_asks_for_them() -> (
+    None
+):
     older = {"games": {"m0": [[3, 1.0], [5, 0.0]]}, "generations": {}}
     plain, fair = ScoreWindow("wins", 10), ScoreWindow("wins", 10, "against")
     plain.load(older)
     fair.load(older)
     assert plain.score("m0") == MemberScore("m0", 2, 0.5, 3, 5)
     fair.add(game(seat(M0, 0), seat(M1, 1), number=7))
-    assert fair.score("m0") == MemberScore("m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),))
+    assert fair.score("m0") == MemberScore(
+        "m0", 1, 1.0, 7, 7, None, (Against("member m1 0", 1, 1.0),)
+    )
     asked_later = ScoreWindow("wins", 10, "against")
     asked_later.load(json.loads(json.dumps(plain.state())))
     assert asked_later.score("m0").games == 0

@@ -13,7 +13,15 @@ from pbt.errors import EngineError
 from pbt.population.comparison import compare
 from pbt.population.decide import Decision, PbtRules, decide, rank, replay
 from pbt.records import Against, MemberScore, RoundRecord
-from tests.pbt.population.rounds import COMMON, RULES, START, from_json, make_round, own_values, through_json
+from tests.pbt.population.rounds import (
+    COMMON,
+    RULES,
+    START,
+    from_json,
+    make_round,
+    own_values,
+    through_json,
+)
 
 
 @given(
@@ -22,18 +30,30 @@ from tests.pbt.population.rounds import COMMON, RULES, START, from_json, make_ro
     probability=st.sampled_from([0.15, 1.0]),
     seed=st.integers(0, 7),
 )
-def test_a_stored_round_replays_bit_equal(objectives: list[float], round: int, probability: float, seed: int) -> None:
-    record = make_round(f"m{seed % len(objectives)}", round, objectives, replace(RULES, mutation_probability=probability))
+def test_a_stored_round_replays_bit_equal(
+    objectives: list[float], round: int, probability: float, seed: int
+) -> None:
+    record = make_round(
+        f"m{seed % len(objectives)}",
+        round,
+        objectives,
+        replace(RULES, mutation_probability=probability),
+    )
     back = through_json(record)
     assert replay(back) == []
-    assert np.array(list(back.directive.hyperparams.values())).tobytes() == np.array(list(record.directive.hyperparams.values())).tobytes()
+    assert (
+        np.array(list(back.directive.hyperparams.values())).tobytes()
+        == np.array(list(record.directive.hyperparams.values())).tobytes()
+    )
 
 
 COPIED = make_round("m3", 2, [0.9, 0.8, 0.3, 0.1], replace(RULES, mutation_probability=0.5))
 
 
 def with_score(**change: Any) -> Callable[[RoundRecord], RoundRecord]:
-    return lambda record: replace(record, scores=(*record.scores[:3], replace(record.scores[3], **change)))
+    return lambda record: replace(
+        record, scores=(*record.scores[:3], replace(record.scores[3], **change))
+    )
 
 
 def with_rule(**change: Any) -> Callable[[RoundRecord], RoundRecord]:
@@ -51,9 +71,24 @@ def with_directive(**change: Any) -> Callable[[RoundRecord], RoundRecord]:
         with_score(games=101),
         with_score(games=10),
         lambda record: replace(record, scores=record.scores[2:]),
-        lambda record: replace(record, scores=tuple(replace(score, games=1) for score in record.scores[:2]) + record.scores[2:]),
-        lambda record: replace(record, scores=tuple(replace(score, objective=score.objective + 0.01) for score in record.scores)),
-        lambda record: replace(record, hyperparams={name: {**values, "learning_rate": 0.5} for name, values in record.hyperparams.items()}),
+        lambda record: replace(
+            record,
+            scores=tuple(replace(score, games=1) for score in record.scores[:2])
+            + record.scores[2:],
+        ),
+        lambda record: replace(
+            record,
+            scores=tuple(
+                replace(score, objective=score.objective + 0.01) for score in record.scores
+            ),
+        ),
+        lambda record: replace(
+            record,
+            hyperparams={
+                name: {**values, "learning_rate": 0.5}
+                for name, values in record.hyperparams.items()
+            },
+        ),
         lambda record: replace(record, hyperparams={"m3": record.hyperparams["m3"]}),
         lambda record: replace(record, seed=8),
         lambda record: replace(record, frames=11),
@@ -65,7 +100,13 @@ def with_directive(**change: Any) -> Callable[[RoundRecord], RoundRecord]:
         with_rule(top_share=0.0),
         with_rule(mutation_probability=0.0),
         with_rule(mutation_factor=1.3),
-        with_rule(learning_rate_low=0.5, learning_rate_high=0.6, entropy_coef_low=0.5, shaping_low=5.0, one_minus_adam_beta1_low=0.4),
+        with_rule(
+            learning_rate_low=0.5,
+            learning_rate_high=0.6,
+            entropy_coef_low=0.5,
+            shaping_low=5.0,
+            one_minus_adam_beta1_low=0.4,
+        ),
         with_rule(objective="return"),
         with_rule(opponents="most"),
         with_rule(min_games="50"),
@@ -96,7 +137,9 @@ def test_a_copy_needs_a_snapshot() -> None:
 def met(member: str, **tables: tuple[int, int]) -> MemberScore:
     """tables: opponent -> (games, wins)."""
     games, wins = (sum(column) for column in zip(*tables.values(), strict=True))
-    against = tuple(Against(opponent, n, float(won)) for opponent, (n, won) in sorted(tables.items()))
+    against = tuple(
+        Against(opponent, n, float(won)) for opponent, (n, won) in sorted(tables.items())
+    )
     return MemberScore(member, games, wins / games, 0, 999, None, against)
 
 
@@ -114,24 +157,40 @@ def test_common_opponents_turn_a_ranking_round() -> None:
     assert [score.member for score in rank(UNFAIR, COMMON)] == ["m3", "m1", "m2", "m0"]
     rules = replace(COMMON, copy_gap=0.1, mutation_probability=0.0)
     verdict = decide("m0", 1, 10, UNFAIR, own_values(4), rules, 5).verdict
-    assert verdict.startswith("rank 4 of 4 at 10 frames, win rate 0.64 over 250 games, -0.186018 on common"), verdict
-    assert "on common opponents: copies m" in verdict and "on 2 common opponents >= 0.1; nothing mutates" in verdict
+    assert verdict.startswith(
+        "rank 4 of 4 at 10 frames, win rate 0.64 over 250 games, -0.186018 on common"
+    ), verdict
+    assert (
+        "on common opponents: copies m" in verdict
+        and "on 2 common opponents >= 0.1; nothing mutates" in verdict
+    )
 
 
 def test_without_common_opponents_all_games_count() -> None:
     scores = [met(f"m{n}", **{f"only{n}": (100, 10 * n)}) for n in range(4)]
     for member in ("m0", "m3"):
-        fair, plain = (decide(member, 1, 10, scores, own_values(4), rules, 5) for rules in (COMMON, RULES))
+        fair, plain = (
+            decide(member, 1, 10, scores, own_values(4), rules, 5) for rules in (COMMON, RULES)
+        )
         assert (fair.copy_from, fair.hyperparams) == (plain.copy_from, plain.hyperparams)
 
 
-@given(objectives=st.lists(st.integers(0, 100), min_size=3, max_size=8), seed=st.integers(0, 99), level=st.sampled_from([0.01, 0.05, 0.49]))
+@given(
+    objectives=st.lists(st.integers(0, 100), min_size=3, max_size=8),
+    seed=st.integers(0, 99),
+    level=st.sampled_from([0.01, 0.05, 0.49]),
+)
 def test_the_gate_only_ever_forbids_copies(objectives: list[int], seed: int, level: float) -> None:
-    scores, values = [met(f"m{n}", o=(100, won)) for n, won in enumerate(objectives)], own_values(len(objectives))
+    scores, values = (
+        [met(f"m{n}", o=(100, won)) for n, won in enumerate(objectives)],
+        own_values(len(objectives)),
+    )
     open_rules = replace(COMMON, copy_gap=0.0)
     for member in values:
         free = decide(member, 1, 10, scores, values, open_rules, seed)
-        gated = decide(member, 1, 10, scores, values, replace(open_rules, copy_significance=level), seed)
+        gated = decide(
+            member, 1, 10, scores, values, replace(open_rules, copy_significance=level), seed
+        )
         if free.copy_from is None:
             assert gated == free
             continue
@@ -142,22 +201,42 @@ def test_the_gate_only_ever_forbids_copies(objectives: list[int], seed: int, lev
 
 
 def test_few_games_may_be_chance() -> None:
-    rules = replace(COMMON, copy_gap=0.2, copy_significance=0.05, min_games=5, mutation_probability=0.0)
+    rules = replace(
+        COMMON, copy_gap=0.2, copy_significance=0.05, min_games=5, mutation_probability=0.0
+    )
     few = [met(f"m{n}", o=(6, won)) for n, won in enumerate([4, 4, 3, 2])]
     many = [met(f"m{n}", o=(600, 100 * won)) for n, won in enumerate([4, 4, 3, 2])]
-    assert "on 1 common opponent >= 0.2, which may be chance: p = 0.1" in decide("m3", 1, 10, few, own_values(4), rules, 5).verdict
+    assert (
+        "on 1 common opponent >= 0.2, which may be chance: p = 0.1"
+        in decide("m3", 1, 10, few, own_values(4), rules, 5).verdict
+    )
     assert decide("m3", 1, 10, many, own_values(4), rules, 5).copy_from in ("m0", "m1")
 
 
 @given(st.integers(0, 100), st.integers(0, 3))
-def test_rounds_on_common_opponents_replay_and_notice_what_was_altered(seed: int, index: int) -> None:
+def test_rounds_on_common_opponents_replay_and_notice_what_was_altered(
+    seed: int, index: int
+) -> None:
     rules, values = replace(COMMON, copy_gap=0.1, copy_significance=0.2), own_values(4)
     decision = decide(f"m{index}", 3, 10, UNFAIR, values, rules, seed)
     directive = decision.directive(f"m{index}", 3, "f" * 64 if decision.copy_from else None)
-    record = RoundRecord(f"m{index}", 3, 10, tuple(UNFAIR), values, rules.to_mapping(), seed, decision.verdict, directive)
+    record = RoundRecord(
+        f"m{index}",
+        3,
+        10,
+        tuple(UNFAIR),
+        values,
+        rules.to_mapping(),
+        seed,
+        decision.verdict,
+        directive,
+    )
     assert replay(through_json(record)) == []
     part = record.scores[index].against[0]
-    altered = replace(record.scores[index], against=(replace(part, points=part.points - 5), *record.scores[index].against[1:]))
+    altered = replace(
+        record.scores[index],
+        against=(replace(part, points=part.points - 5), *record.scores[index].against[1:]),
+    )
     scores = tuple(altered if score.member == altered.member else score for score in record.scores)
     assert replay(replace(record, scores=scores)) != []
 

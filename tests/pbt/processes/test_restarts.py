@@ -14,7 +14,15 @@ def test_the_first_of_a_row_starts_at_once_the_others_later_and_later() -> None:
 
 def test_progress_begins_a_new_row() -> None:
     policy = RestartPolicy(2)
-    assert [policy.died(progress) for progress in (0, 0, 3, 3, 4, 4, 4)] == [0.0, 0.5, 0.0, 0.5, 0.0, 0.5, None]
+    assert [policy.died(progress) for progress in (0, 0, 3, 3, 4, 4, 4)] == [
+        0.0,
+        0.5,
+        0.0,
+        0.5,
+        0.0,
+        0.5,
+        None,
+    ]
 
 
 def test_none_is_forgiven_when_none_may_be() -> None:

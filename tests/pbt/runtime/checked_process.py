@@ -30,7 +30,10 @@ class Log:
     def write(self, *columns: Any) -> None:
         """Arrays of one length and numbers."""
         rows = max(np.size(column) for column in columns)
-        table = np.stack([np.broadcast_to(np.asarray(column), rows).astype(np.int64) for column in columns], axis=1)
+        table = np.stack(
+            [np.broadcast_to(np.asarray(column), rows).astype(np.int64) for column in columns],
+            axis=1,
+        )
         os.write(self._file, np.ascontiguousarray(table).tobytes())
 
 
@@ -44,7 +47,13 @@ def watch() -> None:
         ready = serve(self, request)
         hosted = self._policies[request.policy]
         if isinstance(hosted, NetworkPolicy) and hosted._published is not None:
-            acted.write(request.keys.view(np.int64), request.steps, request.policy, hosted._publications, hosted.version)
+            acted.write(
+                request.keys.view(np.int64),
+                request.steps,
+                request.policy,
+                hosted._publications,
+                hosted.version,
+            )
         return ready
 
     def gathering(self: LearnerHost, name: str, slots: tuple[int, ...]) -> None:
@@ -54,14 +63,26 @@ def watch() -> None:
         rows = [column[key][at][valid] for key in ("policy", "version")]
         origin = column["origin"][at][valid]
         if valid.any():
-            gathered.write(*origin.T, *rows, self._policies[name], hosted.role, copies.get(name, 0), hosted.learner.version)
+            gathered.write(
+                *origin.T,
+                *rows,
+                self._policies[name],
+                hosted.role,
+                copies.get(name, 0),
+                hosted.learner.version,
+            )
         gather(self, name, slots)
 
     def copying(self: LearnerHost, hosted: HostedLearner, snapshot_id: str) -> None:
         copy(self, hosted, snapshot_id)
         member = hosted.shard.member
         copies[member] = copies.get(member, 0) + 1
-        copied.write(self._policies[member], copies[member], hosted.shard.index, hosted.published.publications)
+        copied.write(
+            self._policies[member],
+            copies[member],
+            hosted.shard.index,
+            hosted.published.publications,
+        )
 
     PolicyServer.serve = served  # type: ignore[method-assign]
     LearnerHost._gather = gathering  # type: ignore[method-assign]

@@ -61,14 +61,19 @@ class CheckedEngine:
     def __init__(self, config: RunConfig, spec: EnvSpec | None = None) -> None:
         self.config = config
         self.sink, self.store = MemorySink(), MemoryStore()
-        self.population = assemble(config, spec or registry.spec(config.env.name), self.sink, self.store)
+        self.population = assemble(
+            config, spec or registry.spec(config.env.name), self.sink, self.store
+        )
         self.engine = SerialEngine(self.population, self.sink, self.store, NoControl())
         self.batches = {trainee.name: 0 for trainee in self.population.trainees}
         self.trained: set[Origin] = set()
         self.seated_finished = Counter[str]()
         self.expected: list[tuple[str, float]] = []
         self.free = [slab.slots for slab in self.population.slabs]
-        self._asked = [self._nothing_asked((slab.slots, slab.layout.rollout_steps)) for slab in self.population.slabs]
+        self._asked = [
+            self._nothing_asked((slab.slots, slab.layout.rollout_steps))
+            for slab in self.population.slabs
+        ]
         self._keys: set[int] = set()
         self._plans: dict[tuple[int, int], GamePlan] = {}
         self._watch()
@@ -76,7 +81,9 @@ class CheckedEngine:
 
     def finish(self) -> None:
         assert self.engine.run(self._look)
-        assert not any(trainee.batcher.waiting for trainee in self.population.trainees), "finished members keep no slots"
+        assert not any(trainee.batcher.waiting for trainee in self.population.trainees), (
+            "finished members keep no slots"
+        )
 
     def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
         """Everything that must be true of a batch."""
@@ -86,11 +93,19 @@ class CheckedEngine:
         valid: NDArray[np.bool_] = column["valid"][slots]
         assert not member.finished, "a finished member learns nothing"
         assert np.array_equal(batch.valid.numpy().T, valid) and valid.any()
-        assert (column["policy"][slots][valid] == member.policy).all() and (asked.policy[slots][valid] == member.policy).all()
+        assert (column["policy"][slots][valid] == member.policy).all() and (
+            asked.policy[slots][valid] == member.policy
+        ).all()
         assert {full.generation for full in taken} == {member.generation}
-        assert (asked.generation[slots][valid] == member.generation).all(), "a row of replaced weights"
-        assert (column["version"][slots][valid] <= trainee.learner.version).all() and (column["version"][slots][valid] >= 0).all()
-        assert np.array_equal(column["episode_start"][slots][:, :-1][valid], asked.first[slots][valid]), "an episode starts at its first decision"
+        assert (asked.generation[slots][valid] == member.generation).all(), (
+            "a row of replaced weights"
+        )
+        assert (column["version"][slots][valid] <= trainee.learner.version).all() and (
+            column["version"][slots][valid] >= 0
+        ).all()
+        assert np.array_equal(
+            column["episode_start"][slots][:, :-1][valid], asked.first[slots][valid]
+        ), "an episode starts at its first decision"
         origins = column["origin"][slots][valid]
         assert np.array_equal(origins[:, 3], asked.step[slots][valid])
         for origin, key in zip(origins.tolist(), asked.key[slots][valid].tolist(), strict=True):
@@ -102,7 +117,10 @@ class CheckedEngine:
         for seat in plan.seats:
             if seat.player.kind == "member":
                 member = members[seat.player.name]
-                assert seat.learning != member.finished and seat[1:3] == (member.policy, member.generation)
+                assert seat.learning != member.finished and seat[1:3] == (
+                    member.policy,
+                    member.generation,
+                )
                 self.seated_finished[member.name] += member.finished
             else:
                 assert not seat.learning and seat.policy >= len(members)
@@ -111,7 +129,11 @@ class CheckedEngine:
     def _check_origin(self, origin: Origin, key: int, policy: int) -> None:
         table, count, seat, _ = origin
         plan = self._plans[table, count]
-        assert plan.kind == "training" and plan.seats[seat].policy == policy and plan.seats[seat].learning
+        assert (
+            plan.kind == "training"
+            and plan.seats[seat].policy == policy
+            and plan.seats[seat].learning
+        )
         assert seat_key(self.config.seed, *plan.noise, seat) == key
         assert origin not in self.trained, "a row is trained on once"
         self.trained.add(origin)
@@ -141,7 +163,9 @@ class CheckedEngine:
             found = take()
             if found is not None:
                 slab = self.population.slabs[trainee.role]
-                self.check_batch(trainee, gather(slab, np.array([full.slot for full in found])), found)
+                self.check_batch(
+                    trainee, gather(slab, np.array([full.slot for full in found])), found
+                )
             return found
 
         trainee.batcher.take = taken  # type: ignore[method-assign]
@@ -151,18 +175,31 @@ class CheckedEngine:
         generations = {member.policy: member.generation for member in members.values()}
         asked, at = self._asked[request.role], (request.slots, request.rows)
         keys = request.keys.tolist()
-        asked.key[at], asked.step[at], asked.policy[at] = request.keys, request.steps, request.policy
+        asked.key[at], asked.step[at], asked.policy[at] = (
+            request.keys,
+            request.steps,
+            request.policy,
+        )
         asked.generation[at] = generations.get(request.policy, -1)
         asked.first[at] = [key not in self._keys for key in keys]
         self._keys.update(keys)
 
     def _look(self) -> None:
         fillers = self.population.worker.fillers
-        self.free = [min(least, len(filler.pool.free_slots())) for least, filler in zip(self.free, fillers, strict=True)]
+        self.free = [
+            min(least, len(filler.pool.free_slots()))
+            for least, filler in zip(self.free, fillers, strict=True)
+        ]
 
     @staticmethod
     def _nothing_asked(shape: tuple[int, int]) -> Asked:
         def whole(dtype: Any, fill: int) -> NDArray[Any]:
             return np.full(shape, fill, dtype)
 
-        return Asked(whole(np.uint64, 0), whole(np.int64, -1), whole(np.int64, -1), whole(np.int64, -1), whole(np.bool_, 0))
+        return Asked(
+            whole(np.uint64, 0),
+            whole(np.int64, -1),
+            whole(np.int64, -1),
+            whole(np.int64, -1),
+            whole(np.bool_, 0),
+        )

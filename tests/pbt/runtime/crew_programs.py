@@ -97,10 +97,14 @@ class Parent:
 
     def __init__(self, whats: Sequence[str]) -> None:
         self._board = Region.create("board", board_bytes(len(whats)))
-        fifos = {what: make_fifo(what, 1 << 20) for what in whats if what in ("faster_fifo", "sockets")}
+        fifos = {
+            what: make_fifo(what, 1 << 20) for what in whats if what in ("faster_fifo", "sockets")
+        }
         self.children = []
         for index, what in enumerate(whats):
-            orders = assignment("on_fifo" if what in fifos else what, board=[self._board.fd, len(whats), index])
+            orders = assignment(
+                "on_fifo" if what in fifos else what, board=[self._board.fd, len(whats), index]
+            )
             descriptors = [self._board.fd]
             if what in fifos:
                 orders["fifo"] = fifos[what].handle()

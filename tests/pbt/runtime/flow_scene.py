@@ -21,7 +21,18 @@ from pbt.population.members import Member
 from pbt.population.memory import MemorySink, MemoryStore
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import PlayerRef, SeatRecord
-from pbt.runtime.control import Copied, Copy, Discard, Gather, Gathered, MemberError, Regenerate, SetHyperparams, Train, Updated
+from pbt.runtime.control import (
+    Copied,
+    Copy,
+    Discard,
+    Gather,
+    Gathered,
+    MemberError,
+    Regenerate,
+    SetHyperparams,
+    Train,
+    Updated,
+)
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
 from pbt.runtime.roster import Roster
 from pbt.runtime.training import Trainee, TrainingFlow
@@ -31,7 +42,12 @@ from pbt.transport.weights import PublishedWeights
 
 T, BATCH_SLOTS, SLOTS_PER_WORKER = 2, 2, 5
 NAMES = ("m0", "m1", "m2")
-HYPERPARAMS = {"learning_rate": 1e-3, "entropy_coef": 0.01, "adam_beta1": 0.9, "shaping.reward": 1.0}
+HYPERPARAMS = {
+    "learning_rate": 1e-3,
+    "entropy_coef": 0.01,
+    "adam_beta1": 0.9,
+    "shaping.reward": 1.0,
+}
 ROLE = Role("player", gymnasium.spaces.Box(-1, 1, (1,), np.float32), gymnasium.spaces.Discrete(2))
 CONFIG = {
     "env": {"name": "tictactoe"},
@@ -104,23 +120,53 @@ class Scene:
         self._last_rows: dict[str, int] = {}
         # By member: publications when it was told to train.
         self._told_at: dict[str, int] = {}
-        self.roster = Roster({name: policy for policy, name in enumerate(NAMES)}, self._tell_workers)
+        self.roster = Roster(
+            {name: policy for policy, name in enumerate(NAMES)}, self._tell_workers
+        )
         trainees = [self._trainee(name, policy) for policy, name in enumerate(NAMES)]
-        members = [Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)]
+        members = [
+            Member(name, "player", policy, dict(HYPERPARAMS)) for policy, name in enumerate(NAMES)
+        ]
         rules = PbtRules.from_config(self.config.pbt, "wins")
         learners = {trainee.name: trainee for trainee in trainees}
-        self.controller = Controller(self.config, rules, members, learners, self.roster, self.sink, self.store)
-        self.flow = TrainingFlow(self.config, trainees, self.controller, self._send, self.processes.__contains__, self.permits.extend)
+        self.controller = Controller(
+            self.config, rules, members, learners, self.roster, self.sink, self.store
+        )
+        self.flow = TrainingFlow(
+            self.config,
+            trainees,
+            self.controller,
+            self._send,
+            self.processes.__contains__,
+            self.permits.extend,
+        )
         self.controller.start()
         for domain in self.domains:
             self.start(domain)
             self.get_ready(domain)
 
     def _trainee(self, name: str, policy: int) -> Trainee:
-        hosts = sorted((shard.index, plan.name) for plan in self.plans.values() for shard in plan.trains if shard.member == name)
+        hosts = sorted(
+            (shard.index, plan.name)
+            for plan in self.plans.values()
+            for shard in plan.trains
+            if shard.member == name
+        )
         batcher = Batcher(self.slab, 0, BATCH_SLOTS)
-        state = {"model.w": torch.tensor([1000 * policy]), "adam.w": torch.zeros(1), "clocks": torch.zeros(4, dtype=torch.int64)}
-        return Trainee(name, 0, policy, tuple(host for _, host in hosts), batcher, PublishedWeights(state), RestartPolicy(2))
+        state = {
+            "model.w": torch.tensor([1000 * policy]),
+            "adam.w": torch.zeros(1),
+            "clocks": torch.zeros(4, dtype=torch.int64),
+        }
+        return Trainee(
+            name,
+            0,
+            policy,
+            tuple(host for _, host in hosts),
+            batcher,
+            PublishedWeights(state),
+            RestartPolicy(2),
+        )
 
     # --- the main process ----------------------------------------------------------------------------------------------------------------
 
@@ -130,7 +176,11 @@ class Scene:
         for message in messages:
             trainee = self.flow.trainees[message.member]
             if isinstance(message, Train):
-                assert trainee.copying is None and trainee.batches[0].training and not trainee.batches[0].discarded
+                assert (
+                    trainee.copying is None
+                    and trainee.batches[0].training
+                    and not trainee.batches[0].discarded
+                )
                 self._told_at[message.member] = trainee.published.publications
             if isinstance(message, Gather):
                 assert not self.flow.resting and trainee.copying is None
@@ -140,7 +190,10 @@ class Scene:
 
     def _check_lag(self, trainee: Trainee, slots: tuple[int, ...]) -> None:
         if (max_lag := self.config.learning.max_lag) is not None:
-            acted, valid = self.slab.column["version"][list(slots)], self.slab.column["valid"][list(slots)]
+            acted, valid = (
+                self.slab.column["version"][list(slots)],
+                self.slab.column["valid"][list(slots)],
+            )
             assert trainee.version - acted[valid].min() <= max_lag
 
     def contents(self, slots: tuple[int, ...]) -> tuple[int, ...]:
@@ -149,8 +202,12 @@ class Scene:
     def _tell_workers(self, *messages: Any) -> None:
         for message in messages:
             if isinstance(message, Regenerate):
-                copied = self.store.load(self.controller.members[message.member].newest_snapshot or "")["model.w"]
-                assert torch.equal(self.flow.trainees[message.member].published.read()["model.w"], copied), "acts as it copied, from now on"
+                copied = self.store.load(
+                    self.controller.members[message.member].newest_snapshot or ""
+                )["model.w"]
+                assert torch.equal(
+                    self.flow.trainees[message.member].published.read()["model.w"], copied
+                ), "acts as it copied, from now on"
         for name in self.workers:
             if name in self.processes:
                 self.processes[name].inbox.extend(messages)
@@ -204,7 +261,9 @@ class Scene:
             members = self.controller.members
             generations = {member.policy: member.generation for member in members.values()}
             hyperparams = {member.name: dict(member.hyperparams) for member in members.values()}
-            self.processes[name] = process = MadeUpProcess(self.plans[name], generations, hyperparams)
+            self.processes[name] = process = MadeUpProcess(
+                self.plans[name], generations, hyperparams
+            )
             if name in self.workers:
                 process.held = {slot for slot in range(self.slab.slots) if self.owner(slot) == name}
 
@@ -219,9 +278,26 @@ class Scene:
     def game(self, winner: str, loser: str) -> None:
         players = [PlayerRef("member", name) for name in (winner, loser)]
         members = self.controller.members
-        seats = tuple(SeatPlan(player, NAMES.index(player.name), members[player.name].generation, True) for player in players)
-        records = tuple(SeatRecord(seat.player, seat.generation, 0, 0, place, 0.0) for place, seat in enumerate(seats))
-        self.controller.on_game(GameEnd(0, GamePlan(self.controller.games, "training", 0, seats, ()), records, 5, 5, "win", "", None))
+        seats = tuple(
+            SeatPlan(player, NAMES.index(player.name), members[player.name].generation, True)
+            for player in players
+        )
+        records = tuple(
+            SeatRecord(seat.player, seat.generation, 0, 0, place, 0.0)
+            for place, seat in enumerate(seats)
+        )
+        self.controller.on_game(
+            GameEnd(
+                0,
+                GamePlan(self.controller.games, "training", 0, seats, ()),
+                records,
+                5,
+                5,
+                "win",
+                "",
+                None,
+            )
+        )
 
     # --- the others ------------------------------------------------------------------------------------------------------------------------
 
@@ -263,7 +339,11 @@ class Scene:
                 assert message.member not in process.to_train
                 if process.shard(message.member).index == 0:
                     published = self.flow.trainees[message.member].published
-                    published.publish(published.read() | {"model.w": self.store.load(message.snapshot_id)["model.w"]}, published.version)
+                    published.publish(
+                        published.read()
+                        | {"model.w": self.store.load(message.snapshot_id)["model.w"]},
+                        published.version,
+                    )
                 process.unsent.append(Copied(message.member))
 
     def copy(self, name: str, member: str) -> bool:
@@ -303,7 +383,11 @@ class Scene:
         if process is publisher:
             if not all(shard.busy == member for shard in shards):
                 return
-            self._publish(trainee, [number for shard in shards for number in shard.asked[member][0].copied or ()], skips)
+            self._publish(
+                trainee,
+                [number for shard in shards for number in shard.asked[member][0].copied or ()],
+                skips,
+            )
             self.to_finish[member] = set(trainee.hosts[1:])
         elif name not in self.to_finish[member]:
             return
@@ -314,8 +398,12 @@ class Scene:
 
     def _publish(self, trainee: Trainee, numbers: list[int], skips: bool) -> None:
         member = self.controller.members[trainee.name]
-        assert len(numbers) == BATCH_SLOTS and not self.truth & set(numbers), "a batch is trained on once, as a whole"
-        assert {self.filled_by[number] for number in numbers} == {(trainee.name, member.generation)} and trainee.copying is None
+        assert len(numbers) == BATCH_SLOTS and not self.truth & set(numbers), (
+            "a batch is trained on once, as a whole"
+        )
+        assert {self.filled_by[number] for number in numbers} == {
+            (trainee.name, member.generation)
+        } and trainee.copying is None
         assert member.learning
         self.truth.update(numbers)
         self._last_rows[trainee.name] = sum(self.rows[number] for number in numbers)
@@ -326,7 +414,12 @@ class Scene:
 
     def _stats(self, trainee: Trainee) -> UpdateStats:
         rows = self._last_rows[trainee.name]
-        facts = {**dict.fromkeys(UpdateStats.__dataclass_fields__, 0), "version": trainee.published.version, "frames": rows, "rows": rows}
+        facts = {
+            **dict.fromkeys(UpdateStats.__dataclass_fields__, 0),
+            "version": trainee.published.version,
+            "frames": rows,
+            "rows": rows,
+        }
         return UpdateStats(**facts)
 
     # --- what must be true -----------------------------------------------------------------------------------------------------------------
@@ -337,24 +430,48 @@ class Scene:
         places = Counter(permit.slot for permit in self.permits)
         for process in self.processes.values():
             places.update(process.held)
-            places.update(item.slot for item in (*process.inbox, *process.outbox) if isinstance(item, RolloutPermit | SlotFull))
+            places.update(
+                item.slot
+                for item in (*process.inbox, *process.outbox)
+                if isinstance(item, RolloutPermit | SlotFull)
+            )
         for trainee in trainees:
             places.update(trainee.batcher.waiting)
-            places.update(full.slot for batch in trainee.batches if batch.to_gather for full in batch.fulls)
+            places.update(
+                full.slot for batch in trainee.batches if batch.to_gather for full in batch.fulls
+            )
         alive = self.domains[0][0] in self.processes
-        assert places == (dict.fromkeys(range(self.slab.slots), 1) if alive else {}), "every slot has one owner"
-        unheard = [item.slot for process in self.processes.values() for item in process.outbox if isinstance(item, SlotFull)]
-        waiting = sum(trainee.batcher.rows_waiting() for trainee in trainees) + sum(self.rows[n] for n in self.contents(tuple(unheard)))
+        assert places == (dict.fromkeys(range(self.slab.slots), 1) if alive else {}), (
+            "every slot has one owner"
+        )
+        unheard = [
+            item.slot
+            for process in self.processes.values()
+            for item in process.outbox
+            if isinstance(item, SlotFull)
+        ]
+        waiting = sum(trainee.batcher.rows_waiting() for trainee in trainees) + sum(
+            self.rows[n] for n in self.contents(tuple(unheard))
+        )
         dropped = sum((trainee.batcher.dropped for trainee in trainees), flow.dropped)
-        assert sum(self.rows) == flow.rows_trained + dropped.total() + waiting + flow.rows_at_learners(), "every row is somewhere, once"
+        assert (
+            sum(self.rows)
+            == flow.rows_trained + dropped.total() + waiting + flow.rows_at_learners()
+        ), "every row is somewhere, once"
         published = sum(self.rows[number] for number in self.truth)
-        assert published - flow.rows_trained == self._unheard_updates(), "what was trained on is counted as trained on"
+        assert published - flow.rows_trained == self._unheard_updates(), (
+            "what was trained on is counted as trained on"
+        )
 
     def _unheard_updates(self) -> int:
         """Rows of updates that were published and are not known to the main process."""
         rows = 0
         for trainee in self.flow.trainees.values():
-            if trainee.batches and trainee.batches[0].training and trainee.published.publications > self._told_at[trainee.name]:
+            if (
+                trainee.batches
+                and trainee.batches[0].training
+                and trainee.published.publications > self._told_at[trainee.name]
+            ):
                 rows += trainee.batches[0].rows
         return rows
 
@@ -381,7 +498,10 @@ class Scene:
                     self.get_ready(domain)
             self.work_through()
             self.check()
-            moving = any(p.inbox or p.outbox or p.unsent or p.to_train or p.busy for p in self.processes.values())
+            moving = any(
+                p.inbox or p.outbox or p.unsent or p.to_train or p.busy
+                for p in self.processes.values()
+            )
             if self.flow.idle and not moving and not self.permits:
                 return
         raise AssertionError("does not come to rest")

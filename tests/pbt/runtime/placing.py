@@ -19,7 +19,13 @@ PLACEMENTS: dict[str, dict[str, Any]] = {
     "serial": {"placement": "serial"},
     "inline": {"placement": "inline", "workers": 2},
     "central": {"placement": "central", "workers": 1},
-    "mixture": {"placement": "central", "workers": 1, "servers": 2, "learners": 0, "queues": "sockets"},
+    "mixture": {
+        "placement": "central",
+        "workers": 1,
+        "servers": 2,
+        "learners": 0,
+        "queues": "sockets",
+    },
     # One member with a shard in each process; three members, of which the first has two shards.
     "shards": {"placement": "inline", "workers": 2},
     "more_shards": {"placement": "inline", "workers": 4},
@@ -32,7 +38,14 @@ TINY: dict[str, Any] = {
     "sampling": {"environments": 12, "rollout_steps": 4, "opening_plies": 2},
     "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
     "learning": {"batch_steps": 32, "epochs": 2, "minibatches": 2},
-    "pbt": {"period_frames": 150, "warmup_frames": 150, "min_games": 3, "score_games": 50, "copy_gap": 0.0, "mutation_probability": 0.5},
+    "pbt": {
+        "period_frames": 150,
+        "warmup_frames": 150,
+        "min_games": 3,
+        "score_games": 50,
+        "copy_gap": 0.0,
+        "mutation_probability": 0.5,
+    },
     "matchmaking": {"past_share": 0.3, "past_window": 3, "past_mode": "pfsp_variance"},
     "snapshots": {"every_frames": 400},
     "evaluation": {"share": 0.1, "final_games": 4},
@@ -66,16 +79,27 @@ class Running:
         """folder: of the snapshots; a run that resumes another one's needs the same."""
         self.config, self.sink, self.control = config, MemorySink(), AskedToStop()
         self.store = FileSnapshotStore(folder)
-        self.engine = build_engine(config, registry.spec(config.env.name), self.sink, self.store, self.control)
+        self.engine = build_engine(
+            config, registry.spec(config.env.name), self.sink, self.store, self.control
+        )
         self.pids: set[int] = set()
         self.rests = 0
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.engine.close()
-        left = [pid for pid in self.pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+        left = [
+            pid
+            for pid in self.pids
+            if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        ]
         assert not left, f"processes {left} outlive their run"
 
     def start(self) -> Self:
@@ -88,7 +112,9 @@ class Running:
         assert self.engine.run(lambda: self._look(between_turns)), "the run was asked to stop"
         assert self.engine.done and self.engine.controller.finished
         clocks = self.engine.clocks()
-        learned = [name for name, member in self.engine.controller.members.items() if not member.failed]
+        learned = [
+            name for name, member in self.engine.controller.members.items() if not member.failed
+        ]
         assert all(clocks[name] >= self.config.stop_at_frames for name in learned), clocks
         self.account()
 
@@ -114,7 +140,12 @@ class Running:
         """`account`, at rest already."""
         engine = self.engine
         trained, dropped, standing = engine.rows_trained, engine.dropped(), engine.rows_standing()
-        assert engine.rows_produced() == trained + dropped.total() + standing, (engine.rows_produced(), trained, dropped, standing)
+        assert engine.rows_produced() == trained + dropped.total() + standing, (
+            engine.rows_produced(),
+            trained,
+            dropped,
+            standing,
+        )
         self.rests += 1
 
     def cut(self, number: int = 1) -> Checkpoint:
@@ -123,13 +154,26 @@ class Running:
             self.account()  # a rest within the rest
             cut = self.engine.take_cut(number)
         members = {member["name"]: member for member in cut.state["controller"]["members"]}
-        entrants = {name: [member["generation"], not (member["finished"] or member["failed"])] for name, member in members.items()}
+        entrants = {
+            name: [member["generation"], not (member["finished"] or member["failed"])]
+            for name, member in members.items()
+        }
         assert cut.state["planner"]["entrants"] == entrants
-        opponents = {record.snapshot_id for record in self.sink.snapshots if record.reason != "round"}
+        opponents = {
+            record.snapshot_id for record in self.sink.snapshots if record.reason != "round"
+        }
         assert opponents <= {entry[0] for entry in cut.state["planner"]["snapshots"]}
         generations = {member["policy"]: member["generation"] for member in members.values()}
-        seats = [seat for table in cut.state["worker"]["tables"] if table for seat in table["seats"] if seat["learning"]]
-        assert all(seat["generation"] == generations[seat["policy"]] for seat in seats), "rows of replaced weights would be trained on"
+        seats = [
+            seat
+            for table in cut.state["worker"]["tables"]
+            if table
+            for seat in table["seats"]
+            if seat["learning"]
+        ]
+        assert all(seat["generation"] == generations[seat["policy"]] for seat in seats), (
+            "rows of replaced weights would be trained on"
+        )
         fulls = [full for trainee in cut.state["trainees"].values() for full in trainee["queue"]]
         assert all(generation == generations[policy] for _, policy, generation, _ in fulls)
         return cut

@@ -34,7 +34,10 @@ class Gathered(NamedTuple):
 
 def table(folder: Path, name: str, columns: int) -> NDArray[np.int64]:
     """The rows of all processes."""
-    parts = [np.frombuffer(path.read_bytes(), np.int64).reshape(-1, columns) for path in sorted(folder.glob(f"{name}-*"))]
+    parts = [
+        np.frombuffer(path.read_bytes(), np.int64).reshape(-1, columns)
+        for path in sorted(folder.glob(f"{name}-*"))
+    ]
     return np.concatenate(parts) if parts else np.empty((0, columns), np.int64)
 
 
@@ -46,9 +49,17 @@ class Routing:
 
     def __init__(self, folder: Path, run: Running) -> None:
         self._run = run
-        self._acted = {(key, step): Acted(*rest) for key, step, *rest in table(folder, "acted", 5).tolist()}
-        self.gathered = [Gathered(tuple(row[:4]), *row[4:]) for row in table(folder, "gathered", 10).tolist()]
-        self.renewals = {(member, copy): publications for member, copy, shard, publications in table(folder, "copied", 4).tolist() if shard == 0}
+        self._acted = {
+            (key, step): Acted(*rest) for key, step, *rest in table(folder, "acted", 5).tolist()
+        }
+        self.gathered = [
+            Gathered(tuple(row[:4]), *row[4:]) for row in table(folder, "gathered", 10).tolist()
+        ]
+        self.renewals = {
+            (member, copy): publications
+            for member, copy, shard, publications in table(folder, "copied", 4).tolist()
+            if shard == 0
+        }
 
     def check(self) -> None:
         run, games = self._run, self._run.games()
@@ -61,9 +72,21 @@ class Routing:
             game = games[environment, count]
             assert game.kind == "training" and not game.end_reason.startswith("voided")
             sat = game.seats[seat]
-            assert (sat.player.kind, sat.player.name) == ("member", names[row.member]), "the row is of another's seat"
-            acted = self._acted[np.uint64(seat_key(run.config.seed, "action", environment, count, seat)).view(np.int64).item(), step]
-            assert (acted.policy, acted.version) == (row.policy, row.version) and row.policy == row.member, "the row was acted by another"
+            assert (sat.player.kind, sat.player.name) == ("member", names[row.member]), (
+                "the row is of another's seat"
+            )
+            acted = self._acted[
+                np.uint64(seat_key(run.config.seed, "action", environment, count, seat))
+                .view(np.int64)
+                .item(),
+                step,
+            ]
+            assert (acted.policy, acted.version) == (
+                row.policy,
+                row.version,
+            ) and row.policy == row.member, "the row was acted by another"
             assert 0 <= row.version <= row.learner_version
             # Copies leave the version as it is; how often weights were published says which weights really acted.
-            assert acted.publications >= self.renewals.get((row.member, row.copies), 0), "a row of replaced weights"
+            assert acted.publications >= self.renewals.get((row.member, row.copies), 0), (
+                "a row of replaced weights"
+            )

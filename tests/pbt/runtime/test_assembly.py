@@ -18,13 +18,26 @@ from pbt.snapshots import FileSnapshotStore
 
 
 def blueprint(game: str, **sampling: Any) -> Blueprint:
-    config = {"env": {"name": game}, "population": {"members": 3}, "learning": {"batch_steps": 64}, "model": {"hidden": [8]}, "sampling": sampling}
+    config = {
+        "env": {"name": game},
+        "population": {"members": 3},
+        "learning": {"batch_steps": 64},
+        "model": {"hidden": [8]},
+        "sampling": sampling,
+    }
     return blueprint_of(RunConfig.model_validate(config), registry.spec(game))
 
 
 @settings(max_examples=50, deadline=None)
-@given(tables=st.integers(1, 70), block=st.integers(1, 5), shares=st.integers(1, 8), game=st.sampled_from(["tictactoe", "hide_and_seek"]))
-def test_every_table_and_slot_is_in_one_share_and_blocks_stay_together(tables: int, block: int, shares: int, game: str) -> None:
+@given(
+    tables=st.integers(1, 70),
+    block=st.integers(1, 5),
+    shares=st.integers(1, 8),
+    game=st.sampled_from(["tictactoe", "hide_and_seek"]),
+)
+def test_every_table_and_slot_is_in_one_share_and_blocks_stay_together(
+    tables: int, block: int, shares: int, game: str
+) -> None:
     plan = blueprint(game, environments=tables, seat_block=block)
     if -(-tables // block) < shares:
         with pytest.raises(EngineError, match="some would be empty; raise sampling.environments"):
@@ -33,7 +46,8 @@ def test_every_table_and_slot_is_in_one_share_and_blocks_stay_together(tables: i
     parts = equal_shares(plan, shares)
     assert [table for part in parts for table in part.tables] == list(range(tables))
     assert all(
-        len({table // block for table in part.tables} & {table // block for table in other.tables}) == 0
+        len({table // block for table in part.tables} & {table // block for table in other.tables})
+        == 0
         for part in parts
         for other in parts
         if part is not other
@@ -50,8 +64,12 @@ def test_every_table_and_slot_is_in_one_share_and_blocks_stay_together(tables: i
 
 def test_a_blueprint_says_who_plays_what() -> None:
     plan = blueprint("hide_and_seek", environments=4, rollout_steps=16)
-    assert [plan.roles[member.role] for member in plan.members] == [role for role in plan.roles for _ in range(3)]
-    assert [member.policy for member in plan.members] == list(range(6)) and plan.policy_slots == 6 + plan.frozen_slots
+    assert [plan.roles[member.role] for member in plan.members] == [
+        role for role in plan.roles for _ in range(3)
+    ]
+    assert [member.policy for member in plan.members] == list(
+        range(6)
+    ) and plan.policy_slots == 6 + plan.frozen_slots
     assert sum(plan.seats_per_role) == len(plan.facts.seat_roles) and plan.batch_slots == 4
 
 
@@ -60,12 +78,16 @@ def test_a_number_of_tables_still_to_be_chosen_is_refused() -> None:
         blueprint("tictactoe", environments="auto")
 
 
-def test_weights_that_are_replaced_at_once_are_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_are_replaced_at_once_are_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Drawing those of a Doom network takes 0.2 s, twice as long as all the rest, in front of a table that waits for an opponent."""
     plan, store = blueprint("connect_four"), FileSnapshotStore(tmp_path)
     drawn = build_model(plan.layouts[0], plan.config.model, 5)
     snapshot_id, _ = store.put(acting_weights(drawn), {})
     monkeypatch.setattr(PolicyModel, "initialize", lambda self, seed: pytest.fail("drawn"))
     frozen = frozen_model(plan.layouts[0], plan.config, store, snapshot_id)
-    assert all(torch.equal(value, drawn.state_dict()[name]) for name, value in frozen.state_dict().items())
+    assert all(
+        torch.equal(value, drawn.state_dict()[name]) for name, value in frozen.state_dict().items()
+    )
     assert acting_model(plan, plan.members[0]).state_dict().keys() == drawn.state_dict().keys()

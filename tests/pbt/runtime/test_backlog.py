@@ -56,7 +56,9 @@ def test_training_pauses_until_the_league_answers(monkeypatch: pytest.MonkeyPatc
     assert running.done
 
 
-def test_a_league_that_never_answers_ends_the_training_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_league_that_never_answers_ends_the_training_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(backlog, "MAX_BACKLOG_GAMES", 20)
     monkeypatch.setattr(backlog, "PAUSE_TIMEOUT_S", 0.0)
     with pytest.raises(PbtError, match=r"finished games wait for the league.*database is locked"):

@@ -33,7 +33,9 @@ def _program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Crew, "program", PROGRAM)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     for name in ("arena", "pbt", "tests", "torch", "signal"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')")
+        (tmp_path / f"{name}.py").write_text(
+            "raise SystemExit('a module of the user was imported')"
+        )
     monkeypatch.chdir(tmp_path)
 
 
@@ -42,7 +44,12 @@ class Staff:
 
     def __init__(self, *whats: str) -> None:
         self.region = Region.create("board", board_bytes(len(whats)))
-        plans = [ProcessPlan(what, groups=(0,)) if what.startswith("plane") else ProcessPlan(what, trains=(Shard(what),)) for what in whats]
+        plans = [
+            ProcessPlan(what, groups=(0,))
+            if what.startswith("plane")
+            else ProcessPlan(what, trains=(Shard(what),))
+            for what in whats
+        ]
         self.crew = Crew(plans, Board(len(whats), self.region), SILENT_AFTER_S, LIMITS_S)
         self.heard: list[tuple[str, Any]] = []
         self.pids: dict[str, int] = {}
@@ -50,10 +57,17 @@ class Staff:
 
     def start(self, *whats: str) -> None:
         names = list(self.crew.plans)
-        orders = {what: assignment(what.removeprefix("plane_"), board=[self.region.fd, len(names), names.index(what)]) for what in whats}
+        orders = {
+            what: assignment(
+                what.removeprefix("plane_"), board=[self.region.fd, len(names), names.index(what)]
+            )
+            for what in whats
+        }
         self.crew.start({what: (order, [self.region.fd]) for what, order in orders.items()})
         self.pids |= {what: self.crew.children[what].pid for what in whats}
-        assert not any(self.crew.is_ready(what) for what in whats) and all(self.crew.reachable(what) for what in whats)
+        assert not any(self.crew.is_ready(what) for what in whats) and all(
+            self.crew.reachable(what) for what in whats
+        )
         self.until(lambda: all(self.crew.is_ready(what) for what in whats))
 
     def until(self, happened: Callable[[], bool]) -> None:
@@ -92,24 +106,47 @@ def staff() -> Iterator[Callable[..., Staff]]:
         assert one.left() == [], "not even a zombie"
 
 
-def test_how_a_process_ended_is_said_and_its_last_words_are_heard(staff: Callable[..., Staff]) -> None:
+def test_how_a_process_ended_is_said_and_its_last_words_are_heard(
+    staff: Callable[..., Staff],
+) -> None:
     one = staff("idle", "exit", "hang_up", "fail", "plane_idle", "plane_last_words")
     for name in one.crew.plans:
         one.crew.send(name, Go())
     assert one.trouble("exit") == f"exit (pid {one.pids['exit']}) exited with status 3"
     assert one.trouble("hang_up") == "hang_up closed its channel"
     assert one.trouble("fail") == "fail failed: ValueError: made up"
-    assert one.trouble("plane_last_words") == f"plane_last_words (pid {one.pids['plane_last_words']}) was killed by SIGKILL"
-    assert set(one.crew.troubles()) == {("exit",), ("hang_up",), ("fail",), ("plane_idle", "plane_last_words")}, "the others are well"
+    assert (
+        one.trouble("plane_last_words")
+        == f"plane_last_words (pid {one.pids['plane_last_words']}) was killed by SIGKILL"
+    )
+    assert set(one.crew.troubles()) == {
+        ("exit",),
+        ("hang_up",),
+        ("fail",),
+        ("plane_idle", "plane_last_words"),
+    }, "the others are well"
 
-    heard = [message for name, message in one.heard if name == "plane_last_words" and isinstance(message, GameError)]
+    heard = [
+        message
+        for name, message in one.heard
+        if name == "plane_last_words" and isinstance(message, GameError)
+    ]
     heard += [message for _, message in one.crew.bury(one.crew.domains[0])]
-    assert [int(message.place) for message in heard] == list(range(500)), "everything that it said, in order"
+    assert [int(message.place) for message in heard] == list(range(500)), (
+        "everything that it said, in order"
+    )
     assert not psutil.pid_exists(one.pids["plane_idle"]), "the plane dies as a whole"
-    assert {name: count for name, count in one.crew.restarts.items() if count} == {"plane_idle": 1, "plane_last_words": 1}
+    assert {name: count for name, count in one.crew.restarts.items() if count} == {
+        "plane_idle": 1,
+        "plane_last_words": 1,
+    }
     assert not one.crew.reachable("plane_idle") and not one.crew.is_ready("plane_idle")
     one.crew.send("plane_idle", Go())
-    (trace,) = (message.trace for name, message in one.heard if name == "fail" and isinstance(message, Failed))
+    (trace,) = (
+        message.trace
+        for name, message in one.heard
+        if name == "fail" and isinstance(message, Failed)
+    )
     assert "raise ValueError" in trace
 
     os.kill(one.pids["idle"], signal.SIGTERM)
@@ -118,23 +155,34 @@ def test_how_a_process_ended_is_said_and_its_last_words_are_heard(staff: Callabl
     assert one.crew.is_ready("plane_idle")
 
 
-def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(
+    staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = staff("idle", "busy", "game", "learning", "on_channel")
     for name in one.crew.plans:
         one.crew.send(name, Go())
     assert one.trouble("game").startswith(f"game (pid {one.pids['game']}) has been game for ")
-    assert one.trouble("game").endswith("at table 7: the game's code does not return (env.timeout_s)")
-    assert one.trouble("learning").startswith(f"learning (pid {one.pids['learning']}) has been learning for ")
+    assert one.trouble("game").endswith(
+        "at table 7: the game's code does not return (env.timeout_s)"
+    )
+    assert one.trouble("learning").startswith(
+        f"learning (pid {one.pids['learning']}) has been learning for "
+    )
 
     os.kill(one.pids["on_channel"], signal.SIGSTOP)
     stopped_s = time.monotonic()
     assert "gave no sign of life for 2." in one.trouble("on_channel")
     assert time.monotonic() - stopped_s < SILENT_AFTER_S + 1.0
-    assert set(one.crew.troubles()) == {("game",), ("learning",), ("on_channel",)}, "who computes or waits is well"
+    assert set(one.crew.troubles()) == {("game",), ("learning",), ("on_channel",)}, (
+        "who computes or waits is well"
+    )
 
     one.crew.children["idle"].ready = False
     monkeypatch.setattr(crew, "START_TIMEOUT_S", 0.0)
-    assert one.crew.troubles()["idle",] == "idle did not get ready within 0 s; use fewer workers (runtime.workers)?"
+    assert (
+        one.crew.troubles()["idle",]
+        == "idle did not get ready within 0 s; use fewer workers (runtime.workers)?"
+    )
 
     monkeypatch.setattr("pbt.processes.child.STOP_TIMEOUT_S", 1.0)
     closing_s = time.monotonic()
@@ -144,7 +192,9 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(staff: 
     one.crew.close()
 
 
-def test_a_process_stopped_within_a_games_code_is_not_given_the_games_time(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_stopped_within_a_games_code_is_not_given_the_games_time(
+    staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(LIMITS_S, "game", 3600.0)
     one = staff("game")
     one.crew.send("game", Go())
@@ -168,7 +218,9 @@ def test_what_a_games_code_started_ends_with_its_process(staff: Callable[..., St
     engine.wait(5.0)
 
 
-def test_a_run_that_was_stopped_as_a_whole_goes_on(staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_stopped_as_a_whole_goes_on(
+    staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As by Ctrl-Z and fg: the main process does not look for a while either, and takes nobody for dead when it does."""
     one = staff("on_channel")
     one.crew.send("on_channel", Go())
@@ -198,7 +250,9 @@ def go_on(parent: "subprocess.Popen[str]") -> None:
 def test_children_leave_signals_to_their_parent_and_follow_it(tmp_path: Path) -> None:
     """Whatever they are busy with. A whole group is interrupted while they start, and again when they work."""
     command = [sys.executable, "-P", "-m", PROGRAM, "parent", "busy", "on_channel", *fifo_kinds()]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
         try:
             word, *pids = heard(parent)
             assert word == "pids"
@@ -213,7 +267,10 @@ def test_children_leave_signals_to_their_parent_and_follow_it(tmp_path: Path) ->
             assert heard(parent) == ["working"]
             for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
                 os.killpg(parent.pid, number)
-            assert all(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+            assert all(
+                process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+                for process in processes
+            )
         finally:
             parent.kill()
         _, left = psutil.wait_procs(processes, timeout=2.0)

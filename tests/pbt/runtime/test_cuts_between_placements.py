@@ -17,10 +17,24 @@ OTHERS = [placement for placement in PLACEMENTS if placement != "shards"]
 def rows_in(cut: Checkpoint) -> int:
     """Valid rows in the slots of a checkpoint: OPEN, PARKED, and waiting for their batch."""
     worker, found = cut.state["worker"], 0
-    places = [(seat["role"], seat["slot"], seat["row"]) for table in worker["tables"] if table for seat in table["seats"] if seat["learning"]]
+    places = [
+        (seat["role"], seat["slot"], seat["row"])
+        for table in worker["tables"]
+        if table
+        for seat in table["seats"]
+        if seat["learning"]
+    ]
     for role, filler in enumerate(worker["fillers"]):
-        places += [(role, slot, row) for entries in filler["pool"]["parked"].values() for slot, row in entries]
-    places += [(role, slot, None) for trainee in cut.state["trainees"].values() for role, _, _, slot in trainee["queue"]]
+        places += [
+            (role, slot, row)
+            for entries in filler["pool"]["parked"].values()
+            for slot, row in entries
+        ]
+    places += [
+        (role, slot, None)
+        for trainee in cut.state["trainees"].values()
+        for role, _, _, slot in trainee["queue"]
+    ]
     for role, slot, row in places:
         if slot != NO_SLOT:
             slab = cut.tensors[f"slab-{role}"]
@@ -32,14 +46,24 @@ def account(cut: Checkpoint) -> dict[str, int]:
     """What was counted so far, wherever in the checkpoint."""
     fillers, trainees = cut.state["worker"]["fillers"], cut.state["trainees"].values()
     dropped = sum(sum(part["dropped"].values()) for part in (*fillers, *trainees))
-    return {"produced": sum(filler["produced"] for filler in fillers), "trained": cut.state["engine"]["rows_trained"], "dropped": dropped}
+    return {
+        "produced": sum(filler["produced"] for filler in fillers),
+        "trained": cut.state["engine"]["rows_trained"],
+        "dropped": dropped,
+    }
 
 
 def open_games(cut: Checkpoint) -> dict[tuple[int, int], list[Any]]:
     """(environment, count) -> what does not depend on the placement."""
     tables = enumerate(cut.state["worker"]["tables"])
     return {
-        (number, table["plan"]["game_count"]): [table["plan"]["seed"], list(table["history"]), table["steps"]] for number, table in tables if table
+        (number, table["plan"]["game_count"]): [
+            table["plan"]["seed"],
+            list(table["history"]),
+            table["steps"],
+        ]
+        for number, table in tables
+        if table
     }
 
 
@@ -48,15 +72,23 @@ def check_same(run: Running, cut: Checkpoint) -> None:
     engine = run.engine
     assert engine.restore(cut) == 0
     engine.take_over_hyperparams()
-    assert engine.clocks() == {name: int(cut.tensors[f"learner-{name}"]["clocks"][1]) for name in cut.state["trainees"]}
+    assert engine.clocks() == {
+        name: int(cut.tensors[f"learner-{name}"]["clocks"][1]) for name in cut.state["trainees"]
+    }
     with engine.at_rest():
         again = engine.take_cut(cut.number + 1)
-    assert again.state["controller"] == cut.state["controller"] and again.state["engine"] == cut.state["engine"]
+    assert (
+        again.state["controller"] == cut.state["controller"]
+        and again.state["engine"] == cut.state["engine"]
+    )
     assert again.state["planner"] == cut.state["planner"]
     lost = sum(trainee["dropped"].get("no room", 0) for trainee in again.state["trainees"].values())
     before = account(cut)
     assert before["produced"] == before["trained"] + before["dropped"] + rows_in(cut)
-    assert account(again) == before | {"dropped": before["dropped"] + lost} and rows_in(again) == rows_in(cut) - lost
+    assert (
+        account(again) == before | {"dropped": before["dropped"] + lost}
+        and rows_in(again) == rows_in(cut) - lost
+    )
     assert (engine.rows_produced(), engine.rows_trained) == (before["produced"], before["trained"])
     assert engine.rows_standing() == rows_in(again)
     assert open_games(again) == open_games(cut)
@@ -96,15 +128,26 @@ def read(folder: Path, cut: Checkpoint) -> Checkpoint:
 
 
 def check_life(told: list[GameRecord], cuts: list[Checkpoint]) -> None:
-    assert [record.number for record in told] == list(range(len(told))), "games are numbered on, none twice"
+    assert [record.number for record in told] == list(range(len(told))), (
+        "games are numbered on, none twice"
+    )
     games = {(record.environment, record.count): record for record in told}
-    assert len(games) == len(told) and not any(record.end_reason.startswith("voided") for record in told)
+    assert len(games) == len(told) and not any(
+        record.end_reason.startswith("voided") for record in told
+    )
     for cut in cuts:
         assert open_games(cut), "the test needs open games"
         for key, (seed, _, steps) in open_games(cut).items():
             record = games[key]
-            assert record.seed == seed and record.steps >= steps and record.number >= cut.state["controller"]["games"]
-    assert all(later.state["controller"]["games"] > earlier.state["controller"]["games"] for earlier, later in pairwise(cuts))
+            assert (
+                record.seed == seed
+                and record.steps >= steps
+                and record.number >= cut.state["controller"]["games"]
+            )
+    assert all(
+        later.state["controller"]["games"] > earlier.state["controller"]["games"]
+        for earlier, later in pairwise(cuts)
+    )
 
 
 @pytest.mark.slow

@@ -15,15 +15,29 @@ def machine(monkeypatch: pytest.MonkeyPatch, devices: int) -> None:
 
 @pytest.mark.parametrize(
     ("word", "devices", "chosen"),
-    [("auto", 0, "cpu"), ("auto", 2, "cuda:0"), ("cpu", 2, "cpu"), ("cuda:1", 2, "cuda:1"), ("cuda", 1, "cuda:0"), ("cpu", 0, "cpu")],
+    [
+        ("auto", 0, "cpu"),
+        ("auto", 2, "cuda:0"),
+        ("cpu", 2, "cpu"),
+        ("cuda:1", 2, "cuda:1"),
+        ("cuda", 1, "cuda:0"),
+        ("cpu", 0, "cpu"),
+    ],
 )
-def test_a_word_names_a_device_of_this_machine(monkeypatch: pytest.MonkeyPatch, word: str, devices: int, chosen: str) -> None:
+def test_a_word_names_a_device_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, word: str, devices: int, chosen: str
+) -> None:
     machine(monkeypatch, devices)
     assert choose_device(word) == torch.device(chosen)
 
 
-@pytest.mark.parametrize(("word", "devices", "here"), [("cuda:0", 0, "no CUDA device"), ("cuda:2", 2, "cuda:0, cuda:1"), ("tpu", 1, "cuda:0")])
-def test_a_device_that_is_not_there_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, word: str, devices: int, here: str) -> None:
+@pytest.mark.parametrize(
+    ("word", "devices", "here"),
+    [("cuda:0", 0, "no CUDA device"), ("cuda:2", 2, "cuda:0, cuda:1"), ("tpu", 1, "cuda:0")],
+)
+def test_a_device_that_is_not_there_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, word: str, devices: int, here: str
+) -> None:
     machine(monkeypatch, devices)
     with pytest.raises(ConfigError) as refused:
         choose_device(word, "runtime.learner_device")

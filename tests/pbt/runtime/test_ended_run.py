@@ -15,14 +15,21 @@ from pbt.runtime.placements import resolve
 from pbt.snapshots import FileSnapshotStore
 
 CONFIG = RunConfig.model_validate(
-    {"env": {"name": "tictactoe"}, "sampling": {"environments": 4, "rollout_steps": 4}, "learning": {"batch_steps": 32}, "model": {"hidden": [4]}}
+    {
+        "env": {"name": "tictactoe"},
+        "sampling": {"environments": 4, "rollout_steps": 4},
+        "learning": {"batch_steps": 32},
+        "model": {"hidden": [4]},
+    }
 )
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[ParallelEngine]:
     config = resolve(CONFIG, 2, cuda=False)
-    engine = ParallelEngine(config, registry.spec("tictactoe"), MemorySink(), FileSnapshotStore(tmp_path), NoControl())
+    engine = ParallelEngine(
+        config, registry.spec("tictactoe"), MemorySink(), FileSnapshotStore(tmp_path), NoControl()
+    )
     yield engine
     engine.close()
 
@@ -31,7 +38,9 @@ def test_what_a_process_says_after_it_was_buried_changes_nothing(engine: Paralle
     engine._route("worker-1", Ready())
 
 
-def test_a_fatal_error_is_not_lost_in_a_checkpoint(engine: ParallelEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fatal_error_is_not_lost_in_a_checkpoint(
+    engine: ParallelEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard = [("worker-0", GameError("the same line", "it went wrong"))] * 2
     monkeypatch.setattr(engine._crew, "hear", lambda timeout_s: iter(heard))
     monkeypatch.setattr(engine, "_start_due", lambda: None)

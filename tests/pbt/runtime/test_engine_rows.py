@@ -22,7 +22,13 @@ TINY: dict[str, Any] = {
     "sampling": {"environments": 12, "rollout_steps": 4, "opening_plies": 3},
     "model": {"core": "gru", "gru_size": 8, "hidden": [8]},
     "learning": {"batch_steps": 32, "epochs": 2, "minibatches": 2},
-    "pbt": {"period_frames": 100, "warmup_frames": 100, "min_games": 3, "score_games": 50, "copy_gap": 0.0},
+    "pbt": {
+        "period_frames": 100,
+        "warmup_frames": 100,
+        "min_games": 3,
+        "score_games": 50,
+        "copy_gap": 0.0,
+    },
     "matchmaking": {"past_share": 0.3, "past_window": 3},
     "snapshots": {"every_frames": 200},
     "evaluation": {"share": 0.2, "final_games": 2},
@@ -38,14 +44,20 @@ def config(game: str, **changes: Any) -> RunConfig:
     ("rock_paper_scissors", {}),
     pytest.param("hide_and_seek", {"stop_at_frames": 400}, marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_generation(game: str, changes: dict[str, Any]) -> None:
+def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_generation(
+    game: str, changes: dict[str, Any]
+) -> None:
     checked = CheckedEngine(config(game, **changes))
     checked.finish()
     members, dropped = checked.population.controller.members, checked.engine.dropped()
     assert min(checked.batches.values()) >= 10
     assert len(checked.trained) == checked.engine.rows_trained
     # The run met what the checks are about.
-    assert sum(member.copies for member in members.values()) >= 2 and dropped["generation"] > 0 and dropped["finished"] > 0
+    assert (
+        sum(member.copies for member in members.values()) >= 2
+        and dropped["generation"] > 0
+        and dropped["finished"] > 0
+    )
     training = [record for record in checked.sink.games if record.kind == "training"]
     assert sum(seat.player.kind == "snapshot" for record in training for seat in record.seats) > 50
     assert any(record.opening_plies for record in training)
@@ -53,11 +65,23 @@ def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_ge
 
 def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
     """That no row of theirs is trained on is checked with every batch; that the plans say so, with every plan."""
-    checked = CheckedEngine(config("tictactoe", stop_at_frames=600, population={"members": 4}, pbt={"enabled": False}, snapshots={}))
+    checked = CheckedEngine(
+        config(
+            "tictactoe",
+            stop_at_frames=600,
+            population={"members": 4},
+            pbt={"enabled": False},
+            snapshots={},
+        )
+    )
     checked.finish()
     first = next(event.member for event in checked.sink.events if event.kind == "finish")
     assert first is not None and checked.seated_finished[first] > 5
-    (final,) = (record for record in checked.sink.snapshots if record.member == first and record.reason == "final")
+    (final,) = (
+        record
+        for record in checked.sink.snapshots
+        if record.member == first and record.reason == "final"
+    )
     trainee = next(trainee for trainee in checked.population.trainees if trainee.name == first)
     assert trainee.learner.version == final.version and trainee.learner.frames == final.frames
     played_on = [
@@ -83,7 +107,15 @@ class TwoTerms:
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         self._step += 1
         action = actions[0][0]
-        return [SeatTurn(0, np.full(1, self._step, np.float32), None, (action / 2, 1 + action / 8), terminated=self._step == 4)]
+        return [
+            SeatTurn(
+                0,
+                np.full(1, self._step, np.float32),
+                None,
+                (action / 2, 1 + action / 8),
+                terminated=self._step == 4,
+            )
+        ]
 
     def outcome(self) -> Outcome:
         return Outcome((0,))
@@ -98,20 +130,40 @@ class WeighedTerms(CheckedEngine):
     def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
         super().check_batch(trainee, batch, taken)
         action = batch.actions[..., 0]
-        assert torch.equal(batch.rewards, torch.stack([action / 2, 1 + action / 8], dim=-1)), "the slab holds what the game said, unweighted"
+        assert torch.equal(batch.rewards, torch.stack([action / 2, 1 + action / 8], dim=-1)), (
+            "the slab holds what the game said, unweighted"
+        )
         shaping = trainee.learner.hyperparams.shaping
-        target = (batch.rewards @ torch.tensor([shaping["goal"], shaping["style"]])) * self.config.learning.reward_scale
+        target = (
+            batch.rewards @ torch.tensor([shaping["goal"], shaping["style"]])
+        ) * self.config.learning.reward_scale
         self.expected.append((trainee.name, float((target - batch.value).square().mean())))
 
 
 def test_trap_workers_write_unweighted_reward_terms() -> None:
     """Members with different weights read the same slabs; each learner applies its own."""
     spec = EnvSpec("two_terms", TwoTerms, chance=False, replayable=True, winners="nobody")
-    learning = {"batch_steps": 32, "learning_rate": 0.0, "gamma": 0.0, "reward_scale": 0.5, "shaping": {"goal": 10.0, "style": -2.0}}
-    changes = {"learning": learning, "members": {"m1": {"shaping": {"goal": 0.5}}}, "pbt": {"enabled": False}, "stop_at_frames": 200}
+    learning = {
+        "batch_steps": 32,
+        "learning_rate": 0.0,
+        "gamma": 0.0,
+        "reward_scale": 0.5,
+        "shaping": {"goal": 10.0, "style": -2.0},
+    }
+    changes = {
+        "learning": learning,
+        "members": {"m1": {"shaping": {"goal": 0.5}}},
+        "pbt": {"enabled": False},
+        "stop_at_frames": 200,
+    }
     checked = WeighedTerms(config("two_terms", **changes), spec)
     checked.finish()
-    assert len({trainee.learner.hyperparams.shaping["goal"] for trainee in checked.population.trainees}) == 2
+    assert (
+        len(
+            {trainee.learner.hyperparams.shaping["goal"] for trainee in checked.population.trainees}
+        )
+        == 2
+    )
     assert [name for name, _ in checked.expected] == [name for name, _, _ in checked.sink.points]
     for (_, expected), (_, _, values) in zip(checked.expected, checked.sink.points, strict=True):
         assert values["value_loss"] == pytest.approx(expected, rel=1e-4)

@@ -30,7 +30,15 @@ class InStep:
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
         self._step += 1
-        return [SeatTurn(0, np.full(1, self._step, np.float32), None, (float(actions[0][0]),), terminated=self._step == STEPS)]
+        return [
+            SeatTurn(
+                0,
+                np.full(1, self._step, np.float32),
+                None,
+                (float(actions[0][0]),),
+                terminated=self._step == STEPS,
+            )
+        ]
 
     def outcome(self) -> Outcome:
         return Outcome((0,))

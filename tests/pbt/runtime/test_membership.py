@@ -21,7 +21,9 @@ GAME, ROLE, FRAMES = "tictactoe", "player", 600
 
 def changed(config: RunConfig) -> RunConfig:
     """m1 left, m3 came."""
-    population = config.population.model_copy(update={"joined": {"m3": Joined(role=ROLE)}, "left": ("m1",)})
+    population = config.population.model_copy(
+        update={"joined": {"m3": Joined(role=ROLE)}, "left": ("m1",)}
+    )
     return config.model_copy(update={"population": population})
 
 
@@ -33,7 +35,12 @@ def first_half(folder: Path, placement: str) -> Checkpoint:
 
 
 def exchange(cut: Checkpoint, config: RunConfig) -> Checkpoint:
-    newcomer = beginner(blueprint_of(changed(config), registry.spec(GAME)), "m3", cut.tensors["learner-m0"], "a" * 64)
+    newcomer = beginner(
+        blueprint_of(changed(config), registry.spec(GAME)),
+        "m3",
+        cut.tensors["learner-m0"],
+        "a" * 64,
+    )
     return without(joined(cut, newcomer, ROLE), "m1")
 
 
@@ -56,7 +63,16 @@ def check_cut(before: Checkpoint, after: Checkpoint) -> None:
     assert rows_in(after) == rows_in(before) - dropped
 
 
-@pytest.mark.parametrize("placement", ["serial", *(pytest.param(name, marks=pytest.mark.slow) for name in ("inline", "central", "more_shards"))])
+@pytest.mark.parametrize(
+    "placement",
+    [
+        "serial",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("inline", "central", "more_shards")
+        ),
+    ],
+)
 def test_one_comes_one_goes(tmp_path: Path, placement: str) -> None:
     before = first_half(tmp_path, placement)
     after = exchange(before, placed(placement, GAME, FRAMES))
@@ -67,12 +83,19 @@ def test_one_comes_one_goes(tmp_path: Path, placement: str) -> None:
         run.engine.restore(after)
         run.engine.controller.welcome("m3", "m0", "joined")
         run.finish(run.account)
-        assert run.engine.clocks().keys() == {"m0", "m2", "m3"} and min(run.engine.clocks().values()) >= FRAMES
+        assert (
+            run.engine.clocks().keys() == {"m0", "m2", "m3"}
+            and min(run.engine.clocks().values()) >= FRAMES
+        )
         told = {(record.environment, record.count): record for record in run.sink.games}
         assert all(told[key].end_reason == "voided: m1 left the population" for key in of_m1)
         others = [record for key, record in told.items() if key not in of_m1]
-        assert not any(record.end_reason.startswith("voided") or "m1" in players(record) for record in others)
-        assert open_games(before).keys() <= told.keys() and any("m3" in players(record) for record in others)
+        assert not any(
+            record.end_reason.startswith("voided") or "m1" in players(record) for record in others
+        )
+        assert open_games(before).keys() <= told.keys() and any(
+            "m3" in players(record) for record in others
+        )
         first = next(record for record in run.sink.snapshots if record.member == "m3")
         assert (first.reason, first.frames, first.parent_id) == ("initial", 0, "a" * 64)
         assert not any(run.restarts().values())
@@ -86,7 +109,11 @@ def test_who_leaves_is_frozen_as_it_stands(tmp_path: Path) -> None:
     cut, store = first_half(tmp_path, "serial"), FileSnapshotStore(tmp_path / "snapshots")
     last, donor = freeze(cut, "m1", store, whole=False), freeze(cut, "m0", store, whole=True)
     state = cut.tensors["learner-m1"]
-    assert (last.reason, last.frames, last.parent_id) == ("final", int(state["clocks"][1]), members_of(cut)["m1"].newest_snapshot)
+    assert (last.reason, last.frames, last.parent_id) == (
+        "final",
+        int(state["clocks"][1]),
+        members_of(cut)["m1"].newest_snapshot,
+    )
     weights = store.load(last.snapshot_id)
     assert weights.keys() == {name for name in state if name.startswith("model.")}
     assert all(torch.equal(weights[name], state[name]) for name in weights)
@@ -101,7 +128,10 @@ def test_weights_of_a_snapshot_come_without_moments(tmp_path: Path) -> None:
     assert all(torch.equal(given.learner[name], tensor) for name, tensor in weights.items())
     moments = [name for name in own.learner if name.startswith("adam.")]
     assert moments and all(torch.equal(given.learner[name], own.learner[name]) for name in moments)
-    assert any(not torch.equal(given.learner[name], own.learner[name]) for name in weights) and own.origin is None
+    assert (
+        any(not torch.equal(given.learner[name], own.learner[name]) for name in weights)
+        and own.origin is None
+    )
     with pytest.raises(SnapshotError, match="does not fit"):
         beginner(blueprint, "m3", dict(list(weights.items())[1:]), "b" * 64)
 

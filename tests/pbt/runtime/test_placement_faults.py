@@ -27,12 +27,21 @@ class Struck(Running):
 
     def trains(self, rows: int = 200) -> None:
         """Go on until every member that learns has trained some more."""
-        learners = [name for name, member in self.engine.controller.members.items() if member.learning]
+        learners = [
+            name for name, member in self.engine.controller.members.items() if member.learning
+        ]
         clocks, deadline = self.engine.clocks(), time.monotonic() + PATIENCE_S
 
         def grown() -> bool:
-            assert time.monotonic() < deadline, (clocks, self.engine.clocks(), self.sink.events[-5:])
-            return all(self.engine.clocks()[name] >= clocks[name] + rows / len(learners) for name in learners)
+            assert time.monotonic() < deadline, (
+                clocks,
+                self.engine.clocks(),
+                self.sink.events[-5:],
+            )
+            return all(
+                self.engine.clocks()[name] >= clocks[name] + rows / len(learners)
+                for name in learners
+            )
 
         self.until(grown)
 
@@ -79,8 +88,13 @@ def test_the_central_placement_survives_the_death_of_each_kind_of_process(tmp_pa
         run.check()
         assert run.engine.dropped()["restart"] > 0
         told = run.news("restart")
-        assert len(told) == 3 and all("was killed by SIGKILL; starting again: " in text for text in told)
-        assert "learner-0" in told[0] and {text.split()[0] for text in told[1:]} == {"learner-0", "server-0"}
+        assert len(told) == 3 and all(
+            "was killed by SIGKILL; starting again: " in text for text in told
+        )
+        assert "learner-0" in told[0] and {text.split()[0] for text in told[1:]} == {
+            "learner-0",
+            "server-0",
+        }
 
 
 @pytest.mark.slow
@@ -99,7 +113,9 @@ def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: P
         told = run.news("restart")
         assert told[0].startswith("worker-1") and "SIGKILL" in told[0]
         # On a busy machine a process may seem dead that is not.
-        assert any(text.startswith("worker-0") and "gave no sign of life" in text for text in told[1:])
+        assert any(
+            text.startswith("worker-0") and "gave no sign of life" in text for text in told[1:]
+        )
         assert run.restarts() == {"worker-0": len(told), "worker-1": len(told)}
 
 
@@ -119,10 +135,14 @@ def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
         assert not run.engine.run(rest, lambda: looks.append(time.monotonic()))
         ((began_s, ended_s),) = rests
         assert ended_s - began_s > 1.5
-        assert sum(began_s < at_s < began_s + 1.5 for at_s in looks) >= 5, "nobody looked while it stood still"
+        assert sum(began_s < at_s < began_s + 1.5 for at_s in looks) >= 5, (
+            "nobody looked while it stood still"
+        )
 
 
-def test_members_that_cannot_learn_fail_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_that_cannot_learn_fail_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """m0 because every update raises, m1 because its learner's process dies again and again."""
     monkeypatch.setattr(Crew, "program", "tests.pbt.runtime.checked_process")
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
@@ -138,12 +158,26 @@ def test_members_that_cannot_learn_fail_and_the_others_go_on(tmp_path: Path, mon
                 run.hit("learner-1")
 
         run.finish(strike)
-        assert len(dead) == 2 and run.restarts() == {"worker-0": 0, "server-0": 0, "learner-0": 0, "learner-1": 2}
-        assert [members[name].failed for name in members] == [True, True, False] and members["m2"].finished
+        assert len(dead) == 2 and run.restarts() == {
+            "worker-0": 0,
+            "server-0": 0,
+            "learner-0": 0,
+            "learner-1": 2,
+        }
+        assert [members[name].failed for name in members] == [True, True, False] and members[
+            "m2"
+        ].finished
         raised, died = run.news("failed")
         assert "ArithmeticError: this member cannot learn" in raised
-        assert "learner-1" in died and "was killed by SIGKILL; 2 times in a row without an update in between" in died
-        assert run.engine.clocks()["m0"] == 0 and run.engine.dropped()["error"] > 0 and run.engine.dropped()["failed"] > 0
+        assert (
+            "learner-1" in died
+            and "was killed by SIGKILL; 2 times in a row without an update in between" in died
+        )
+        assert (
+            run.engine.clocks()["m0"] == 0
+            and run.engine.dropped()["error"] > 0
+            and run.engine.dropped()["failed"] > 0
+        )
         run.check()
 
 
@@ -158,7 +192,10 @@ def test_a_sampling_plane_that_dies_again_and_again_ends_the_run(tmp_path: Path)
                 run.hit("worker-0")
             return False
 
-        with pytest.raises(EngineError, match=r"the run cannot go on: worker-0 .* was killed by SIGKILL; 2 times in a row") as raised:
+        with pytest.raises(
+            EngineError,
+            match=r"the run cannot go on: worker-0 .* was killed by SIGKILL; 2 times in a row",
+        ) as raised:
             run.until(strike)
         assert "\n" not in str(raised.value) and len(run.news("restart")) == 1
 
@@ -185,6 +222,8 @@ def strike_at_random(placement: str, folder: Path, strikes: int, seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("placement", "seed"), [("inline", 0), ("central", 1), ("mixture", 2), ("shards", 3)])
+@pytest.mark.parametrize(
+    ("placement", "seed"), [("inline", 0), ("central", 1), ("mixture", 2), ("shards", 3)]
+)
 def test_deaths_at_any_moment(placement: str, seed: int, tmp_path: Path) -> None:
     strike_at_random(placement, tmp_path, strikes=6, seed=seed)

@@ -19,11 +19,21 @@ from pbt.runtime.placements import ProcessPlan, Shard, process_plans, resolve
 from pbt.runtime.shared import SharedMemory
 
 
-def config(environments: int | str = "auto", seat_block: int = 1, batch_slots: int = 4, minibatches: int = 1, **runtime: Any) -> RunConfig:
+def config(
+    environments: int | str = "auto",
+    seat_block: int = 1,
+    batch_slots: int = 4,
+    minibatches: int = 1,
+    **runtime: Any,
+) -> RunConfig:
     return RunConfig.model_validate(
         {
             "env": {"name": "tictactoe"},
-            "sampling": {"environments": environments, "seat_block": seat_block, "rollout_steps": 4},
+            "sampling": {
+                "environments": environments,
+                "seat_block": seat_block,
+                "rollout_steps": 4,
+            },
             "learning": {"batch_steps": 4 * batch_slots, "minibatches": minibatches},
             "model": {"hidden": [4]},
             "runtime": runtime,
@@ -47,10 +57,16 @@ def blueprint() -> Blueprint:
         (16, True, "central", 15, 1920),
     ],
 )
-def test_what_auto_means(cores: int, cuda: bool, placement: str, workers: int, environments: int) -> None:
+def test_what_auto_means(
+    cores: int, cuda: bool, placement: str, workers: int, environments: int
+) -> None:
     resolved = resolve(config(), cores, cuda)
     runtime = resolved.runtime
-    assert (runtime.placement, runtime.workers, resolved.sampling.environments) == (placement, workers, environments)
+    assert (runtime.placement, runtime.workers, resolved.sampling.environments) == (
+        placement,
+        workers,
+        environments,
+    )
     assert runtime.groups == (2 if placement == "central" else 1)
 
 
@@ -70,7 +86,9 @@ def test_what_auto_means(cores: int, cuda: bool, placement: str, workers: int, e
         (config(64, placement="serial", workers=9), 1, 1),
     ],
 )
-def test_no_more_workers_and_groups_than_there_are_tables_for(asked: RunConfig, workers: int, groups: int) -> None:
+def test_no_more_workers_and_groups_than_there_are_tables_for(
+    asked: RunConfig, workers: int, groups: int
+) -> None:
     runtime = resolve(asked, 16, False).runtime
     assert (runtime.workers, runtime.groups) == (workers, groups)
 
@@ -88,7 +106,9 @@ def test_one_table_per_placement() -> None:
         ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0"),)),
         ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m1"), Shard("m2"))),
     )
-    assert process_plans(resolve(config(8, placement="inline", workers=5), 4, False), members[:2]) == (
+    assert process_plans(
+        resolve(config(8, placement="inline", workers=5), 4, False), members[:2]
+    ) == (
         ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0", 0, 3),)),
         ProcessPlan("worker-1", (1,), local=True, trains=(Shard("m0", 1, 3),)),
         ProcessPlan("worker-2", (2,), local=True, trains=(Shard("m0", 2, 3),)),
@@ -101,7 +121,9 @@ def test_one_table_per_placement() -> None:
         ProcessPlan("server-0", serves=0),
         ProcessPlan("learner-0", trains=(Shard("m0"), Shard("m1"), Shard("m2"))),
     )
-    assert process_plans(resolve(config(8, placement="central", workers=1, servers=2, learners=0), 4, False), members) == (
+    assert process_plans(
+        resolve(config(8, placement="central", workers=1, servers=2, learners=0), 4, False), members
+    ) == (
         ProcessPlan("worker-0", (0, 1)),
         ProcessPlan("server-0", serves=0, trains=(Shard("m0"), Shard("m2"))),
         ProcessPlan("server-1", serves=1, trains=(Shard("m1"),)),
@@ -122,7 +144,10 @@ def test_the_memory_for_rollouts_that_will_be_used_is_there_from_the_start() -> 
 def test_roles_and_domains_for_people() -> None:
     both = ProcessPlan("worker-0", (0,), local=True, trains=(Shard("m0"), Shard("m2")))
     assert both.roles == ("worker", "learner m0 m2") and both.in_plane
-    assert ProcessPlan("server-1", serves=1).roles == ("server",) and ProcessPlan("server-0", serves=0).in_plane
+    assert (
+        ProcessPlan("server-1", serves=1).roles == ("server",)
+        and ProcessPlan("server-0", serves=0).in_plane
+    )
     assert not ProcessPlan("learner-0", trains=(Shard("m0"),)).in_plane
 
 
@@ -135,7 +160,9 @@ asked_configs = st.builds(
 
 
 @given(asked_configs, st.sampled_from([1, 2, 3, 16]), st.booleans(), st.integers(1, 9))
-def test_everything_has_exactly_one_place(asked: RunConfig, cores: int, cuda: bool, count: int) -> None:
+def test_everything_has_exactly_one_place(
+    asked: RunConfig, cores: int, cuda: bool, count: int
+) -> None:
     members = tuple(f"m{number}" for number in range(count))
     resolved = resolve(asked, cores, cuda)
     assert resolve(resolved, 7, not cuda) == resolved, "decided once"
@@ -143,25 +170,40 @@ def test_everything_has_exactly_one_place(asked: RunConfig, cores: int, cuda: bo
     assert len({plan.name for plan in plans}) == len(plans)
     assert [ProcessPlan.of(json.loads(json.dumps(plan.state()))) for plan in plans] == list(plans)
 
-    hosted = {member: [shard for plan in plans for shard in plan.trains if shard.member == member] for member in members}
+    hosted = {
+        member: [shard for plan in plans for shard in plan.trains if shard.member == member]
+        for member in members
+    }
     batch_slots = resolved.learning.batch_steps // resolved.sampling.rollout_steps
     for shards in hosted.values():
-        assert sorted(shard.index for shard in shards) == list(range(len(shards))), "one publishes, every part is trained once"
+        assert sorted(shard.index for shard in shards) == list(range(len(shards))), (
+            "one publishes, every part is trained once"
+        )
         assert {shard.shards for shard in shards} == {len(shards)}
-        assert batch_slots // len(shards) >= resolved.learning.minibatches, "every shard has something in every minibatch"
-    assert sum(len(plan.trains) for plan in plans) == sum(map(len, hosted.values())), "nobody trains what does not exist"
+        assert batch_slots // len(shards) >= resolved.learning.minibatches, (
+            "every shard has something in every minibatch"
+        )
+    assert sum(len(plan.trains) for plan in plans) == sum(map(len, hosted.values())), (
+        "nobody trains what does not exist"
+    )
 
     groups = [group for plan in plans for group in plan.groups]
     assert groups == list(range(len(groups))) and groups
     tables, block = resolved.sampling.environments, resolved.sampling.seat_block
     assert isinstance(tables, int)
     shares = equal_shares(replace(blueprint(), config=resolved, tables=tables), len(groups))
-    assert [table for share in shares for table in share.tables] == list(range(tables)), "every table is played by one group"
+    assert [table for share in shares for table in share.tables] == list(range(tables)), (
+        "every table is played by one group"
+    )
     assert all(share.tables[0] % block == 0 for share in shares), "blocks stay together"
     assert all(before.slots[0].stop == after.slots[0].start for before, after in pairwise(shares))
 
     serves = [plan.serves for plan in plans if plan.serves is not None]
     assert serves == list(range(len(serves)))
-    assert all(plan.local == (not serves) for plan in plans if plan.groups), "somebody acts for every table"
+    assert all(plan.local == (not serves) for plan in plans if plan.groups), (
+        "somebody acts for every table"
+    )
     assert all(server_of_member(policy, len(serves)) in serves for policy in range(count) if serves)
-    assert all(plan.groups or plan.serves is not None or plan.trains for plan in plans), "nobody is there for nothing"
+    assert all(plan.groups or plan.serves is not None or plan.trains for plan in plans), (
+        "nobody is there for nothing"
+    )

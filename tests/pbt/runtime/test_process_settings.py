@@ -19,7 +19,11 @@ CORES = sorted(os.sched_getaffinity(0))
 
 
 def config(placement: str, workers: int, **runtime: object) -> RunConfig:
-    table = {"env": {"name": "tictactoe"}, "runtime": {"placement": placement, "workers": workers, **runtime}, "sampling": {"environments": 64}}
+    table = {
+        "env": {"name": "tictactoe"},
+        "runtime": {"placement": placement, "workers": workers, **runtime},
+        "sampling": {"environments": 64},
+    }
     return resolve(RunConfig.model_validate(table), cores=workers, cuda=False)
 
 
@@ -42,7 +46,13 @@ def test_as_many_workers_as_cores_stay_on_one_each() -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [config("inline", len(CORES) + 1), config("inline", len(CORES), pin_workers=False), config("central", len(CORES))], ids=str
+    "found",
+    [
+        config("inline", len(CORES) + 1),
+        config("inline", len(CORES), pin_workers=False),
+        config("central", len(CORES)),
+    ],
+    ids=str,
 )
 def test_others_go_where_they_like(found: RunConfig) -> None:
     for plan in plans(found):
@@ -60,11 +70,15 @@ print(os.sched_getscheduler(0), int(child.stdout))
 
 
 def test_who_plays_games_and_what_it_starts_take_turns() -> None:
-    found = subprocess.run([sys.executable, "-c", TURNS], capture_output=True, check=True, text=True).stdout.split()
+    found = subprocess.run(
+        [sys.executable, "-c", TURNS], capture_output=True, check=True, text=True
+    ).stdout.split()
     assert found == [str(os.SCHED_BATCH)] * 2
 
 
-def test_where_that_is_forbidden_a_worker_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_that_is_forbidden_a_worker_starts_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def forbidden(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
@@ -90,10 +104,20 @@ PAGES = 5 * 4 * (1 << 24) // resource.getpagesize()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("word", "least", "most"), [("keep", 0, PAGES // 10), ("return", PAGES // 2, 2 * PAGES)])
+@pytest.mark.parametrize(
+    ("word", "least", "most"), [("keep", 0, PAGES // 10), ("return", PAGES // 2, 2 * PAGES)]
+)
 def test_large_tensors_use_pages_again(word: str, least: int, most: int) -> None:
     """Where they are kept, once a few rounds have made room; where they are returned, every page is asked for anew."""
-    assert least <= int(subprocess.run([sys.executable, "-c", FAULTS, word], capture_output=True, check=True).stdout) <= most
+    assert (
+        least
+        <= int(
+            subprocess.run(
+                [sys.executable, "-c", FAULTS, word], capture_output=True, check=True
+            ).stdout
+        )
+        <= most
+    )
 
 
 RETURNS = """
@@ -117,10 +141,17 @@ print(heap() - before)
 """
 
 
-@pytest.mark.parametrize(("word", "keeps"), [("return", False), ("keep for now", False), ("keep", True), ("as it is", True)])
+@pytest.mark.parametrize(
+    ("word", "keeps"),
+    [("return", False), ("keep for now", False), ("keep", True), ("as it is", True)],
+)
 def test_what_a_process_keeps_of_what_it_freed(word: str, keeps: bool) -> None:
     """Of 80 MB. "as it is" is glibc's own way, without which this would show nothing."""
-    kept_kb = int(subprocess.run([sys.executable, "-c", RETURNS, word], capture_output=True, check=True).stdout)
+    kept_kb = int(
+        subprocess.run(
+            [sys.executable, "-c", RETURNS, word], capture_output=True, check=True
+        ).stdout
+    )
     assert kept_kb > 40_000 if keeps else kept_kb < 4_000
 
 
@@ -129,17 +160,32 @@ def test_what_a_process_keeps_of_what_it_freed(word: str, keeps: bool) -> None:
     [
         ("serial", 1, "placement serial, 64 environments; networks compute in float32"),
         ("inline", 1, "placement inline, 1 worker, 64 environments; networks compute in float32"),
-        ("central", 2, "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; networks compute in float32"),
+        (
+            "central",
+            2,
+            "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; networks compute in float32",
+        ),
     ],
 )
 def test_a_start_says_what_it_builds(placement: str, workers: int, line: str) -> None:
     assert start_line(config(placement, workers), registry.spec("tictactoe")) == line
 
 
-@pytest.mark.parametrize(("players", "lock_step", "said"), [(2, "auto", True), (2, "barrier", False), (1, "auto", False)])
-def test_a_start_says_that_matches_are_slower_without_the_library(players: int, lock_step: str, said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = [f"env.options.players={players}", "env.options.bots=1", 'env.options.scenario="cig"', f'env.options.lock_step="{lock_step}"']
+@pytest.mark.parametrize(
+    ("players", "lock_step", "said"), [(2, "auto", True), (2, "barrier", False), (1, "auto", False)]
+)
+def test_a_start_says_that_matches_are_slower_without_the_library(
+    players: int, lock_step: str, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [
+        f"env.options.players={players}",
+        "env.options.bots=1",
+        'env.options.scenario="cig"',
+        f'env.options.lock_step="{lock_step}"',
+    ]
     duels = resolve(load_config("doom_duel", settings), cores=1, cuda=False)
     assert "is not compiled" not in start_line(duels, registry.spec("doom_match"))
     monkeypatch.setattr("pbt.envs.doom.match.doom_preload", lambda: None)
-    assert ("is not compiled, see `arena doctor`" in start_line(duels, registry.spec("doom_match"))) is said
+    assert (
+        "is not compiled, see `arena doctor`" in start_line(duels, registry.spec("doom_match"))
+    ) is said

@@ -30,10 +30,20 @@ COMMON: dict[str, Any] = {
 PBT = {"min_games": 5, "copy_gap": 0.0, "mutation_probability": 0.5}
 
 
-def tiny(game: str, frames: int, period: int, past_mode: str = "uniform", **sampling: int) -> RunConfig:
+def tiny(
+    game: str, frames: int, period: int, past_mode: str = "uniform", **sampling: int
+) -> RunConfig:
     matchmaking = {**COMMON["matchmaking"], "past_mode": past_mode}
-    own = {"env": {"name": game}, "stop_at_frames": frames, "sampling": {"rollout_steps": 4, **sampling}, "matchmaking": matchmaking}
-    pbt = {"pbt": {**PBT, "period_frames": period, "warmup_frames": period}, "snapshots": {"every_frames": period + 50}}
+    own = {
+        "env": {"name": game},
+        "stop_at_frames": frames,
+        "sampling": {"rollout_steps": 4, **sampling},
+        "matchmaking": matchmaking,
+    }
+    pbt = {
+        "pbt": {**PBT, "period_frames": period, "warmup_frames": period},
+        "snapshots": {"every_frames": period + 50},
+    }
     return RunConfig.model_validate({**COMMON, **own, **pbt})
 
 
@@ -43,7 +53,11 @@ CONFIGS = {
     "hide_and_seek": tiny("hide_and_seek", 200, 60, "elo_gaussian", environments=8),
 }
 FEW = {"connect_four": (83, 201), "rock_paper_scissors": (31, 60), "hide_and_seek": (61, 120)}
-MANY = {"connect_four": (1, 7, 40, 130, 290, 380), "rock_paper_scissors": (1, 5, 17, 44, 80, 110), "hide_and_seek": (1, 23, 52, 99, 150, 230)}
+MANY = {
+    "connect_four": (1, 7, 40, 130, 290, 380),
+    "rock_paper_scissors": (1, 5, 17, 44, 80, 110),
+    "hide_and_seek": (1, 23, 52, 99, 150, 230),
+}
 
 
 class Run:
@@ -56,7 +70,13 @@ class Run:
     def told(self) -> dict[str, list[Any]]:
         """Everything the outside was told."""
         sink = self.sink
-        return {"games": sink.games, "rounds": sink.rounds, "snapshots": sink.snapshots, "events": sink.events, "points": sink.points}
+        return {
+            "games": sink.games,
+            "rounds": sink.rounds,
+            "snapshots": sink.snapshots,
+            "events": sink.events,
+            "points": sink.points,
+        }
 
 
 class Cut:
@@ -92,14 +112,20 @@ def test_equal_configs_and_seeds_give_equal_weights_and_games(game: str) -> None
     assert again.engine.run(lambda: None)
     assert weights_digest(again.population) == weights_digest(run.population)
     assert again.told() == run.told()
-    assert any(record.directive.copy_from for record in run.sink.rounds), "the test needs copies inside"
-    assert set(cuts) == {*FEW[game], *MANY[game]}, f"the run ended after {run.turns} turns, before some of the cuts"
+    assert any(record.directive.copy_from for record in run.sink.rounds), (
+        "the test needs copies inside"
+    )
+    assert set(cuts) == {*FEW[game], *MANY[game]}, (
+        f"the run ended after {run.turns} turns, before some of the cuts"
+    )
 
 
 @pytest.mark.parametrize("game", CONFIGS)
 def test_every_row_is_trained_dropped_with_a_reason_or_still_standing(game: str) -> None:
     run, _ = reference(game)
-    accounted = run.engine.rows_trained + sum(run.engine.dropped().values()) + run.engine.rows_standing()
+    accounted = (
+        run.engine.rows_trained + sum(run.engine.dropped().values()) + run.engine.rows_standing()
+    )
     assert run.engine.rows_produced() == accounted
     assert run.engine.dropped()["generation"] > 0
 
@@ -117,14 +143,20 @@ def check_resumed(game: str, turns: int, folder: Path) -> None:
     assert {name: cut.told[name] + told[name] for name in told} == run.told()
 
 
-@pytest.mark.parametrize(("game", "turns"), [(game, turns) for game, cuts in FEW.items() for turns in cuts])
+@pytest.mark.parametrize(
+    ("game", "turns"), [(game, turns) for game, cuts in FEW.items() for turns in cuts]
+)
 def test_a_resumed_run_equals_the_uninterrupted_one(game: str, turns: int, tmp_path: Path) -> None:
     check_resumed(game, turns, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("game", "turns"), [(game, turns) for game, cuts in MANY.items() for turns in cuts])
-def test_a_resumed_run_equals_the_uninterrupted_one_at_more_cuts(game: str, turns: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("game", "turns"), [(game, turns) for game, cuts in MANY.items() for turns in cuts]
+)
+def test_a_resumed_run_equals_the_uninterrupted_one_at_more_cuts(
+    game: str, turns: int, tmp_path: Path
+) -> None:
     check_resumed(game, turns, tmp_path)
 
 
@@ -133,17 +165,28 @@ def test_a_cut_survives_the_disk_unchanged(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, cut, keep=2)
     loaded, _ = read_newest(tmp_path)
     assert isinstance(loaded, Checkpoint) and loaded.number == 1
-    assert {name: sorted(part) for name, part in loaded.tensors.items()} == {name: sorted(part) for name, part in cut.tensors.items()}
+    assert {name: sorted(part) for name, part in loaded.tensors.items()} == {
+        name: sorted(part) for name, part in cut.tensors.items()
+    }
 
 
 def over_workers(cut: Cut, run: Run, workers: int) -> Checkpoint:
     """The same cut as so many workers would save it, had they gone on from there and stopped at once."""
     shares = equal_shares(run.population.blueprint, workers)
-    slabs = [Slab(layout, shares[-1].slots[role].stop) for role, layout in enumerate(run.population.layouts)]
+    slabs = [
+        Slab(layout, shares[-1].slots[role].stop)
+        for role, layout in enumerate(run.population.layouts)
+    ]
     split = split_cut(cut.checkpoint, slabs, shares)
     worker = merge_workers(split.workers)
-    learners = {name: part for name, part in cut.checkpoint.tensors.items() if name.startswith("learner-")}
-    return Checkpoint(1, {**cut.checkpoint.state, "worker": worker, "trainees": split.batchers}, learners | cut_tensors({}, slabs, worker))
+    learners = {
+        name: part for name, part in cut.checkpoint.tensors.items() if name.startswith("learner-")
+    }
+    return Checkpoint(
+        1,
+        {**cut.checkpoint.state, "worker": worker, "trainees": split.batchers},
+        learners | cut_tensors({}, slabs, worker),
+    )
 
 
 @pytest.mark.parametrize("game", CONFIGS)
@@ -154,16 +197,31 @@ def test_a_cut_of_several_workers_is_taken_over_by_one(game: str) -> None:
     second = Run(game, copy.deepcopy(cut.store))
     assert restore_cut(second.engine, over_workers(cut, run, 3)) == 0
     before = cut.checkpoint.state
-    assert second.engine.clocks() == {name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1]) for name in before["trainees"]}
+    assert second.engine.clocks() == {
+        name: int(cut.checkpoint.tensors[f"learner-{name}"]["clocks"][1])
+        for name in before["trainees"]
+    }
     counted = sum(filler["produced"] for filler in before["worker"]["fillers"])
     assert second.engine.rows_produced() == counted
-    missing = counted - second.engine.rows_trained - sum(second.engine.dropped().values()) - second.engine.rows_standing()
+    missing = (
+        counted
+        - second.engine.rows_trained
+        - sum(second.engine.dropped().values())
+        - second.engine.rows_standing()
+    )
     assert missing == 0
     assert second.engine.run(lambda: None)
-    accounted = second.engine.rows_trained + sum(second.engine.dropped().values()) + second.engine.rows_standing()
+    accounted = (
+        second.engine.rows_trained
+        + sum(second.engine.dropped().values())
+        + second.engine.rows_standing()
+    )
     assert second.engine.rows_produced() == accounted
     games = {(record.environment, record.count): record.seed for record in run.sink.games}
-    told = [(record.environment, record.count, record.seed) for record in (*cut.told["games"], *second.sink.games)]
+    told = [
+        (record.environment, record.count, record.seed)
+        for record in (*cut.told["games"], *second.sink.games)
+    ]
     assert len({(table, count) for table, count, _ in told}) == len(told)
     assert sum(games.get((table, count)) == seed for table, count, seed in told) > 0.5 * len(told)
     assert all(games.get((table, count), seed) == seed for table, count, seed in told)
@@ -190,14 +248,21 @@ def test_whole_batches_that_wait_in_a_cut_are_learned_before_anything_is_played(
     served, version = run.population.server.rows_served, trainee.learner.version
     stopping = SerialEngine(run.population, run.sink, run.store, StopAtOnce())
     assert not stopping.run(lambda: None)
-    assert trainee.learner.version > version and len(trainee.batcher.waiting) < run.population.blueprint.batch_slots
+    assert (
+        trainee.learner.version > version
+        and len(trainee.batcher.waiting) < run.population.blueprint.batch_slots
+    )
     assert run.population.server.rows_served == served
 
 
 def test_the_serial_engine_is_an_engine() -> None:
     engine: Engine = Run("rock_paper_scissors").engine
     (status,) = engine.processes()
-    assert status.name == "main" and status.roles == ("main", "worker", "server", "learner m0 m1 m2") and status.queue == 0
+    assert (
+        status.name == "main"
+        and status.roles == ("main", "worker", "server", "learner m0 m1 m2")
+        and status.queue == 0
+    )
     with engine.at_rest():
         assert engine.needed() == set() and engine.rows_standing() == 0 and not engine.done
     engine.close()

@@ -22,7 +22,15 @@ from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import assemble, new_planner
 from pbt.runtime.blueprint import Blueprint, blueprint_of
 from pbt.runtime.closing import Closing
-from pbt.runtime.control import FROM_MAIN, AddSnapshot, Assignment, Paused, Regenerate, RemoveSnapshots, SetLearning
+from pbt.runtime.control import (
+    FROM_MAIN,
+    AddSnapshot,
+    Assignment,
+    Paused,
+    Regenerate,
+    RemoveSnapshots,
+    SetLearning,
+)
 from pbt.runtime.orders import Orders
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
 from pbt.runtime.roster import Roster
@@ -93,7 +101,9 @@ told = st.one_of(
 
 
 @given(st.lists(told, max_size=30), st.integers(0, 30))
-def test_a_new_worker_knows_what_the_old_ones_were_told(blueprint: Blueprint, story: list[tuple[str, str, int]], joins: int) -> None:
+def test_a_new_worker_knows_what_the_old_ones_were_told(
+    blueprint: Blueprint, story: list[tuple[str, str, int]], joins: int
+) -> None:
     old, late, messages = planner(blueprint), planner(blueprint), []
     roster = Roster(MEMBERS, lambda *parts: messages.extend(parts))
     known: set[str] = set()
@@ -120,7 +130,9 @@ def test_a_new_worker_knows_what_the_old_ones_were_told(blueprint: Blueprint, st
     assert roster.snapshot_ids() == known and roster.learning == old.learning
     again = Roster(MEMBERS, lambda *parts: messages.extend(parts))
     again.load(roster.state([0] * TABLES), [False] * TABLES)
-    assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, "nobody is told what he is given anyway"
+    assert again.state([0] * TABLES) == roster.state([0] * TABLES) and not messages, (
+        "nobody is told what he is given anyway"
+    )
 
 
 def test_evaluation_games_are_counted_when_they_are_over() -> None:
@@ -159,8 +171,14 @@ class Desk:
     def paused(self, tables: dict[str, JsonState]) -> dict[str, Paused]:
         """The answer of workers that did nothing but take over their tables."""
         empty = iter(self.shared.empty_workers())
-        groups = {name: [group["state"] or next(empty) for group in own["groups"]] for name, own in tables.items()}
-        return {name: Paused(1, {"groups": groups[name], "planner": own["planner"]}, (), 0) for name, own in reversed(tables.items())}
+        groups = {
+            name: [group["state"] or next(empty) for group in own["groups"]]
+            for name, own in tables.items()
+        }
+        return {
+            name: Paused(1, {"groups": groups[name], "planner": own["planner"]}, (), 0)
+            for name, own in reversed(tables.items())
+        }
 
 
 @pytest.fixture
@@ -174,7 +192,9 @@ def desk(blueprint: Blueprint, tmp_path: Path) -> Iterator[Desk]:
 def engine() -> SerialEngine:
     """A population in the middle of its games."""
     sink, store = MemorySink(), MemoryStore()
-    engine = SerialEngine(assemble(CONFIG, registry.spec("tictactoe"), sink, store), sink, store, NoControl())
+    engine = SerialEngine(
+        assemble(CONFIG, registry.spec("tictactoe"), sink, store), sink, store, NoControl()
+    )
     engine.controller.start()
     for _ in range(60):
         engine.turn()
@@ -188,31 +208,56 @@ def test_what_was_split_comes_together_again(desk: Desk, engine: SerialEngine) -
     split = split_cut(checkpoint, desk.shared.slabs, desk.shared.shares)
     desk.roster.load(state["planner"], [False] * TABLES)
     desk.shared.counts[:] = state["planner"]["counts"]
-    assert desk.orders.resume(split.workers) == (engine.rows_produced(), Counter(before["fillers"][0]["dropped"]))
+    assert desk.orders.resume(split.workers) == (
+        engine.rows_produced(),
+        Counter(before["fillers"][0]["dropped"]),
+    )
 
     unstarted = desk.orders.merged(desk.roster, {})
     tables = desk.tables()
-    assert [read_share(group["share"]) for own in tables.values() for group in own["groups"]] == desk.shared.shares
-    assert [group["state"]["numbers"] for own in tables.values() for group in own["groups"]] == [list(share.tables) for share in desk.shared.shares]
-    assert [own["source"] for own in tables.values()] == [0, 1] and [own["closing_games"] for own in tables.values()] == [3, 2]
-    assert desk.orders.merged(desk.roster, desk.paused(tables)) == unstarted, "in the order of tables, whoever answers first"
+    assert [
+        read_share(group["share"]) for own in tables.values() for group in own["groups"]
+    ] == desk.shared.shares
+    assert [group["state"]["numbers"] for own in tables.values() for group in own["groups"]] == [
+        list(share.tables) for share in desk.shared.shares
+    ]
+    assert [own["source"] for own in tables.values()] == [0, 1] and [
+        own["closing_games"] for own in tables.values()
+    ] == [3, 2]
+    assert desk.orders.merged(desk.roster, desk.paused(tables)) == unstarted, (
+        "in the order of tables, whoever answers first"
+    )
 
     worker, planner = unstarted
     assert planner == state["planner"]
-    assert [table and table["plan"] for table in worker["tables"]] == [table and table["plan"] for table in before["tables"]]
-    assert [filler["produced"] for filler in worker["fillers"]] == [0] and not worker["fillers"][0]["dropped"], "those are counted elsewhere"
-    parked, parked_before = (fillers["fillers"][0]["pool"]["parked"] for fillers in (worker, before))
+    assert [table and table["plan"] for table in worker["tables"]] == [
+        table and table["plan"] for table in before["tables"]
+    ]
+    assert [filler["produced"] for filler in worker["fillers"]] == [0] and not worker["fillers"][0][
+        "dropped"
+    ], "those are counted elsewhere"
+    parked, parked_before = (
+        fillers["fillers"][0]["pool"]["parked"] for fillers in (worker, before)
+    )
     assert {policy: sorted(row for _, row in entries) for policy, entries in parked.items()} == {
         policy: sorted(row for _, row in entries) for policy, entries in parked_before.items()
     }
     again = desk.tables()
-    assert all(group["state"] is None for own in again.values() for group in own["groups"]), "a second plane starts with empty tables"
-    assert sum((Counter(own["planner"]["evaluated"]) for own in again.values()), Counter()) == Counter(state["planner"]["evaluated"])
+    assert all(group["state"] is None for own in again.values() for group in own["groups"]), (
+        "a second plane starts with empty tables"
+    )
+    assert sum(
+        (Counter(own["planner"]["evaluated"]) for own in again.values()), Counter()
+    ) == Counter(state["planner"]["evaluated"])
 
 
 def test_before_anything_was_played_the_tables_are_empty(desk: Desk) -> None:
     worker, planner = desk.orders.merged(desk.roster, {})
-    assert worker["tables"] == [None] * TABLES and sorted(worker["idle"]) == list(range(TABLES)) and not worker["waiting"]
+    assert (
+        worker["tables"] == [None] * TABLES
+        and sorted(worker["idle"]) == list(range(TABLES))
+        and not worker["waiting"]
+    )
     assert sorted(worker["fillers"][0]["pool"]["free"]) == list(range(desk.shared.slabs[0].slots))
     assert planner == desk.roster.state([0] * TABLES)
     assert desk.orders.merged(desk.roster, desk.paused(desk.tables())) == (worker, planner)
@@ -227,10 +272,14 @@ def test_an_assignment_travels(desk: Desk, blueprint: Blueprint, engine: SerialE
         arrived = wire.decode(memoryview(wire.encode(Assignment(plan.name, orders))))
         assert arrived.name == plan.name and ProcessPlan.of(arrived.plan["plan"]) == plan
         assert RunConfig.model_validate(arrived.plan["config"]) == blueprint.config
-        assert arrived.plan["hyperparams"] == {name: member.hyperparams for name, member in members.items()}
+        assert arrived.plan["hyperparams"] == {
+            name: member.hyperparams for name, member in members.items()
+        }
         assert arrived.plan["servers"] == 2 and ("groups" in arrived.plan) == bool(plan.groups)
         assert len(set(descriptors)) == len(descriptors)
         assert {fd for fd, _ in arrived.plan["memory"]["regions"].values()} <= set(descriptors)
         if plan.groups:
-            assert [read_share(group["share"]) for group in arrived.plan["groups"]] == [desk.shared.shares[group] for group in plan.groups]
+            assert [read_share(group["share"]) for group in arrived.plan["groups"]] == [
+                desk.shared.shares[group] for group in plan.groups
+            ]
             planner(blueprint).load(arrived.plan["planner"])

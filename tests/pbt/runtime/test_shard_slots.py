@@ -28,7 +28,13 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     member = SimpleNamespace(generation=0, refused="", failed=False)
     controller = cast("Controller", SimpleNamespace(members={"m0": member}))
     trainee = Trainee(
-        "m0", 0, 0, ("a", "b"), Batcher(slab, 0, BATCH_SLOTS), PublishedWeights({"clocks": torch.zeros(4, dtype=torch.int64)}), RestartPolicy(1)
+        "m0",
+        0,
+        0,
+        ("a", "b"),
+        Batcher(slab, 0, BATCH_SLOTS),
+        PublishedWeights({"clocks": torch.zeros(4, dtype=torch.int64)}),
+        RestartPolicy(1),
     )
     sent: list[tuple[str, Any]] = []
     back: list[int] = []
@@ -39,7 +45,9 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     def permit(permits: list[RolloutPermit]) -> None:
         back.extend(permit.slot for permit in permits)
 
-    flow = TrainingFlow(placed("inline", "tictactoe", 100), [trainee], controller, send, lambda name: True, permit)
+    flow = TrainingFlow(
+        placed("inline", "tictactoe", 100), [trainee], controller, send, lambda name: True, permit
+    )
     for slot in range(2 * BATCH_SLOTS):
         flow.slot_full(SlotFull(0, 0, 0, slot))
     flow.dispatch()

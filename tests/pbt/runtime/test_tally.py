@@ -15,12 +15,32 @@ from pbt.runtime.placements import ProcessPlan, Shard
 from pbt.runtime.tally import Tally
 from pbt.transport.board import Board
 
-PLANS = (ProcessPlan("worker-0", (0,)), ProcessPlan("server-0", serves=0), ProcessPlan("learner-0", trains=(Shard("m0"), Shard("m1"))))
+PLANS = (
+    ProcessPlan("worker-0", (0,)),
+    ProcessPlan("server-0", serves=0),
+    ProcessPlan("learner-0", trains=(Shard("m0"), Shard("m1"))),
+)
 NAMES = [plan.name for plan in PLANS]
-COUNTED = ("produced", "dropped_voided", "dropped_generation", "rows_served", "trained", "simulate_s", "infer_s", "wait_s", "gather_s", "learn_s")
+COUNTED = (
+    "produced",
+    "dropped_voided",
+    "dropped_generation",
+    "rows_served",
+    "trained",
+    "simulate_s",
+    "infer_s",
+    "wait_s",
+    "gather_s",
+    "learn_s",
+)
 
 
-@given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from((*COUNTED, "death")), st.integers(0, 9)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(NAMES), st.sampled_from((*COUNTED, "death")), st.integers(0, 9)),
+        max_size=60,
+    )
+)
 def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None:
     board, expected = Board(len(PLANS)), {name: Counter[str]() for name in NAMES}
     found = Tally(board, PLANS)
@@ -37,12 +57,18 @@ def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None
             row.add(what, amount)
             expected[name][what] += amount
     for name in NAMES:
-        assert {column: found.of(name)[column] for column in COUNTED} == {column: expected[name][column] for column in COUNTED}
+        assert {column: found.of(name)[column] for column in COUNTED} == {
+            column: expected[name][column] for column in COUNTED
+        }
         assert not {"beat_s", "phase", "queue"} & found.of(name).keys(), "no sum of moments"
     total = sum(expected.values(), Counter[str]())
     assert found.produced() == total["produced"]
-    assert found.dropped() == Counter(voided=total["dropped_voided"], generation=total["dropped_generation"])
-    assert found.stage_s() == {stage: total[f"{stage}_s"] for stage in ("simulate", "infer", "wait", "gather", "learn")}
+    assert found.dropped() == Counter(
+        voided=total["dropped_voided"], generation=total["dropped_generation"]
+    )
+    assert found.stage_s() == {
+        stage: total[f"{stage}_s"] for stage in ("simulate", "infer", "wait", "gather", "learn")
+    }
 
 
 def test_a_checkpoint_counts_on() -> None:
@@ -63,8 +89,13 @@ def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally.time, "monotonic", lambda: now_s[0])
     board = Board(len(PLANS))
     found = Tally(board, PLANS)
-    children: dict[str, Any] = {name: SimpleNamespace(pid=40 + number, started_s=990.0) for number, name in enumerate(NAMES)}
-    crew = cast(Crew, SimpleNamespace(children=children, restarts={**dict.fromkeys(NAMES, 0), "server-0": 2}))
+    children: dict[str, Any] = {
+        name: SimpleNamespace(pid=40 + number, started_s=990.0) for number, name in enumerate(NAMES)
+    }
+    crew = cast(
+        Crew,
+        SimpleNamespace(children=children, restarts={**dict.fromkeys(NAMES, 0), "server-0": 2}),
+    )
     waiting = {"m0": 3, "m1": 4}
 
     def statuses() -> dict[str, ProcessStatus]:
@@ -75,9 +106,17 @@ def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     first = statuses()
     assert list(first) == NAMES
     worker, server, learner = first.values()
-    assert (worker.pid, worker.roles, worker.state, worker.rate, worker.queue) == (40, ("worker",), "game", 0.0, 0)
+    assert (worker.pid, worker.roles, worker.state, worker.rate, worker.queue) == (
+        40,
+        ("worker",),
+        "game",
+        0.0,
+        0,
+    )
     assert worker.beat_age_s == 0.75 and worker.stage_s == {}
-    assert (server.state, server.restarts, server.beat_age_s) == ("starting", 2, 10.75), "it has not beaten since it was started"
+    assert (server.state, server.restarts, server.beat_age_s) == ("starting", 2, 10.75), (
+        "it has not beaten since it was started"
+    )
     assert (learner.roles, learner.queue) == (("learner m0 m1",), 7)
 
     board.row(0).add("produced", 300)

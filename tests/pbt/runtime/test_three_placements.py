@@ -48,12 +48,20 @@ def whole_life(placement: str, game: str, frames: int, folder: Path, logs: Path)
                 run.cut()
 
         run.finish(look)
-        assert run.rests >= 3 and len(run.pids) == PROCESSES[placement] and not any(run.restarts().values())
+        assert (
+            run.rests >= 3
+            and len(run.pids) == PROCESSES[placement]
+            and not any(run.restarts().values())
+        )
         check_story(run)
     if placement != "serial":
         routing = Routing(logs, run)
         routing.check()
-        assert len(routing.gathered) >= run.engine.rows_trained >= sum(run.engine.clocks().values()) * 0.99
+        assert (
+            len(routing.gathered)
+            >= run.engine.rows_trained
+            >= sum(run.engine.clocks().values()) * 0.99
+        )
     return run
 
 
@@ -63,9 +71,13 @@ def check_story(run: Running) -> None:
     assert engine.rows_trained == sum(engine.clocks().values())
     assert not any(record.end_reason.startswith("voided") for record in games.values())
     training = [record for record in games.values() if record.kind == "training"]
-    assert any(seat.player.kind == "snapshot" for record in training for seat in record.seats), "nobody met a past opponent"
+    assert any(seat.player.kind == "snapshot" for record in training for seat in record.seats), (
+        "nobody met a past opponent"
+    )
     assert any(record.opening_plies for record in training) and len(training) < len(games)
-    assert engine.games.total() == len(games) == engine.controller.games and engine.games["training"] == len(training)
+    assert engine.games.total() == len(games) == engine.controller.games and engine.games[
+        "training"
+    ] == len(training)
     copies = [record for record in run.sink.rounds if record.directive.copy_from]
     assert sum(member.copies for member in engine.controller.members.values()) == len(copies)
     if len(engine.controller.members) >= 3:
@@ -74,7 +86,9 @@ def check_story(run: Running) -> None:
     numbers: dict[int, set[int]] = {}
     for environment, count in games:
         numbers.setdefault(environment, set()).add(count)
-    assert len(numbers) == config.sampling.environments and all(counts == set(range(len(counts))) for counts in numbers.values())
+    assert len(numbers) == config.sampling.environments and all(
+        counts == set(range(len(counts))) for counts in numbers.values()
+    )
     lags = [values["lag_mean"] for _, _, values in run.sink.points]
     assert all(math.isfinite(lag) and lag >= 0 for lag in lags)
     if config.runtime.placement == "central":
@@ -83,22 +97,38 @@ def check_story(run: Running) -> None:
 
 def in_pairs(games: Sequence[str]) -> list[tuple[str, str]]:
     """Every placement with two of the games, every game with some placement."""
-    return [(placement, games[(index + step) % len(games)]) for index, placement in enumerate(SEVERAL) for step in range(2)]
+    return [
+        (placement, games[(index + step) % len(games)])
+        for index, placement in enumerate(SEVERAL)
+        for step in range(2)
+    ]
 
 
 FEW = {"serial": ("tictactoe", 700), "inline": ("tictactoe", 2000), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 500),
        "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
 
 
-@pytest.mark.parametrize("placement", [pytest.param(name, marks=pytest.mark.slow) if name in ("mixture", "shards") else name for name in FEW])
-def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(placement: str, tmp_path: Path, logs: Path) -> None:
+@pytest.mark.parametrize(
+    "placement",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("mixture", "shards") else name
+        for name in FEW
+    ],
+)
+def test_a_run_ends_and_every_row_is_accounted_for_and_reaches_its_learner(
+    placement: str, tmp_path: Path, logs: Path
+) -> None:
     """Over all placements learners are given some 20 000 rows, and each of them is checked."""
     whole_life(placement, *FEW[placement], tmp_path, logs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("placement", "game"), in_pairs(["connect_four", "rock_paper_scissors", "hide_and_seek"]))
-def test_more_rows_reach_their_learners(placement: str, game: str, tmp_path: Path, logs: Path) -> None:
+@pytest.mark.parametrize(
+    ("placement", "game"), in_pairs(["connect_four", "rock_paper_scissors", "hide_and_seek"])
+)
+def test_more_rows_reach_their_learners(
+    placement: str, game: str, tmp_path: Path, logs: Path
+) -> None:
     """Some 50 000 rows over all."""
     whole_life(placement, game, 1400 if game == "hide_and_seek" else 2800, tmp_path, logs)
 
@@ -131,8 +161,13 @@ def test_games_are_the_same_in_another_placement(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("placement", "game"), in_pairs(["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"]))
-def test_many_games_are_the_same_in_every_placement(placement: str, game: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("placement", "game"),
+    in_pairs(["tictactoe", "connect_four", "rock_paper_scissors", "hide_and_seek"]),
+)
+def test_many_games_are_the_same_in_every_placement(
+    placement: str, game: str, tmp_path: Path
+) -> None:
     check_streams(placement, game, 2000, tmp_path)
 
 
@@ -148,10 +183,16 @@ def check_streams(placement: str, game: str, number: int, folder: Path) -> None:
     differing = 0
     for key in both:
         one, other = games[key], reference[key]
-        assert (one.kind, one.seed, one.opening_plies) == (other.kind, other.seed, other.opening_plies)
+        assert (one.kind, one.seed, one.opening_plies) == (
+            other.kind,
+            other.seed,
+            other.opening_plies,
+        )
         assert [seat.player for seat in one.seats] == [seat.player for seat in other.seats]
         differing += (one.trajectory_hash, one.steps, [seat.place for seat in one.seats]) != (
             other.trajectory_hash, other.steps, [seat.place for seat in other.seats]
         )  # fmt: skip
     assert differing <= len(both) / 1000
-    assert len({record.trajectory_hash for record in games.values()}) > 5, "the test needs games that could differ"
+    assert len({record.trajectory_hash for record in games.values()}) > 5, (
+        "the test needs games that could differ"
+    )

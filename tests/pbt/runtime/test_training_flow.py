@@ -6,7 +6,13 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.pbt.runtime.flow_scene import BATCH_SLOTS, NAMES, Scene, T
 
@@ -31,21 +37,41 @@ class FlowMachine(RuleBasedStateMachine):
     # What is possible now; every rule below picks one of these.
 
     def with_slots(self) -> list[str]:
-        return [name for name in self.scene.workers if name in self.scene.processes and self.scene.processes[name].held]
+        return [
+            name
+            for name in self.scene.workers
+            if name in self.scene.processes and self.scene.processes[name].held
+        ]
 
     def speaking(self) -> list[str]:
         return [name for name, process in self.scene.processes.items() if process.outbox]
 
     def listening(self) -> list[str]:
-        return [name for name, process in self.scene.processes.items() if process.inbox and process.busy is None]
+        return [
+            name
+            for name, process in self.scene.processes.items()
+            if process.inbox and process.busy is None
+        ]
 
     def gathering(self) -> list[tuple[str, str]]:
-        found = [(name, member) for name, process in self.scene.processes.items() for member in process.asked]
-        return [(name, member) for name, member in found if any(asked.copied is None for asked in self.scene.processes[name].asked[member])]
+        found = [
+            (name, member)
+            for name, process in self.scene.processes.items()
+            for member in process.asked
+        ]
+        return [
+            (name, member)
+            for name, member in found
+            if any(asked.copied is None for asked in self.scene.processes[name].asked[member])
+        ]
 
     def able(self) -> list[str]:
         processes = self.scene.processes.items()
-        return [name for name, process in processes if process.ready and (process.unsent or process.to_train or process.busy)]
+        return [
+            name
+            for name, process in processes
+            if process.ready and (process.unsent or process.to_train or process.busy)
+        ]
 
     def alive(self) -> list[tuple[str, ...]]:
         return [domain for domain in self.scene.domains if domain[0] in self.scene.processes]
@@ -57,11 +83,22 @@ class FlowMachine(RuleBasedStateMachine):
         return [domain for domain in self.alive() if not self.scene.processes[domain[0]].ready]
 
     @precondition(with_slots)
-    @rule(number=picks, slot=picks, policy=st.integers(0, 2), valid=st.integers(1, T), lag=st.integers(0, 2), count=st.integers(1, 4))
-    def slots_are_filled(self, number: int, slot: int, policy: int, valid: int, lag: int, count: int) -> None:
+    @rule(
+        number=picks,
+        slot=picks,
+        policy=st.integers(0, 2),
+        valid=st.integers(1, T),
+        lag=st.integers(0, 2),
+        count=st.integers(1, 4),
+    )
+    def slots_are_filled(
+        self, number: int, slot: int, policy: int, valid: int, lag: int, count: int
+    ) -> None:
         for _ in range(count):
             if name := pick(self.with_slots(), number):
-                self.scene.fill(name, pick(sorted(self.scene.processes[name].held), slot), policy, valid, lag)
+                self.scene.fill(
+                    name, pick(sorted(self.scene.processes[name].held), slot), policy, valid, lag
+                )
 
     @precondition(speaking)
     @rule(number=picks, count=st.integers(1, 4))
@@ -131,7 +168,14 @@ class FlowMachine(RuleBasedStateMachine):
             number = chance.randrange(99)
             match chance.randrange(8):
                 case 0 | 1:
-                    self.slots_are_filled(number, chance.randrange(99), chance.randrange(3), chance.randint(1, T), chance.randrange(3), 2)
+                    self.slots_are_filled(
+                        number,
+                        chance.randrange(99),
+                        chance.randrange(3),
+                        chance.randint(1, T),
+                        chance.randrange(3),
+                        2,
+                    )
                 case 2:
                     self.a_process_is_heard(number, 3)
                 case 3:
@@ -174,8 +218,12 @@ PLACEMENTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("max_lag", [None, 1])
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_whatever_happens(placement: str, max_lag: int | None) -> None:
-    machine = type("Machine", (FlowMachine,), {"runtime": PLACEMENTS[placement], "max_lag": max_lag})
-    run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40))
+    machine = type(
+        "Machine", (FlowMachine,), {"runtime": PLACEMENTS[placement], "max_lag": max_lag}
+    )
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40)
+    )
 
 
 @pytest.fixture
@@ -212,10 +260,16 @@ def test_a_member_that_is_given_up_while_it_copies_keeps_nobody_waiting(scene: S
     fill(scene, 2, 1)
     (host,) = trainee.hosts
     scene.die((host,))
-    assert trainee.copying is not None and not scene.flow.idle, "it is copied when the learner lives again"
+    assert trainee.copying is not None and not scene.flow.idle, (
+        "it is copied when the learner lives again"
+    )
     scene.start((host,))
     scene.die((host,), for_ever=True)
-    assert scene.controller.members["m2"].failed and trainee.copying is None and not trainee.batcher.waiting
+    assert (
+        scene.controller.members["m2"].failed
+        and trainee.copying is None
+        and not trainee.batcher.waiting
+    )
     scene.settle()
     assert scene.controller.members["m2"].copies == 0
 

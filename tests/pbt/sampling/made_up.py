@@ -24,7 +24,15 @@ from pbt.records import PlayerRef
 from pbt.runtime.blueprint import shared_slots, slots_needed
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Share
-from pbt.transport.messages import ActionRequest, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage
+from pbt.transport.messages import (
+    ActionRequest,
+    GameEnd,
+    GamePlan,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+    WorkerMessage,
+)
 from pbt.transport.slab import Slab, role_layout
 
 MEMBERS, FROZEN, POLICIES = 3, 2, 5
@@ -44,10 +52,17 @@ class MadeUpGame:
     def __init__(self, seat_roles: tuple[int, ...], raising: float) -> None:
         # Roles differ in both spaces.
         self.roles = tuple(
-            Role(f"role{r}", gymnasium.spaces.Box(-1, 1e9, (3 + r,), np.float64), gymnasium.spaces.MultiDiscrete([POLICIES] * (1 + r)))
+            Role(
+                f"role{r}",
+                gymnasium.spaces.Box(-1, 1e9, (3 + r,), np.float64),
+                gymnasium.spaces.MultiDiscrete([POLICIES] * (1 + r)),
+            )
             for r in range(max(seat_roles) + 1)
         )
-        self.seat_roles, self.seat_names = seat_roles, tuple(f"seat_{i}" for i in range(len(seat_roles)))
+        self.seat_roles, self.seat_names = (
+            seat_roles,
+            tuple(f"seat_{i}" for i in range(len(seat_roles))),
+        )
         self.reward_terms = ("reward", "shaping")
         self._raising = raising
 
@@ -77,9 +92,21 @@ class MadeUpGame:
     def _turn(self, seat: int, *, over: bool) -> SeatTurn:
         step = self._steps[seat]
         truncated = over and self._rng.random() < 0.5
-        seen = None if truncated and self._rng.random() < 0.3 else np.array([self._seed, seat, step, *[7.0] * self.seat_roles[seat]])
+        seen = (
+            None
+            if truncated and self._rng.random() < 0.3
+            else np.array([self._seed, seat, step, *[7.0] * self.seat_roles[seat]])
+        )
         reward = float(reward_of(self._seed, seat, step - 1))
-        return SeatTurn(seat, seen, None, (reward, -reward), terminated=over and not truncated, truncated=truncated, tics=1 + step % 3 if step else 0)
+        return SeatTurn(
+            seat,
+            seen,
+            None,
+            (reward, -reward),
+            terminated=over and not truncated,
+            truncated=truncated,
+            tics=1 + step % 3 if step else 0,
+        )
 
     def outcome(self) -> Outcome:
         return Outcome((0,) * len(self.seat_roles))
@@ -100,24 +127,51 @@ class NamesItself:
         self.version += 1
 
     def act(
-        self, observations: Mapping[str, Tensor], mask: Tensor, episode_start: Tensor, state: Tensor, uniforms: Tensor, greedy: bool
+        self,
+        observations: Mapping[str, Tensor],
+        mask: Tensor,
+        episode_start: Tensor,
+        state: Tensor,
+        uniforms: Tensor,
+        greedy: bool,
     ) -> ActOutput:
         rows = len(episode_start)
         counted = torch.where(episode_start[:, None], 0.0, state) + 1.0
-        assert torch.equal(counted[:, 0] - 1.0, observations["observation"][:, 2]), "memory is out of step with the game"
-        return ActOutput(torch.full((rows, self._heads), self._policy), torch.full((rows,), -0.5), torch.zeros(rows), counted)
+        assert torch.equal(counted[:, 0] - 1.0, observations["observation"][:, 2]), (
+            "memory is out of step with the game"
+        )
+        return ActOutput(
+            torch.full((rows, self._heads), self._policy),
+            torch.full((rows,), -0.5),
+            torch.zeros(rows),
+            counted,
+        )
 
 
 def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Share]:
     """One that has everything, or several that can stand still."""
     roles = range(max(seat_roles) + 1)
     if shares == 1:
-        return [Share.whole(tables, [slots_needed(tables * seat_roles.count(role), MEMBERS, 2) for role in roles])]
+        return [
+            Share.whole(
+                tables,
+                [slots_needed(tables * seat_roles.count(role), MEMBERS, 2) for role in roles],
+            )
+        ]
     parts, starts = [], [0 for _ in roles]
     for index in range(shares):
         own = tuple(range(index, tables, shares))
-        counts = [shared_slots(len(own) * seat_roles.count(role), MEMBERS, 2, 1, shares) for role in roles]
-        parts.append(Share(own, tuple(range(start, start + count) for start, count in zip(starts, counts, strict=True))))
+        counts = [
+            shared_slots(len(own) * seat_roles.count(role), MEMBERS, 2, 1, shares) for role in roles
+        ]
+        parts.append(
+            Share(
+                own,
+                tuple(
+                    range(start, start + count) for start, count in zip(starts, counts, strict=True)
+                ),
+            )
+        )
         starts = [start + count for start, count in zip(starts, counts, strict=True)]
     return parts
 
@@ -126,22 +180,46 @@ class Bench:
     """Workers, a server, batchers, and a random planner. shares: workers;  piecemeal: answers come one by one, some of them turns later."""
 
     def __init__(
-        self, seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float, shares: int = 1, *, piecemeal: bool = False
+        self,
+        seed: int,
+        seat_roles: tuple[int, ...],
+        tables: int,
+        rollout_steps: int,
+        raising: float,
+        shares: int = 1,
+        *,
+        piecemeal: bool = False,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.seat_roles, self.counts, self.generation = seat_roles, [0] * tables, Counter[int]()
         game = MadeUpGame(seat_roles, 0.0)
-        layouts = [role_layout(role, game.reward_terms, rollout_steps, STATE) for role in game.roles]
+        layouts = [
+            role_layout(role, game.reward_terms, rollout_steps, STATE) for role in game.roles
+        ]
         parts = shares_of(tables, seat_roles, shares)
-        self.slabs = [Slab(layout, parts[-1].slots[role].stop) for role, layout in enumerate(layouts)]
+        self.slabs = [
+            Slab(layout, parts[-1].slots[role].stop) for role, layout in enumerate(layouts)
+        ]
         # One policy table per role: policy = role * POLICIES + p, p < MEMBERS learns.
         self.server = PolicyServer(self.slabs, POLICIES * len(layouts))
         for role, layout in enumerate(layouts):
             for p in range(POLICIES):
                 self.server.attach(role * POLICIES + p, NamesItself(p, len(layout.head_sizes)))  # type: ignore[arg-type]
-        self.batchers = {role * POLICIES + p: Batcher(slab, role, 2) for role, slab in enumerate(self.slabs) for p in range(MEMBERS)}
+        self.batchers = {
+            role * POLICIES + p: Batcher(slab, role, 2)
+            for role, slab in enumerate(self.slabs)
+            for p in range(MEMBERS)
+        }
         self.workers = [
-            RolloutWorker(lambda: MadeUpGame(seat_roles, raising), part, self.slabs, GamesFrom(self.plan), 1, equal_errors=10**9) for part in parts
+            RolloutWorker(
+                lambda: MadeUpGame(seat_roles, raising),
+                part,
+                self.slabs,
+                GamesFrom(self.plan),
+                1,
+                equal_errors=10**9,
+            )
+            for part in parts
         ]
         self._piecemeal, self._asked = piecemeal, [list[ActionRequest]() for _ in parts]
         self.trained = 0
@@ -153,9 +231,17 @@ class Bench:
             p = int(self.rng.integers(POLICIES))
             policy, learning = role * POLICIES + p, p < MEMBERS and self.rng.random() < 0.9
             kind = "member" if p < MEMBERS else "snapshot"
-            seats.append(SeatPlan(PlayerRef(kind, str(p)), policy, self.generation[policy], learning))  # type: ignore[arg-type]
+            seats.append(
+                SeatPlan(PlayerRef(kind, str(p)), policy, self.generation[policy], learning)
+            )  # type: ignore[arg-type]
         count = self.counts[table]
-        return GamePlan(count, "training", table * GAMES_PER_TABLE + count, tuple(seats), ("noise", table, count))
+        return GamePlan(
+            count,
+            "training",
+            table * GAMES_PER_TABLE + count,
+            tuple(seats),
+            ("noise", table, count),
+        )
 
     def turn(self) -> None:
         messages = [message for index in range(len(self.workers)) for message in self.play(index)]
@@ -166,13 +252,21 @@ class Bench:
 
     def rest(self) -> None:
         """Bring everything that is on its way to where it belongs."""
-        self.route([message for index in range(len(self.workers)) for message in self.play(index, drain=True)])
+        self.route(
+            [
+                message
+                for index in range(len(self.workers))
+                for message in self.play(index, drain=True)
+            ]
+        )
 
     def route(self, messages: list[WorkerMessage]) -> None:
         """Slots to batchers, batches to where they are checked, permits back."""
         for message in messages:
             if isinstance(message, SlotFull):
-                self.permit(self.batchers[message.policy].add(message, self.generation[message.policy]))
+                self.permit(
+                    self.batchers[message.policy].add(message, self.generation[message.policy])
+                )
             else:
                 assert isinstance(message, GameEnd)
         for policy, batcher in self.batchers.items():
@@ -184,7 +278,9 @@ class Bench:
                 check_fingerprints(batch, self.slabs[policy // POLICIES], slots, policy)
                 self.trained += int(batch.valid.sum())
                 self.permit(batcher.permits(taken))
-        assert len(self.workers) == 1 or any(worker.can_turn for worker in self.workers), "all stand still, and no batch is complete"
+        assert len(self.workers) == 1 or any(worker.can_turn for worker in self.workers), (
+            "all stand still, and no batch is complete"
+        )
 
     def play(self, index: int, *, drain: bool = False) -> list[WorkerMessage]:
         """One turn of one worker; or only what is still on its way to it."""
@@ -202,10 +298,16 @@ class Bench:
 
     def permit(self, permits: list[RolloutPermit]) -> None:
         for permit in permits:
-            next(worker for worker in self.workers if permit.slot in worker.share.slots[permit.role]).permit(permit)
+            next(
+                worker for worker in self.workers if permit.slot in worker.share.slots[permit.role]
+            ).permit(permit)
 
     def copy_over(self, policy: int) -> list[WorkerMessage]:
-        messages = [message for index in range(len(self.workers)) for message in self.play(index, drain=True)]
+        messages = [
+            message
+            for index in range(len(self.workers))
+            for message in self.play(index, drain=True)
+        ]
         self.generation[policy] += 1
         for worker in self.workers:
             worker.regenerate(policy, self.generation[policy])
@@ -225,14 +327,26 @@ class Bench:
         produced = sum(filler.produced for filler in fillers)
         dropped = sum(sum(part.dropped.values()) for part in (*fillers, *self.batchers.values()))
         standing = sum(worker.rows_standing() for worker in self.workers)
-        queued = sum(int(self.slabs[policy // POLICIES].column["valid"][slot].sum()) for policy, b in self.batchers.items() for slot in b.waiting)
+        queued = sum(
+            int(self.slabs[policy // POLICIES].column["valid"][slot].sum())
+            for policy, b in self.batchers.items()
+            for slot in b.waiting
+        )
         return produced - self.trained - dropped - standing - queued
 
 
 def check(batch: Batch, names_itself: int) -> None:
     """Hold every row of a batch against what its observation says it must be."""
-    seen, rewards, tics = batch.observations["observation"].numpy(), batch.rewards.numpy(), batch.tics.numpy()
-    valid, terminated, truncated = batch.valid.numpy(), batch.terminated.numpy(), batch.truncated.numpy()
+    seen, rewards, tics = (
+        batch.observations["observation"].numpy(),
+        batch.rewards.numpy(),
+        batch.tics.numpy(),
+    )
+    valid, terminated, truncated = (
+        batch.valid.numpy(),
+        batch.terminated.numpy(),
+        batch.truncated.numpy(),
+    )
     starts, memory = batch.episode_start.numpy(), batch.initial_state.numpy()
     assert np.isfinite(seen).all() and np.isfinite(rewards).all() and np.isfinite(memory).all()
     assert (batch.actions.numpy()[valid] == names_itself).all()
@@ -241,10 +355,14 @@ def check(batch: Batch, names_itself: int) -> None:
     step = named[:-1, :, 2]
     assert (starts[:-1] == (step == 0))[valid].all()
     expected = reward_of(named[:-1, :, 0], named[:-1, :, 1], step)
-    assert (rewards[..., 0] == expected)[valid].all() and (rewards[..., 1] == -expected)[valid].all()
+    assert (rewards[..., 0] == expected)[valid].all() and (rewards[..., 1] == -expected)[
+        valid
+    ].all()
     assert (tics == 1 + (step + 1) % 3)[valid].all()
     going_on = valid & ~terminated & ~truncated
-    assert (named[1:] - named[:-1] == (0, 0, 1))[going_on].all(), "a running episode goes on in the next row"
+    assert (named[1:] - named[:-1] == (0, 0, 1))[going_on].all(), (
+        "a running episode goes on in the next row"
+    )
     behind_the_end, first = valid[1:] & ~going_on[:-1], valid[0] & ~starts[0]
     assert starts[1:-1][behind_the_end].all()
     assert (memory[first, 0] == step[0, first]).all(), "memory at row 0 is that of the steps before"
@@ -259,5 +377,8 @@ def check_fingerprints(batch: Batch, slab: Slab, slots: NDArray[np.int64], polic
     valid = slab.column["valid"][slots]
     seen = batch.observations["observation"].numpy().swapaxes(0, 1)[:, :-1][valid].astype(np.int64)
     tables, counts = np.divmod(seen[:, 0], GAMES_PER_TABLE)
-    assert np.array_equal(slab.column["origin"][slots][valid], np.stack([tables, counts, seen[:, 1], seen[:, 2]], axis=1))
+    assert np.array_equal(
+        slab.column["origin"][slots][valid],
+        np.stack([tables, counts, seen[:, 1], seen[:, 2]], axis=1),
+    )
     assert (slab.column["policy"][slots][valid] == policy).all()

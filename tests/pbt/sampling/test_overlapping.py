@@ -19,7 +19,9 @@ TABLES = 3
 class Beginning(Faulty):
     """Writes down what is asked of it."""
 
-    def __init__(self, calls: list[tuple[str, int, dict[int, tuple[int, ...]]]], number: int) -> None:
+    def __init__(
+        self, calls: list[tuple[str, int, dict[int, tuple[int, ...]]]], number: int
+    ) -> None:
         super().__init__(lambda game: None)
         self._calls, self._number = calls, number
 
@@ -40,13 +42,27 @@ def test_all_tables_begin_before_one_is_waited_for() -> None:
 
     def next_game(table: int) -> GamePlan:
         count = next(counts)
-        return GamePlan(count, "training", count, (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),), ("n", count))
+        return GamePlan(
+            count,
+            "training",
+            count,
+            (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),),
+            ("n", count),
+        )
 
-    worker = RolloutWorker(lambda: Beginning(calls, next(numbers)), Share.whole(TABLES, [8 * TABLES]), [slab], GamesFrom(next_game), 1)
+    worker = RolloutWorker(
+        lambda: Beginning(calls, next(numbers)),
+        Share.whole(TABLES, [8 * TABLES]),
+        [slab],
+        GamesFrom(next_game),
+        1,
+    )
     assert all(isinstance(table.game, Overlapping) for table in worker.tables)
     for _ in range(4):
         calls.clear()
         for request in worker.requests():
             worker.receive(server.serve(request))
         worker.advance()
-        assert calls == [(call, number, {0: (1,)}) for call in ("begin", "step") for number in range(TABLES)]
+        assert calls == [
+            (call, number, {0: (1,)}) for call in ("begin", "step") for number in range(TABLES)
+        ]

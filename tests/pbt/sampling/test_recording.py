@@ -30,26 +30,43 @@ RESULT = 2
 
 
 def config(**evaluation: float) -> RunConfig:
-    return RunConfig.model_validate({"env": {"name": "connect_four"}, "seed": 3, "evaluation": evaluation})
+    return RunConfig.model_validate(
+        {"env": {"name": "connect_four"}, "seed": 3, "evaluation": evaluation}
+    )
 
 
 def play(
-    folder: Path, games: int, kind: Callable[[int], GameKind] = lambda count: "evaluation", game: Callable[[], Lamps] = Lamps, **evaluation: float
+    folder: Path,
+    games: int,
+    kind: Callable[[int], GameKind] = lambda count: "evaluation",
+    game: Callable[[], Lamps] = Lamps,
+    **evaluation: float,
 ) -> list[GameEnd]:
     """So many games at each of two tables, with a recorder of these settings. kind: of the game with this count."""
     slab = Slab(role_layout(Lamps().roles[0], ("reward",), 4, 0), 64)
     server = PolicyServer([slab], 1)
-    server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+    server.attach(
+        0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64))
+    )
     counts, seat = Counter[int](), SeatPlan(PlayerRef("snapshot", "a" * 64), 0, 0, False)
 
     def next_game(table: int) -> GamePlan | None:
         if counts[table] == games:
             return None
         counts[table] += 1
-        return GamePlan(counts[table], kind(counts[table]), 1, (seat, seat), ("n", table, counts[table]), record_actions=True)
+        return GamePlan(
+            counts[table],
+            kind(counts[table]),
+            1,
+            (seat, seat),
+            ("n", table, counts[table]),
+            record_actions=True,
+        )
 
     recorder = Recorder(config(**evaluation), lamps(), folder, lambda player: player.name[:3])
-    worker = RolloutWorker(game, Share.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, onlooker=recorder)
+    worker = RolloutWorker(
+        game, Share.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, onlooker=recorder
+    )
     ends: list[GameEnd] = []
     for _ in range(games * (STEPS + 2)):
         for request in worker.requests():
@@ -77,20 +94,26 @@ def test_every_evaluation_game_is_filmed_under_the_name_of_its_row(tmp_path: Pat
     for step in range(STEPS + 1):
         middle = [found.pictures[step][120, x].astype(int).tolist() for x in (162, 490)]
         light = 100 + 30 * step
-        assert middle[0] == pytest.approx([light, 0, 0], abs=12) and middle[1] == pytest.approx([0, light, 0], abs=12)
+        assert middle[0] == pytest.approx([light, 0, 0], abs=12) and middle[1] == pytest.approx(
+            [0, light, 0], abs=12
+        )
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_a_share_is_filmed_and_which_it_is_depends_on_the_seed_only(tmp_path: Path) -> None:
     ends = play(tmp_path / "a", 12, record_share=0.3)
-    chosen = {name_of(end) for end in ends if uniform(3, "film", end.table, end.plan.game_count) < 0.3}
+    chosen = {
+        name_of(end) for end in ends if uniform(3, "film", end.table, end.plan.game_count) < 0.3
+    }
     assert filmed(tmp_path / "a") == chosen and 0 < len(chosen) < len(ends)
     play(tmp_path / "b", 12, record_share=0.3)
     assert filmed(tmp_path / "b") == chosen
 
 
 def test_training_games_are_not_filmed(tmp_path: Path) -> None:
-    ends = play(tmp_path, 4, lambda count: "training" if count % 2 else "evaluation", record_share=1.0)
+    ends = play(
+        tmp_path, 4, lambda count: "training" if count % 2 else "evaluation", record_share=1.0
+    )
     assert filmed(tmp_path) == {name_of(end) for end in ends if end.plan.kind == "evaluation"}
 
 
@@ -148,7 +171,9 @@ WHERE = (
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_whatever_is_raised_ends_the_film_and_never_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_whatever_is_raised_ends_the_film_and_never_the_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
     def goes_wrong(*arguments: object, **named: object) -> None:
         raise UnknownCodecError("nobody has foreseen this")
 
@@ -160,7 +185,9 @@ def test_whatever_is_raised_ends_the_film_and_never_the_game(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("spoiling", [False, True])
-def test_a_film_whose_file_cannot_be_removed_costs_no_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiling: bool) -> None:
+def test_a_film_whose_file_cannot_be_removed_costs_no_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiling: bool
+) -> None:
     """Of a game that is spoiled, and of a film that went wrong before."""
     unlink = Path.unlink
 
@@ -181,7 +208,9 @@ def test_a_film_whose_file_cannot_be_removed_costs_no_game(tmp_path: Path, monke
     assert filmed(tmp_path) == set() and "not allowed" in str(FilmFolder(tmp_path).problem())
 
 
-def test_a_folder_with_leftovers_that_cannot_be_removed_costs_no_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_leftovers_that_cannot_be_removed_costs_no_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(folder: FilmFolder) -> None:
         raise PermissionError(13, "not allowed")
 
@@ -190,22 +219,31 @@ def test_a_folder_with_leftovers_that_cannot_be_removed_costs_no_worker(tmp_path
     assert len(filmed(tmp_path)) == TABLES and "not allowed" in str(FilmFolder(tmp_path).problem())
 
 
-def test_a_film_that_is_larger_than_all_may_be_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_film_that_is_larger_than_all_may_be_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pbt.sampling.recording.MB", 1)
     play(tmp_path, 1, record_share=1.0, record_mb=20)
     assert filmed(tmp_path) == set()
-    assert "it alone is larger than evaluation.record_mb = 20" in str(FilmFolder(tmp_path).problem())
+    assert "it alone is larger than evaluation.record_mb = 20" in str(
+        FilmFolder(tmp_path).problem()
+    )
 
 
 def test_games_without_images_cannot_be_recorded() -> None:
     game = registry.spec("connect_four").make()
     check_recording(config(), game, "c.toml")
-    with pytest.raises(ConfigError, match=r"evaluation\.record_share = 0\.5: connect_four: no seat sees an image"):
+    with pytest.raises(
+        ConfigError, match=r"evaluation\.record_share = 0\.5: connect_four: no seat sees an image"
+    ):
         check_recording(config(record_share=0.5), game, "c.toml")
 
 
 def test_what_films_are_made_with_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     check_recording(config(record_share=0.5), Lamps(), "c.toml")
     monkeypatch.setattr(extra, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"evaluation\.record_share = 0\.5: videos are written with PyAV and Pillow, not found here; install"):
+    with pytest.raises(
+        ConfigError,
+        match=r"evaluation\.record_share = 0\.5: videos are written with PyAV and Pillow, not found here; install",
+    ):
         check_recording(config(record_share=0.5), Lamps(), "c.toml")

@@ -24,9 +24,25 @@ def test_a_hundred_thousand_rows_arrive_where_they_belong() -> None:
         shares=st.integers(1, 3),
         piecemeal=st.booleans(),
     )
-    def play(seed: int, seat_roles: tuple[int, ...], tables: int, rollout_steps: int, raising: float, shares: int, piecemeal: bool) -> None:
+    def play(
+        seed: int,
+        seat_roles: tuple[int, ...],
+        tables: int,
+        rollout_steps: int,
+        raising: float,
+        shares: int,
+        piecemeal: bool,
+    ) -> None:
         nonlocal rows
-        bench = Bench(seed, seat_roles, tables, rollout_steps, raising, min(shares, tables), piecemeal=piecemeal)
+        bench = Bench(
+            seed,
+            seat_roles,
+            tables,
+            rollout_steps,
+            raising,
+            min(shares, tables),
+            piecemeal=piecemeal,
+        )
         for _ in range(6000 // (tables + 20)):
             bench.turn()
         assert bench.unaccounted() == 0

@@ -20,7 +20,16 @@ from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.sampling.slots import Share
 from pbt.transport.board import Board, Row
-from pbt.transport.messages import ActionRequest, ActionsReady, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull, WorkerMessage
+from pbt.transport.messages import (
+    ActionRequest,
+    ActionsReady,
+    GameEnd,
+    GamePlan,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+    WorkerMessage,
+)
 from pbt.transport.slab import Slab
 from tests.pbt.inference.serving import LAYOUT, MAKE_GAME, MEMBERS, Plane, load, model_of, plane
 
@@ -35,8 +44,19 @@ def games(members: int = MEMBERS, openings: int = 3) -> GamesFrom:
         counts[table] += 1
         count = counts[table]
         policies = [(count + table) % members, (count * (table + 1)) % (members + 1)]
-        seats = tuple(SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, policy < members) for policy in policies)
-        return GamePlan(count, "training", 31 * table + count, seats, ("noise", table, count), (table + count) % (openings + 1), table)
+        seats = tuple(
+            SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, policy < members)
+            for policy in policies
+        )
+        return GamePlan(
+            count,
+            "training",
+            31 * table + count,
+            seats,
+            ("noise", table, count),
+            (table + count) % (openings + 1),
+            table,
+        )
 
     return GamesFrom(next_game)
 
@@ -48,11 +68,15 @@ def networks(slab: Slab) -> PolicyServer:
     return server
 
 
-def groups_of(slab: Slab, tables: Sequence[int], source: GamesFrom, make_game: Callable[[], Any] = MAKE_GAME) -> list[RolloutWorker]:
+def groups_of(
+    slab: Slab, tables: Sequence[int], source: GamesFrom, make_game: Callable[[], Any] = MAKE_GAME
+) -> list[RolloutWorker]:
     """One worker per entry, with so many tables; slots are shared out alike."""
     each, first, made = slab.slots // len(tables), 0, []
     for index, count in enumerate(tables):
-        share = Share(tuple(range(first, first + count)), (range(index * each, (index + 1) * each),))
+        share = Share(
+            tuple(range(first, first + count)), (range(index * each, (index + 1) * each),)
+        )
         made.append(RolloutWorker(make_game, share, [slab], source, 1))
         first += count
     return made
@@ -85,7 +109,10 @@ def test_one_group_with_local_inference_is_the_serial_turn() -> None:
                 plain.permit(RolloutPermit(message.role, message.slot, message.generation, 0))
             ended += isinstance(message, GameEnd)
         give_back(sampler, found)
-    assert all(slabs[0].column[name].tobytes() == slabs[1].column[name].tobytes() for name in slabs[0].column)
+    assert all(
+        slabs[0].column[name].tobytes() == slabs[1].column[name].tobytes()
+        for name in slabs[0].column
+    )
     assert ended > 100
 
 
@@ -145,7 +172,13 @@ def scripted(slab: Slab) -> PolicyServer:
 
 def played(messages: list[WorkerMessage]) -> dict[tuple[int, int], str]:
     ends = [message for message in messages if isinstance(message, GameEnd)]
-    return {(end.table, end.plan.game_count): f"{end.trajectory_hash} {[seat.place for seat in end.seats]} {end.frames}" for end in ends}
+    return {
+        (
+            end.table,
+            end.plan.game_count,
+        ): f"{end.trajectory_hash} {[seat.place for seat in end.seats]} {end.frames}"
+        for end in ends
+    }
 
 
 @settings(max_examples=25)
@@ -154,7 +187,9 @@ def played(messages: list[WorkerMessage]) -> dict[tuple[int, int], str]:
     choices=st.lists(st.integers(0, 99), min_size=30, max_size=200),
     burst=st.integers(1, 3),
 )
-def test_in_whatever_order_answers_come_games_stay_the_same(tables: list[int], choices: list[int], burst: int) -> None:
+def test_in_whatever_order_answers_come_games_stay_the_same(
+    tables: list[int], choices: list[int], burst: int
+) -> None:
     slab = Slab(LAYOUT, 300)
     server = scripted(slab)
     groups = groups_of(slab, tables, games())
@@ -173,7 +208,9 @@ def test_in_whatever_order_answers_come_games_stay_the_same(tables: list[int], c
     messages += sampler.drain(1.0)
     assert sampler.at_rest() and not any(group.in_motion for group in groups)
     alone = Slab(LAYOUT, 300)
-    reference = Sampler(groups_of(alone, [sum(tables)], games()), LocalInference(scripted(alone), load), no_row())
+    reference = Sampler(
+        groups_of(alone, [sum(tables)], games()), LocalInference(scripted(alone), load), no_row()
+    )
     expected: list[WorkerMessage] = []
     for _ in range(len(choices) + 5):
         new = reference.turn(1.0)
@@ -192,7 +229,9 @@ def test_a_group_plays_on_while_another_waits() -> None:
     assert inference.outstanding(0) and inference.outstanding(1)
     for _ in range(20):
         while any(group == 1 for group, _ in inference.kept):
-            inference.let(next(place for place, (group, _) in enumerate(inference.kept) if group == 1))
+            inference.let(
+                next(place for place, (group, _) in enumerate(inference.kept) if group == 1)
+            )
         sampler.turn(1.0)
     moves = [sum(table.plan.game_count for table in group.tables) for group in sampler.groups]
     assert inference.outstanding(0) and moves[1] > moves[0] == 4
@@ -207,7 +246,9 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
     sampler.hold = True
     sampler.turn(0.01)
     assert not sampler.at_rest() and not sampler.stalled
-    assert sampler.drain(0.02) == [] and not sampler.at_rest(), "a drain gives up in time and loses nothing"
+    assert sampler.drain(0.02) == [] and not sampler.at_rest(), (
+        "a drain gives up in time and loses nothing"
+    )
     inference.let_all()
     sampler.turn(1.0)
     assert sampler.at_rest() and not sampler.groups[0].in_motion
@@ -221,7 +262,9 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
 def test_without_slots_a_group_stands_still() -> None:
     """Until permits come; the other goes on."""
     slab = Slab(LAYOUT, 64)
-    sampler = Sampler(groups_of(slab, [4, 4], games(openings=0)), LocalInference(networks(slab), load), no_row())
+    sampler = Sampler(
+        groups_of(slab, [4, 4], games(openings=0)), LocalInference(networks(slab), load), no_row()
+    )
     kept: list[SlotFull] = []
     for _ in range(200):
         for message in sampler.turn(1.0):
@@ -236,13 +279,19 @@ def test_without_slots_a_group_stands_still() -> None:
     assert 2 * plies[0] < plies[1]
     give_back(sampler, kept)
     assert first.can_turn
-    with pytest.raises(EngineError, match="slot 64 of role 0 came back to a worker that does not own it"):
+    with pytest.raises(
+        EngineError, match="slot 64 of role 0 came back to a worker that does not own it"
+    ):
         sampler.permit(RolloutPermit(0, 64, 0, 0))
 
 
 def test_nothing_to_play_is_a_stall() -> None:
     slab = Slab(LAYOUT, 40)
-    sampler = Sampler(groups_of(slab, [2], GamesFrom(lambda table: None)), LocalInference(networks(slab), load), no_row())
+    sampler = Sampler(
+        groups_of(slab, [2], GamesFrom(lambda table: None)),
+        LocalInference(networks(slab), load),
+        no_row(),
+    )
     assert sampler.turn(1.0) == [] and sampler.stalled
 
 
@@ -255,7 +304,9 @@ def test_games_in_their_openings_are_no_stall() -> None:
         found = plan(table)
         return found and found._replace(opening_plies=2)
 
-    sampler = Sampler(groups_of(slab, [2], GamesFrom(opened)), LocalInference(networks(slab), load), no_row())
+    sampler = Sampler(
+        groups_of(slab, [2], GamesFrom(opened)), LocalInference(networks(slab), load), no_row()
+    )
     sampler.turn(1.0)
     assert not sampler.stalled and sampler.groups[0].waiting
 
@@ -269,7 +320,13 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
     for index, group in enumerate(sampler.groups):
         plain = group.regenerate
 
-        def regenerate(policy: int, generation: int, *, index: int = index, plain: Callable[[int, int], None] = plain) -> None:
+        def regenerate(
+            policy: int,
+            generation: int,
+            *,
+            index: int = index,
+            plain: Callable[[int, int], None] = plain,
+        ) -> None:
             told.append((index, policy, generation))
             plain(policy, generation)
 
@@ -296,12 +353,17 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
 
 def test_the_board_says_where_the_time_goes() -> None:
     slab, board = Slab(LAYOUT, 100), Board(1)
-    sampler = Sampler(groups_of(slab, [3], games()), LocalInference(networks(slab), load), board.row(0))
+    sampler = Sampler(
+        groups_of(slab, [3], games()), LocalInference(networks(slab), load), board.row(0)
+    )
     started = time.monotonic()
     for _ in range(20):
         sampler.turn(1.0)
     passed, row = time.monotonic() - started, board.row(0).read()
-    assert 0.9 * passed < row["simulate_s"] + row["infer_s"] + row["wait_s"] <= passed and started < row["beat_s"]
+    assert (
+        0.9 * passed < row["simulate_s"] + row["infer_s"] + row["wait_s"] <= passed
+        and started < row["beat_s"]
+    )
     assert row["simulate_s"] > 0 < row["infer_s"] and row["wait_s"] < 0.1 * passed
     assert board.row(0).phase == "simulating"
 
@@ -326,8 +388,16 @@ class SlowGame:
 def wait_share(shared: Plane, groups: int) -> float:
     """Of 12 slow tables in so many groups, against a server that answers late."""
     inference = RemoteInference(0, MEMBERS, [shared.requests], shared.replies)
-    one = GamesFrom(lambda table: GamePlan(0, "training", 1, (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),) * 2, ("n", table)))
-    sampler = Sampler(groups_of(shared.slab, [12 // groups] * groups, one, SlowGame), inference, shared.board.row(0))
+    one = GamesFrom(
+        lambda table: GamePlan(
+            0, "training", 1, (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),) * 2, ("n", table)
+        )
+    )
+    sampler = Sampler(
+        groups_of(shared.slab, [12 // groups] * groups, one, SlowGame),
+        inference,
+        shared.board.row(0),
+    )
     spent: list[dict[str, float]] = []
     for turns in (5, 30):
         for _ in range(turns * groups):
@@ -335,7 +405,9 @@ def wait_share(shared: Plane, groups: int) -> float:
         spent.append(shared.board.row(0).read())
     sampler.drain(10.0)
     assert sampler.at_rest()
-    wait, simulate, infer = (spent[1][name] - spent[0][name] for name in ("wait_s", "simulate_s", "infer_s"))
+    wait, simulate, infer = (
+        spent[1][name] - spent[0][name] for name in ("wait_s", "simulate_s", "infer_s")
+    )
     return wait / (wait + simulate + infer)
 
 

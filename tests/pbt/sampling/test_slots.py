@@ -51,10 +51,15 @@ class Worst:
         self.slab = Slab(role_layout(ROLE, ("reward",), T, 0), slots)
         self.server = PolicyServer([self.slab], MEMBERS + 1)
         for policy in range(MEMBERS + 1):
-            self.server.attach(policy, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+            self.server.attach(
+                policy,
+                ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)),
+            )
         self.batchers = [Batcher(self.slab, 0, BATCH_SLOTS) for _ in range(MEMBERS)]
         self.scene: dict[int, tuple[int, int]] = {}
-        self.worker = RolloutWorker(AsLongAsToldGame, Share.whole(TABLES, [slots]), [self.slab], GamesFrom(self._plan), 1)
+        self.worker = RolloutWorker(
+            AsLongAsToldGame, Share.whole(TABLES, [slots]), [self.slab], GamesFrom(self._plan), 1
+        )
         self.used = 0
 
     def _plan(self, table: int) -> GamePlan | None:
@@ -70,7 +75,9 @@ class Worst:
             for request in self.worker.requests():
                 self.worker.receive(self.server.serve(request))
             messages = self.worker.advance()
-            self.used = max(self.used, self.slab.slots - len(self.worker.fillers[0].pool.free_slots()))
+            self.used = max(
+                self.used, self.slab.slots - len(self.worker.fillers[0].pool.free_slots())
+            )
             for message in messages:
                 if isinstance(message, SlotFull):
                     self._train(message)

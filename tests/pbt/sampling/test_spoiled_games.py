@@ -36,7 +36,9 @@ class Faulty:
         return [self._turn()]
 
     def _turn(self) -> SeatTurn:
-        return self._fault(self) or SeatTurn(0, np.zeros(2), None, (0.0,), terminated=self.decisions == self._length)
+        return self._fault(self) or SeatTurn(
+            0, np.zeros(2), None, (0.0,), terminated=self.decisions == self._length
+        )
 
     def outcome(self) -> Outcome:
         return Outcome((0,))
@@ -55,15 +57,29 @@ def play(
 ) -> list[GameEnd]:
     slab = Slab(role_layout(ROLE, ("reward",), 2, 0), 8)
     server = PolicyServer([slab], 1)
-    server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+    server.attach(
+        0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64))
+    )
     counts = [0]
 
     def next_game(table: int) -> GamePlan:
         counts[0] += 1
-        return GamePlan(counts[0], "training", counts[0], (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),), ("n", counts[0]))
+        return GamePlan(
+            counts[0],
+            "training",
+            counts[0],
+            (SeatPlan(PlayerRef("member", "m0"), 0, 0, False),),
+            ("n", counts[0]),
+        )
 
     worker = RolloutWorker(
-        lambda: Faulty(fault, length), Share.whole(1, [8]), [slab], GamesFrom(next_game), 1, max_decisions=max_decisions, on_error=on_error
+        lambda: Faulty(fault, length),
+        Share.whole(1, [8]),
+        [slab],
+        GamesFrom(next_game),
+        1,
+        max_decisions=max_decisions,
+        on_error=on_error,
     )
     ends: list[GameEnd] = []
     for _ in range(turns):
@@ -85,7 +101,9 @@ def raising(at: int) -> Callable[[Faulty], None]:
 
 
 def test_an_error_with_ever_new_words_from_the_same_line_ends_the_run_with_its_traceback() -> None:
-    with pytest.raises(EnvError, match=r"(?s)ValueError in step\(\).*port \d+ is taken.*Traceback.*in fault"):
+    with pytest.raises(
+        EnvError, match=r"(?s)ValueError in step\(\).*port \d+ is taken.*Traceback.*in fault"
+    ):
         play(raising(at=10))
 
 
@@ -104,12 +122,18 @@ def test_one_error_voids_its_game_and_training_goes_on() -> None:
     ("fault", "length", "words"),
     [
         (lambda game: SeatTurn(0, np.zeros(2), None, (float("nan"),)), 3, "rewards of seat 0 are"),
-        (lambda game: SeatTurn(0, np.zeros(1), None, (0.0,)), 3, r"has shape \[1\]; its space says \[2\]"),
+        (
+            lambda game: SeatTurn(0, np.zeros(1), None, (0.0,)),
+            3,
+            r"has shape \[1\]; its space says \[2\]",
+        ),
         (lambda game: None, 10**9, "did not end within 50 decisions"),
         (lambda game: None, 0, "over before anybody could decide"),
     ],
 )
-def test_what_would_train_on_nonsense_or_for_ever_is_named(fault: Callable[[Faulty], SeatTurn | None], length: int, words: str) -> None:
+def test_what_would_train_on_nonsense_or_for_ever_is_named(
+    fault: Callable[[Faulty], SeatTurn | None], length: int, words: str
+) -> None:
     with pytest.raises(EnvError, match=words):
         play(fault, length=length)
 
@@ -118,11 +142,17 @@ def test_whoever_counts_errors_for_several_workers_is_told_of_each_and_the_run_g
     told: list[tuple[str, str]] = []
     ends = play(raising(at=10), on_error=lambda place, text: told.append((place, text)))
     assert len(told) > 5 and sum(end.reason.startswith("voided") for end in ends) == len(told)
-    assert len({place for place, _ in told}) == 1 and told[0][0].startswith("ValueError at ") and __file__ in told[0][0]
+    assert (
+        len({place for place, _ in told}) == 1
+        and told[0][0].startswith("ValueError at ")
+        and __file__ in told[0][0]
+    )
     assert all("Traceback" in text and "is taken" in text for _, text in told)
 
 
-def test_a_spoiled_game_that_cannot_even_be_closed_is_replaced_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spoiled_game_that_cannot_even_be_closed_is_replaced_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(game: Faulty) -> None:
         raise ValueError("not now")
 
@@ -151,5 +181,8 @@ def test_a_table_whose_engine_never_survives_a_game_ends_the_run() -> None:
         if game.decisions == 1:
             raise EnvCrash("the engine ended")
 
-    with pytest.raises(EnvError, match=r"at one table, 6 engines in a row ended before a game was over; of the last one: the engine ended$"):
+    with pytest.raises(
+        EnvError,
+        match=r"at one table, 6 engines in a row ended before a game was over; of the last one: the engine ended$",
+    ):
         play(fault)

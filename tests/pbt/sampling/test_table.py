@@ -17,4 +17,7 @@ def test_who_answers_first_shows_neither_in_the_game_nor_in_its_history() -> Non
         taken = table.take_actions()
         assert list(taken) == sorted(seats) and table.actions == {}
     assert [seat for seat, _ in unpack_actions(table.packed_history(), (2, 2))] == [0, 1, 1, 0, 1]
-    assert all(action == (seat + 5, seat + 7) for seat, action in unpack_actions(table.packed_history(), (2, 2)))
+    assert all(
+        action == (seat + 5, seat + 7)
+        for seat, action in unpack_actions(table.packed_history(), (2, 2))
+    )

@@ -19,8 +19,17 @@ T = 3
 ROLE = Role("player", gymnasium.spaces.Box(0, 1000, (1,), np.float32), gymnasium.spaces.Discrete(2))
 
 
-def turn(seat: int, seen: float | None, reward: float = 0.0, *, terminated: bool = False, truncated: bool = False) -> SeatTurn:
-    return SeatTurn(seat, None if seen is None else np.array([seen]), None, (reward,), terminated, truncated)
+def turn(
+    seat: int,
+    seen: float | None,
+    reward: float = 0.0,
+    *,
+    terminated: bool = False,
+    truncated: bool = False,
+) -> SeatTurn:
+    return SeatTurn(
+        seat, None if seen is None else np.array([seen]), None, (reward,), terminated, truncated
+    )
 
 
 class Script:
@@ -29,7 +38,11 @@ class Script:
     roles, reward_terms = (ROLE,), ("reward",)
 
     def __init__(self, script: Sequence[list[SeatTurn]], seats: int) -> None:
-        self._script, self.seat_roles, self.seat_names = script, (0,) * seats, tuple(map(str, range(seats)))
+        self._script, self.seat_roles, self.seat_names = (
+            script,
+            (0,) * seats,
+            tuple(map(str, range(seats))),
+        )
 
     def reset(self, seed: int) -> list[SeatTurn]:
         self._calls = iter(self._script)
@@ -48,18 +61,38 @@ class Script:
 class Played:
     """Two games of a script, every seat learning under policy 0."""
 
-    def __init__(self, script: Sequence[list[SeatTurn]], seats: int, *, learning: bool = True, games: int = 1, opening: int = 0) -> None:
+    def __init__(
+        self,
+        script: Sequence[list[SeatTurn]],
+        seats: int,
+        *,
+        learning: bool = True,
+        games: int = 1,
+        opening: int = 0,
+    ) -> None:
         self.slab = Slab(role_layout(ROLE, ("reward",), T, 0), 16)
         server = PolicyServer([self.slab], 1)
-        server.attach(0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+        server.attach(
+            0, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64))
+        )
         plans = iter(range(games))
         seat = SeatPlan(PlayerRef("member", "m0"), 0, 0, learning)
 
         def next_game(table: int) -> GamePlan | None:
             count = next(plans, None)
-            return None if count is None else GamePlan(count, "training", 0, (seat,) * seats, ("noise", count), opening)
+            return (
+                None
+                if count is None
+                else GamePlan(count, "training", 0, (seat,) * seats, ("noise", count), opening)
+            )
 
-        self.worker = RolloutWorker(lambda: Script(script, seats), Share.whole(1, [16]), [self.slab], GamesFrom(next_game), 1)
+        self.worker = RolloutWorker(
+            lambda: Script(script, seats),
+            Share.whole(1, [16]),
+            [self.slab],
+            GamesFrom(next_game),
+            1,
+        )
         self.messages: list[WorkerMessage] = []
         for _ in range(games * (len(script) + 1)):
             for request in self.worker.requests():
@@ -95,7 +128,9 @@ def test_trap_the_bootstrap_observation_of_a_turn_game_is_that_of_the_agents_nex
 
 
 def test_trap_a_slot_whose_last_step_ended_the_game_waits_for_no_observation() -> None:
-    played = Played([[turn(0, 1)], [turn(0, 2)], [turn(0, 3)], [turn(0, None, 1.0, terminated=True)]], 1)
+    played = Played(
+        [[turn(0, 1)], [turn(0, 2)], [turn(0, 3)], [turn(0, None, 1.0, terminated=True)]], 1
+    )
     (slot,) = played.full
     assert np.isnan(played.column("obs/observation", slot)[T]), "row T stays poison"
     batch = gather(played.slab, np.array([slot]))
@@ -103,7 +138,9 @@ def test_trap_a_slot_whose_last_step_ended_the_game_waits_for_no_observation() -
 
 
 @pytest.mark.parametrize(("final", "seen_last"), [(9.0, 9.0), (None, 2.0)])
-def test_trap_truncation_bootstraps_from_the_final_observation_not_from_the_reset_one(final: float | None, seen_last: float) -> None:
+def test_trap_truncation_bootstraps_from_the_final_observation_not_from_the_reset_one(
+    final: float | None, seen_last: float
+) -> None:
     played = Played([[turn(0, 1)], [turn(0, 2)], [turn(0, final, 4.0, truncated=True)]], 1, games=2)
     (slot, *_) = played.full
     assert played.column("truncated", slot) == [False, True, False]
@@ -127,14 +164,28 @@ def test_trap_a_part_filled_slot_is_continued_by_the_next_game_behind_episode_st
 
 
 def test_trap_members_that_do_not_learn_leave_no_rows() -> None:
-    played = Played([[turn(0, 1)], [turn(0, 2)], [turn(0, 3)], [turn(0, 4)], [turn(0, None, terminated=True)]], 1, learning=False, games=3)
+    played = Played(
+        [[turn(0, 1)], [turn(0, 2)], [turn(0, 3)], [turn(0, 4)], [turn(0, None, terminated=True)]],
+        1,
+        learning=False,
+        games=3,
+    )
     assert played.full == [] and played.worker.fillers[0].produced == 0
     assert len(played.worker.fillers[0].pool.free_slots()) == played.slab.slots
     assert sum(isinstance(message, GameEnd) for message in played.messages) == 3
 
 
-def test_trap_random_opening_plies_leave_no_rows_and_the_first_own_decision_starts_the_episode() -> None:
-    script = [[turn(0, 1)], [turn(0, 2, 8.0)], [turn(0, 3)], [turn(0, 4)], [turn(0, 5)], [turn(0, None, 1.0, terminated=True)]]
+def test_trap_random_opening_plies_leave_no_rows_and_the_first_own_decision_starts_the_episode() -> (
+    None
+):
+    script = [
+        [turn(0, 1)],
+        [turn(0, 2, 8.0)],
+        [turn(0, 3)],
+        [turn(0, 4)],
+        [turn(0, 5)],
+        [turn(0, None, 1.0, terminated=True)],
+    ]
     played = Played(script, 1, opening=2)
     (slot,) = played.full
     assert played.column("obs/observation", slot)[:T] == [3, 4, 5]

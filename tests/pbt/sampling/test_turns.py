@@ -34,7 +34,9 @@ class Both:
         return self._turns()
 
     def _turns(self) -> list[SeatTurn]:
-        return [SeatTurn(seat, np.zeros(1), None, (0.0,), terminated=self._left == 0) for seat in (0, 1)]
+        return [
+            SeatTurn(seat, np.zeros(1), None, (0.0,), terminated=self._left == 0) for seat in (0, 1)
+        ]
 
     def outcome(self) -> Outcome:
         return Outcome((0, 0))
@@ -50,17 +52,24 @@ class Tables:
         self.slab = Slab(role_layout(ROLE, ("reward",), T, 0), 100 + slots)
         self.server = PolicyServer([self.slab], 2)
         for policy in (0, 1):
-            self.server.attach(policy, ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)))
+            self.server.attach(
+                policy,
+                ScriptedPolicy(lambda seen, mask, uniforms: np.zeros((len(mask), 1), np.int64)),
+            )
         self._left = dict.fromkeys((3, 5), games)
         self.seen: list[int] = []
         share = Share((3, 5), (range(100, 100 + slots),))
-        self.worker = RolloutWorker(Both, share, [self.slab], GamesFrom(self._plan), 1, watch=self.seen.append)
+        self.worker = RolloutWorker(
+            Both, share, [self.slab], GamesFrom(self._plan), 1, watch=self.seen.append
+        )
 
     def _plan(self, table: int) -> GamePlan | None:
         if not self._left[table]:
             return None
         self._left[table] -= 1
-        seats = tuple(SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, True) for policy in (0, 1))
+        seats = tuple(
+            SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, True) for policy in (0, 1)
+        )
         return GamePlan(self._left[table], "training", 1, seats, ("noise", table))
 
 
@@ -71,13 +80,27 @@ def test_answers_may_come_one_by_one_and_a_table_moves_when_it_has_all_of_its_ow
     assert worker.outstanding == 4 and worker.requests() == [], "what was asked is not asked again"
     worker.receive(tables.server.serve(first))
     worker.advance()
-    assert worker.outstanding == 2 and worker.requests() == [] and {table.moves for table in worker.tables} == {0}
-    worker.receive(tables.server.serve(second._replace(**{name: getattr(second, name)[:1] for name in ("slots", "rows", "keys", "steps")})))
+    assert (
+        worker.outstanding == 2
+        and worker.requests() == []
+        and {table.moves for table in worker.tables} == {0}
+    )
+    worker.receive(
+        tables.server.serve(
+            second._replace(
+                **{name: getattr(second, name)[:1] for name in ("slots", "rows", "keys", "steps")}
+            )
+        )
+    )
     worker.advance()
     assert [table.moves for table in worker.tables] == [1, 0] and worker.outstanding == 1
     again = worker.requests()
-    assert [request.policy for request in again] == [0, 1] and worker.outstanding == 3, "the table that moved asks while the other waits"
-    assert {seat.slot for seat in worker.tables[0].seats} == {int(slot) for request in again for slot in request.slots}
+    assert [request.policy for request in again] == [0, 1] and worker.outstanding == 3, (
+        "the table that moved asks while the other waits"
+    )
+    assert {seat.slot for seat in worker.tables[0].seats} == {
+        int(slot) for request in again for slot in request.slots
+    }
 
 
 def test_games_keep_the_tables_number_of_the_whole_run_and_slots_the_share() -> None:
@@ -96,7 +119,9 @@ def test_games_keep_the_tables_number_of_the_whole_run_and_slots_the_share() -> 
 def test_weights_are_not_replaced_while_an_answer_is_on_its_way() -> None:
     tables = Tables()
     request, *_ = tables.worker.requests()
-    with pytest.raises(EngineError, match="policy 0 got another generation while 4 actions were on their way"):
+    with pytest.raises(
+        EngineError, match="policy 0 got another generation while 4 actions were on their way"
+    ):
         tables.worker.regenerate(0, 1)
     assert len(request.slots) == 2
 
@@ -108,14 +133,19 @@ def test_rows_that_are_dropped_are_marked_valid_no_more(drop: str) -> None:
     worker = tables.worker
     for request in worker.requests():
         worker.receive(tables.server.serve(request))
-    assert all(not isinstance(message, SlotFull) for message in worker.advance()), "every row still stands here"
+    assert all(not isinstance(message, SlotFull) for message in worker.advance()), (
+        "every row still stands here"
+    )
     assert int(tables.slab.column["valid"].sum()) == worker.rows_standing() > 0
     if drop == "void":
         worker.void(worker.tables[0], "voided: as told")
     else:
         worker.regenerate(0, 1)
     (filler,) = worker.fillers
-    assert filler.dropped.total() > 0 and filler.produced == filler.dropped.total() + worker.rows_standing()
+    assert (
+        filler.dropped.total() > 0
+        and filler.produced == filler.dropped.total() + worker.rows_standing()
+    )
     assert int(tables.slab.column["valid"].sum()) == worker.rows_standing()
 
 

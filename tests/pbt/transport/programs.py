@@ -28,10 +28,19 @@ class Order(NamedTuple):
 
 
 @contextlib.contextmanager
-def start(program: str, descriptors: Sequence[int], **facts: Any) -> Iterator[subprocess.Popen[str]]:
+def start(
+    program: str, descriptors: Sequence[int], **facts: Any
+) -> Iterator[subprocess.Popen[str]]:
     """The program in a process of its own, with these descriptors; killed in the end."""
     command = [sys.executable, "-m", "tests.pbt.transport.programs", program, json.dumps(facts)]
-    with subprocess.Popen(command, cwd=REPOSITORY, pass_fds=descriptors, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=REPOSITORY,
+        pass_fds=descriptors,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
         try:
             yield process
         finally:
@@ -56,16 +65,30 @@ def tell(process: subprocess.Popen[str], text: str = "") -> None:
 def message(writer: int, number: int) -> bytes:
     """Of 8 to 65536 bytes; says who wrote it, and every byte follows from that."""
     size = (8, 300, 4096, 65536, 64)[(writer + number) % 5] if number % 7 else 8
-    return writer.to_bytes(4, "little") + number.to_bytes(4, "little") + bytes([(writer * 31 + number) % 251]) * (size - 8)
+    return (
+        writer.to_bytes(4, "little")
+        + number.to_bytes(4, "little")
+        + bytes([(writer * 31 + number) % 251]) * (size - 8)
+    )
 
 
 def example_weights(publication: int) -> dict[str, Any]:
     """Tensors of several shapes and dtypes that all hold the publication's number."""
     import torch
 
-    shapes = {"model.a": (300, 70), "model.b": (7,), "model.norm": (), "adam.a": (300, 70), "adam.step": (), "clocks": (4,)}
+    shapes = {
+        "model.a": (300, 70),
+        "model.b": (7,),
+        "model.norm": (),
+        "adam.a": (300, 70),
+        "adam.step": (),
+        "clocks": (4,),
+    }
     kinds = {"model.norm": torch.float64, "clocks": torch.int64}
-    return {name: torch.full(shape, publication, dtype=kinds.get(name, torch.float32)) for name, shape in shapes.items()}
+    return {
+        name: torch.full(shape, publication, dtype=kinds.get(name, torch.float32))
+        for name, shape in shapes.items()
+    }
 
 
 def share_memory(fd: int, size: int) -> None:

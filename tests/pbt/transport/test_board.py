@@ -45,11 +45,18 @@ def test_a_phase_has_a_name_a_start_and_a_detail() -> None:
 def test_the_main_process_sees_where_another_one_hangs_and_what_it_had_done() -> None:
     region = Region.create("board", board_bytes(3))
     board = Board(3, region)
-    with start("stay_in_a_game", [region.fd], fd=region.fd, size=region.size, processes=3, process=2) as process:
+    with start(
+        "stay_in_a_game", [region.fd], fd=region.fd, size=region.size, processes=3, process=2
+    ) as process:
         assert heard(process) == "ready"
         row = board.row(2)
         first = row.read()
-        assert (row.phase, first["detail"], first["trained"], first["simulate_s"]) == ("game", 5, 12, 0.75)
+        assert (row.phase, first["detail"], first["trained"], first["simulate_s"]) == (
+            "game",
+            5,
+            12,
+            0.75,
+        )
         assert row.read() == first
         tell(process)
         seen, times = set(), []

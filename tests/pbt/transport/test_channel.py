@@ -75,10 +75,15 @@ def test_messages_arrive_in_order_and_as_many_as_there_are(pair: tuple[Channel, 
     assert ours.receive() == []
 
 
-def test_a_message_that_comes_byte_by_byte_arrives_when_it_is_whole(raw_pair: tuple[socket.socket, socket.socket]) -> None:
+def test_a_message_that_comes_byte_by_byte_arrives_when_it_is_whole(
+    raw_pair: tuple[socket.socket, socket.socket],
+) -> None:
     raw, theirs = raw_pair
     channel = Channel(theirs, WIRE, WIRE)
-    frames = b"".join(struct.pack("<I", len(payload)) + payload for payload in (WIRE.encode(Note(1, "é")), WIRE.encode(Order(2))))
+    frames = b"".join(
+        struct.pack("<I", len(payload)) + payload
+        for payload in (WIRE.encode(Note(1, "é")), WIRE.encode(Order(2)))
+    )
     arrived = []
     for byte in frames:
         raw.send(bytes([byte]))
@@ -88,7 +93,9 @@ def test_a_message_that_comes_byte_by_byte_arrives_when_it_is_whole(raw_pair: tu
     assert arrived[-1] == [Order(2)]
 
 
-def test_a_stream_that_is_no_channel_is_refused(raw_pair: tuple[socket.socket, socket.socket]) -> None:
+def test_a_stream_that_is_no_channel_is_refused(
+    raw_pair: tuple[socket.socket, socket.socket],
+) -> None:
     raw, theirs = raw_pair
     raw.send(b"GET / HTTP/1.1\r\n\r\n")
     with pytest.raises(EngineError, match="a frame of .* the stream is damaged"):
@@ -103,7 +110,9 @@ def test_a_message_that_cannot_travel_takes_no_other_with_it(pair: tuple[Channel
     assert theirs.receive() == [Note(3)]
 
 
-def test_what_was_sent_before_the_end_is_received_and_then_the_end_every_time(pair: tuple[Channel, Channel]) -> None:
+def test_what_was_sent_before_the_end_is_received_and_then_the_end_every_time(
+    pair: tuple[Channel, Channel],
+) -> None:
     ours, theirs = pair
     theirs.send_many([Note(number) for number in range(100)])
     theirs.close()
@@ -114,8 +123,13 @@ def test_what_was_sent_before_the_end_is_received_and_then_the_end_every_time(pa
             ours.receive()
 
 
-def test_what_a_peer_left_unread_does_not_hide_what_it_had_sent(raw_pair: tuple[socket.socket, socket.socket]) -> None:
-    ours, theirs = Channel(raw_pair[0], WIRE, WIRE, blocking_send=False), Channel(raw_pair[1], WIRE, WIRE)
+def test_what_a_peer_left_unread_does_not_hide_what_it_had_sent(
+    raw_pair: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, theirs = (
+        Channel(raw_pair[0], WIRE, WIRE, blocking_send=False),
+        Channel(raw_pair[1], WIRE, WIRE),
+    )
     theirs.send(Note(1))
     ours.send(Note(2))
     theirs.close()
@@ -125,7 +139,9 @@ def test_what_a_peer_left_unread_does_not_hide_what_it_had_sent(raw_pair: tuple[
         ours.receive()
 
 
-def test_an_end_in_the_middle_of_a_message_says_so(raw_pair: tuple[socket.socket, socket.socket]) -> None:
+def test_an_end_in_the_middle_of_a_message_says_so(
+    raw_pair: tuple[socket.socket, socket.socket],
+) -> None:
     raw, theirs = raw_pair
     channel = Channel(theirs, WIRE, WIRE)
     payload = WIRE.encode(Note(1, "text"))
@@ -206,8 +222,13 @@ def test_the_outbox_of_a_killed_process_is_forgotten() -> None:
             channel.receive()
 
 
-def test_a_child_that_cannot_send_fails_after_its_deadline_and_stays_failed(raw_pair: tuple[socket.socket, socket.socket]) -> None:
-    ours, theirs = Channel(raw_pair[0], WIRE, WIRE, deadline_s=0.1), Channel(raw_pair[1], WIRE, WIRE)
+def test_a_child_that_cannot_send_fails_after_its_deadline_and_stays_failed(
+    raw_pair: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, theirs = (
+        Channel(raw_pair[0], WIRE, WIRE, deadline_s=0.1),
+        Channel(raw_pair[1], WIRE, WIRE),
+    )
     with pytest.raises(EngineError, match=r"took nothing for 0.1 s; it is blocked or stopped"):
         ours.send(Note(1, content=bytes(10_000_000)))
     with pytest.raises(PeerGone, match=r"took nothing for 0.1 s"):
@@ -216,14 +237,18 @@ def test_a_child_that_cannot_send_fails_after_its_deadline_and_stays_failed(raw_
     assert until_the_end(theirs) == []
 
 
-def test_a_child_learns_of_the_main_process_s_end_when_it_sends(pair: tuple[Channel, Channel]) -> None:
+def test_a_child_learns_of_the_main_process_s_end_when_it_sends(
+    pair: tuple[Channel, Channel],
+) -> None:
     ours, theirs = pair
     theirs.close()
     with pytest.raises(PeerGone, match="the process at the other end is gone"):
         ours.send(Note(1))
 
 
-def test_a_child_waits_in_send_until_the_main_process_listens(pair: tuple[Channel, Channel]) -> None:
+def test_a_child_waits_in_send_until_the_main_process_listens(
+    pair: tuple[Channel, Channel],
+) -> None:
     ours, theirs = pair
     content = os.urandom(1 << 16) * 100
     sender = threading.Thread(target=ours.send, args=(Note(1, content=content),))
@@ -247,9 +272,14 @@ def test_threads_may_send_at_once(pair: tuple[Channel, Channel]) -> None:
     for thread in threads:
         thread.join()
     for number in range(4):
-        assert [note.number for note in messages if isinstance(note, Note) and note.text == str(number)] == list(range(300))
+        assert [
+            note.number for note in messages if isinstance(note, Note) and note.text == str(number)
+        ] == list(range(300))
     # What is sent together stays together.
-    assert all(second == Order(int(first.text)) for first, second in zip(messages[::2], messages[1::2], strict=True))
+    assert all(
+        second == Order(int(first.text))
+        for first, second in zip(messages[::2], messages[1::2], strict=True)
+    )
 
 
 def test_a_process_that_outlives_its_parent_does_not_keep_the_channel_open() -> None:

@@ -14,7 +14,15 @@ from pathlib import Path
 import pytest
 
 from pbt.errors import EngineError
-from pbt.transport.fifo import LARGEST_MESSAGE_BYTES, Fifo, FifoFull, SocketFifo, attach_fifo, fifo_kinds, make_fifo
+from pbt.transport.fifo import (
+    LARGEST_MESSAGE_BYTES,
+    Fifo,
+    FifoFull,
+    SocketFifo,
+    attach_fifo,
+    fifo_kinds,
+    make_fifo,
+)
 from tests.pbt.transport.programs import heard, message, start, tell
 
 SIZE = 256 * 1024
@@ -42,7 +50,9 @@ def fill(fifo: Fifo, size: int) -> int:
     raise AssertionError("never full")
 
 
-def read_all(fifo: Fifo, writers: int, messages: int, first: Sequence[bytes] = ()) -> dict[int, list[int]]:
+def read_all(
+    fifo: Fifo, writers: int, messages: int, first: Sequence[bytes] = ()
+) -> dict[int, list[int]]:
     """Numbers by writer, in the order of their coming, after those that came before; every message is checked to be whole."""
     got = list(first)
     while len(got) < writers * messages:
@@ -61,7 +71,15 @@ def test_many_writers_one_reader_nothing_lost_mixed_or_out_of_order(fifo: Fifo) 
     writers, messages = 3, 600
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(start("write_fifo", fifo.descriptors, handle=fifo.handle(), writer=writer, messages=messages))
+            stack.enter_context(
+                start(
+                    "write_fifo",
+                    fifo.descriptors,
+                    handle=fifo.handle(),
+                    writer=writer,
+                    messages=messages,
+                )
+            )
             for writer in range(writers)
         ]
         assert {heard(process) for process in processes} == {"ready"}
@@ -75,14 +93,19 @@ def test_many_writers_one_reader_nothing_lost_mixed_or_out_of_order(fifo: Fifo) 
 
 def test_a_writer_that_found_no_room_goes_on_when_there_is_some(fifo: Fifo) -> None:
     large, small = fill(fifo, 4096), fill(fifo, 8)
-    with start("write_fifo", fifo.descriptors, handle=fifo.handle(), writer=0, messages=50) as process:
+    with start(
+        "write_fifo", fifo.descriptors, handle=fifo.handle(), writer=0, messages=50
+    ) as process:
         assert heard(process) == "ready"
         tell(process)
         assert process.stdout is not None
         assert select.select([process.stdout], [], [], 0.2)[0] == []
         # What the writer adds while this is read may come with it.
         got = fifo.get_many(60.0)
-        assert [int.from_bytes(one[:4], "little") for one in got[: large + small]] == [*range(large), *range(small)]
+        assert [int.from_bytes(one[:4], "little") for one in got[: large + small]] == [
+            *range(large),
+            *range(small),
+        ]
         assert read_all(fifo, 1, 50, got[large + small :]) == {0: list(range(50))}
         assert heard(process) == "done"
 
@@ -137,7 +160,9 @@ def test_messages_have_bounds(fifo: Fifo) -> None:
         fifo.put(one, 1.0)
         assert fifo.get_many(1.0) == [one]
     for wrong in (b"", largest + b"x"):
-        with pytest.raises(EngineError, match=f"a message of {len(wrong)} bytes; expected 1 to 65536"):
+        with pytest.raises(
+            EngineError, match=f"a message of {len(wrong)} bytes; expected 1 to 65536"
+        ):
             fifo.put(wrong, 1.0)
     assert fifo.get_many(0.0) == []
 
@@ -166,7 +191,9 @@ def test_a_handle_is_plain_and_its_descriptors_are_those_to_pass(fifo: Fifo, kin
 def test_fifos_made_after_all_their_processes_were_killed_work(kind: str) -> None:
     for _ in range(2):
         fifo = make_fifo(kind, SIZE)
-        with start("write_fifo", fifo.descriptors, handle=fifo.handle(), writer=0, messages=10**6) as process:
+        with start(
+            "write_fifo", fifo.descriptors, handle=fifo.handle(), writer=0, messages=10**6
+        ) as process:
             assert heard(process) == "ready"
             tell(process)
             # In the middle of its writing.
@@ -178,7 +205,9 @@ def test_fifos_made_after_all_their_processes_were_killed_work(kind: str) -> Non
 
 
 def test_unknown_kinds_are_refused_by_name() -> None:
-    with pytest.raises(EngineError, match=r"no fifos of kind 'pigeons' here; expected one of .*sockets"):
+    with pytest.raises(
+        EngineError, match=r"no fifos of kind 'pigeons' here; expected one of .*sockets"
+    ):
         make_fifo("pigeons", SIZE)
 
 
@@ -196,13 +225,26 @@ try:
 except EngineError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines() == ["('sockets',) [b'message']", "no fifos of kind 'faster_fifo' here; expected one of sockets"]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "('sockets',) [b'message']",
+        "no fifos of kind 'faster_fifo' here; expected one of sockets",
+    ]
 
 
 def test_one_process_may_attach_to_its_own_sockets(kind: str) -> None:
     fifo = make_fifo(kind, SIZE)
-    handle = {name: os.dup(value) if value in fifo.descriptors else value for name, value in fifo.handle().items()}
+    handle = {
+        name: os.dup(value) if value in fifo.descriptors else value
+        for name, value in fifo.handle().items()
+    }
     attached = attach_fifo(handle)
     assert isinstance(attached, SocketFifo) == (kind == "sockets")
     fifo.put(b"there", 1.0)

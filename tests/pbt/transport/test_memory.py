@@ -15,7 +15,11 @@ from pbt.transport.memory import ALIGNMENT_BYTES, Region
 from pbt.transport.slab import Slab, role_layout, slab_bytes
 from tests.pbt.transport.programs import heard, start
 
-ROLE = Role("player", spaces.Dict({"map": spaces.Box(-1, 1, (5, 3)), "health": spaces.Discrete(4)}), spaces.MultiDiscrete([3, 2]))
+ROLE = Role(
+    "player",
+    spaces.Dict({"map": spaces.Box(-1, 1, (5, 3)), "health": spaces.Discrete(4)}),
+    spaces.MultiDiscrete([3, 2]),
+)
 
 
 def touched_bytes(region: Region) -> int:
@@ -56,7 +60,9 @@ def test_a_region_is_known_by_its_size_and_never_shrinks() -> None:
 def test_arrays_outlive_their_region_and_never_leave_it() -> None:
     region = Region.create("numbers", 4096)
     array = region.array(np.int32, 8)
-    with pytest.raises(EngineError, match="bytes 4032 to 4160 were asked of shared memory of 4096 bytes"):
+    with pytest.raises(
+        EngineError, match="bytes 4032 to 4160 were asked of shared memory of 4096 bytes"
+    ):
         region.array(np.int64, (4, 4), 4032)
     with pytest.raises(EngineError, match="bytes -8 to 0"):
         region.array(np.int64, 1, -8)
@@ -80,7 +86,10 @@ def test_a_shared_slab_has_the_columns_of_a_private_one(slots: int, state_size: 
     start_of_memory = np.frombuffer(region.buffer, np.uint8).ctypes.data
     spans = []
     for name, column in shared.column.items():
-        assert (column.shape, column.dtype) == (private.column[name].shape, private.column[name].dtype)
+        assert (column.shape, column.dtype) == (
+            private.column[name].shape,
+            private.column[name].dtype,
+        )
         offset = column.ctypes.data - start_of_memory
         assert offset % ALIGNMENT_BYTES == 0
         spans.append((offset, offset + column.nbytes))

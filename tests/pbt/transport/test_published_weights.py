@@ -22,7 +22,9 @@ def region_for(template: Mapping[str, Tensor]) -> Region:
 
 def number_in(weights: Mapping[str, Tensor]) -> int:
     """The one number that fills all tensors."""
-    numbers = {float(value) for tensor in weights.values() for value in (tensor.min(), tensor.max())}
+    numbers = {
+        float(value) for tensor in weights.values() for value in (tensor.min(), tensor.max())
+    }
     assert len(numbers) == 1, f"a mixture of {sorted(numbers)}"
     return int(numbers.pop())
 
@@ -63,7 +65,9 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     template = example_weights(0)
     published = PublishedWeights(template, region := region_for(template))
     with pytest.raises(EngineError, match=r"1 tensors are missing, the first is adam.step"):
-        published.publish({name: tensor for name, tensor in template.items() if name != "adam.step"}, 1)
+        published.publish(
+            {name: tensor for name, tensor in template.items() if name != "adam.step"}, 1
+        )
     with pytest.raises(EngineError, match=r"model.b is \[8\]; expected \[7\]"):
         published.publish({**template, "model.b": torch.zeros(8)}, 1)
     with pytest.raises(EngineError, match="asked for model.c; there are model.a, model.b"):
@@ -157,7 +161,9 @@ def test_a_reader_that_is_overtaken_reads_again(publications: int, interrupted: 
     assert (reader.publications, reader.version) == (number, 10 * number)
 
 
-def read_until_it_moved(reader: PublishedWeights, writer: subprocess.Popen[str], reads: int) -> None:
+def read_until_it_moved(
+    reader: PublishedWeights, writer: subprocess.Popen[str], reads: int
+) -> None:
     """So many reads that found something new, each of one whole publication."""
     seen = reader.publications
     weights = example_weights(0)

@@ -12,14 +12,32 @@ from pbt.errors import EngineError
 from pbt.learning.statistics import UpdateStats
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime import control
-from pbt.transport.messages import ActionRequest, GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
+from pbt.transport.messages import (
+    ActionRequest,
+    GameEnd,
+    GamePlan,
+    RolloutPermit,
+    SeatPlan,
+    SlotFull,
+)
 from pbt.transport.wire import Wire
 
 MEMBER = SeatPlan(PlayerRef("member", "m0"), 0, 3, True)
 SNAPSHOT = SeatPlan(PlayerRef("snapshot", "ab" * 32), 5, 0, False)
-PLAN = GamePlan(7, "evaluation", 2**63 - 1, (MEMBER, SNAPSHOT), (1, "action", 4, 7), 3, 2**62, True, True, 12)
-SEATS = (SeatRecord(PlayerRef("member", "m0"), 3, 10, 12, 0, 1.5, None), SeatRecord(PlayerRef("scripted", "random"), 0, 0, 0, 1, -1.5, 3.0))
-STATE = {"tables": [None, {"plan": [1, "x"], "seed": 2**64 - 1}], "rate": 1e-300, "empty": {}, "text": "é\x00", "flags": [True, False]}
+PLAN = GamePlan(
+    7, "evaluation", 2**63 - 1, (MEMBER, SNAPSHOT), (1, "action", 4, 7), 3, 2**62, True, True, 12
+)
+SEATS = (
+    SeatRecord(PlayerRef("member", "m0"), 3, 10, 12, 0, 1.5, None),
+    SeatRecord(PlayerRef("scripted", "random"), 0, 0, 0, 1, -1.5, 3.0),
+)
+STATE = {
+    "tables": [None, {"plan": [1, "x"], "seed": 2**64 - 1}],
+    "rate": 1e-300,
+    "empty": {},
+    "text": "é\x00",
+    "flags": [True, False],
+}
 STATS = UpdateStats(1, 2, 3, 0.1, 0.2, math.inf, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 4, 5)
 
 # One example of everything that travels, with every field different from its default.
@@ -39,7 +57,9 @@ def through(types: tuple[type[Any], ...], message: Any) -> Any:
     return Wire(types).decode(Wire(types).encode(message))
 
 
-@pytest.mark.parametrize("types", [control.FROM_MAIN, control.TO_MAIN], ids=["from main", "to main"])
+@pytest.mark.parametrize(
+    "types", [control.FROM_MAIN, control.TO_MAIN], ids=["from main", "to main"]
+)
 def test_every_message_of_a_run_arrives_as_it_was_sent(types: tuple[type[Any], ...]) -> None:
     wire = Wire(types)
     examples = [example for example in EXAMPLES if type(example) in types]
@@ -62,7 +82,12 @@ class Anything(NamedTuple):
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
@@ -77,13 +102,18 @@ def test_numpy_scalars_travel_as_numbers() -> None:
     arrived = through((SlotFull,), sent)
     assert arrived == SlotFull(1, 2, 3, 4)
     assert {type(field) for field in arrived} == {int}
-    content = through((Anything,), Anything([np.float32(0.5), np.float64(0.1), np.bool_(True), np.uint64(2**64 - 1)])).content
+    content = through(
+        (Anything,),
+        Anything([np.float32(0.5), np.float64(0.1), np.bool_(True), np.uint64(2**64 - 1)]),
+    ).content
     assert content == [0.5, 0.1, True, 2**64 - 1]
     assert [type(value) for value in content] == [float, float, bool, int]
 
 
 @pytest.mark.parametrize(
-    "content", [np.zeros(3), {1, object()}, 2**64, [object()], {"a": lambda: 0}], ids=["array", "set", "too large", "object", "function"]
+    "content",
+    [np.zeros(3), {1, object()}, 2**64, [object()], {"a": lambda: 0}],
+    ids=["array", "set", "too large", "object", "function"],
 )
 def test_what_cannot_travel_is_refused_with_the_message_s_name(content: Any) -> None:
     with pytest.raises(EngineError, match="message Anything: "):
@@ -94,7 +124,13 @@ def test_foreign_messages_and_damaged_bytes_are_refused_by_name() -> None:
     wire = Wire((SlotFull, Anything))
     with pytest.raises(EngineError, match=r"type Go; expected one of SlotFull, Anything"):
         wire.encode(control.Go())
-    for payload, found in ((b"", "no bytes"), (b"\x02", "kind 2"), (b"\x00", "SlotFull"), (b"\x00\x93\x01", "SlotFull"), (b"\x01\xc1", "Anything")):
+    for payload, found in (
+        (b"", "no bytes"),
+        (b"\x02", "kind 2"),
+        (b"\x00", "SlotFull"),
+        (b"\x00\x93\x01", "SlotFull"),
+        (b"\x01\xc1", "Anything"),
+    ):
         with pytest.raises(EngineError, match=f"{found}.*both ends must run the same program"):
             wire.decode(payload)
     with pytest.raises(EngineError, match="SlotFull.*Expected `int`, got `str`"):
@@ -111,7 +147,9 @@ def test_types_that_cannot_travel_are_refused_at_once_and_arrays_when_they_are_s
     with pytest.raises(EngineError, match="a type that cannot travel"):
         Wire((Ambiguous,))
     slots, keys = np.zeros(2, np.int64), np.zeros(2, np.uint64)
-    with pytest.raises(EngineError, match="message ActionRequest: a value of type ndarray cannot travel"):
+    with pytest.raises(
+        EngineError, match="message ActionRequest: a value of type ndarray cannot travel"
+    ):
         Wire((ActionRequest,)).encode(ActionRequest(0, 0, slots, slots, keys, keys, False))
 
 

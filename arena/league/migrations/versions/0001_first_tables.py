@@ -36,7 +36,12 @@ def upgrade() -> None:
         sa.Column("population_id", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ux_players_kind_name_population_id", "players", ["kind", "name", "population_id"], unique=True)
+    op.create_index(
+        "ux_players_kind_name_population_id",
+        "players",
+        ["kind", "name", "population_id"],
+        unique=True,
+    )
     op.create_table(
         "populations",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -66,7 +71,9 @@ def upgrade() -> None:
             ["population_id"],
             ["populations.id"],
         ),
-        sa.PrimaryKeyConstraint("population_id", "period", "member_player_id", "opponent_player_id"),
+        sa.PrimaryKeyConstraint(
+            "population_id", "period", "member_player_id", "opponent_player_id"
+        ),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -97,7 +104,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ux_incarnations_population_id_number", "incarnations", ["population_id", "number"], unique=True)
+    op.create_index(
+        "ux_incarnations_population_id_number",
+        "incarnations",
+        ["population_id", "number"],
+        unique=True,
+    )
     op.create_table(
         "members",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -111,7 +123,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ux_members_population_id_name", "members", ["population_id", "name"], unique=True)
+    op.create_index(
+        "ux_members_population_id_name", "members", ["population_id", "name"], unique=True
+    )
     op.create_table(
         "events",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -130,7 +144,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ux_events_incarnation_id_position", "events", ["incarnation_id", "position"], unique=True)
+    op.create_index(
+        "ux_events_incarnation_id_position", "events", ["incarnation_id", "position"], unique=True
+    )
     op.create_table(
         "games",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -152,7 +168,9 @@ def upgrade() -> None:
         sa.Column("committed_at", sa.Integer(), nullable=False),
         sa.Column("trajectory_hash", sa.LargeBinary(), nullable=False),
         sa.Column("actions", sa.LargeBinary(), nullable=True),
-        sa.CheckConstraint("(incarnation_id IS NULL) <> (match_id IS NULL)", name=op.f("ck_games_one_source")),
+        sa.CheckConstraint(
+            "(incarnation_id IS NULL) <> (match_id IS NULL)", name=op.f("ck_games_one_source")
+        ),
         sa.ForeignKeyConstraint(
             ["incarnation_id"],
             ["incarnations.id"],
@@ -163,8 +181,15 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ix_games_evaluation", "games", ["id"], unique=False, sqlite_where=sa.text("kind = 1"))
-    op.create_index("ux_games_incarnation_id_environment_count", "games", ["incarnation_id", "environment", "count"], unique=True)
+    op.create_index(
+        "ix_games_evaluation", "games", ["id"], unique=False, sqlite_where=sa.text("kind = 1")
+    )
+    op.create_index(
+        "ux_games_incarnation_id_environment_count",
+        "games",
+        ["incarnation_id", "environment", "count"],
+        unique=True,
+    )
     op.create_index(
         "ux_games_match_id_environment_count",
         "games",
@@ -194,7 +219,12 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ux_rounds_incarnation_id_member_round", "rounds", ["incarnation_id", "member", "round"], unique=True)
+    op.create_index(
+        "ux_rounds_incarnation_id_member_round",
+        "rounds",
+        ["incarnation_id", "member", "round"],
+        unique=True,
+    )
     op.create_table(
         "snapshots",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -225,7 +255,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_snapshots_snapshot_id", "snapshots", ["snapshot_id"], unique=False)
-    op.create_index("ux_snapshots_population_id_snapshot_id", "snapshots", ["population_id", "snapshot_id"], unique=True)
+    op.create_index(
+        "ux_snapshots_population_id_snapshot_id",
+        "snapshots",
+        ["population_id", "snapshot_id"],
+        unique=True,
+    )
     op.create_table(
         "game_seats",
         sa.Column("game_id", sa.Integer(), nullable=False),
@@ -247,4 +282,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("the first schema has nothing below it; restore the backup that the upgrade made")
+    raise NotImplementedError(
+        "the first schema has nothing below it; restore the backup that the upgrade made"
+    )

@@ -20,7 +20,10 @@ def game_of(name: str, **options: Any) -> OpenSpielGame:
     return game
 
 
-@pytest.mark.parametrize(("name", "options"), [("leduc_poker", {"players": 3}), ("kuhn_poker", {}), ("connect_four", {}), ("2048", {})])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("leduc_poker", {"players": 3}), ("kuhn_poker", {}), ("connect_four", {}), ("2048", {})],
+)
 def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -> None:
     """Observation, mask, rewards and ranking, against a second state that is walked beside the first."""
     game, rng = game_of(name, **options), generator(1, "test")
@@ -32,14 +35,22 @@ def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -
             twin = game._state.clone()
             sees = twin.information_state_tensor if "poker" in name else twin.observation_tensor
             assert turn.seat == twin.current_player()
-            assert turn.observation.dtype == np.float32 and turn.observation.reshape(-1).tolist() == sees(turn.seat)
-            assert turn.mask is not None and np.flatnonzero(turn.mask).tolist() == twin.legal_actions()
+            assert turn.observation.dtype == np.float32 and turn.observation.reshape(
+                -1
+            ).tolist() == sees(turn.seat)
+            assert (
+                turn.mask is not None and np.flatnonzero(turn.mask).tolist() == twin.legal_actions()
+            )
             rewards[turn.seat] += turn.rewards[0]
             turns = game.step({turn.seat: (int(rng.choice(np.flatnonzero(turn.mask))),)})
-        assert [turn.seat for turn in turns] == list(range(len(game.seat_names))) and all(turn.terminated for turn in turns)
+        assert [turn.seat for turn in turns] == list(range(len(game.seat_names))) and all(
+            turn.terminated for turn in turns
+        )
         rewards += [turn.rewards[0] for turn in turns]
         assert rewards.tolist() == game._state.returns()
-        assert game.outcome().ranking == tuple(sum(other > own for other in rewards) for own in rewards)
+        assert game.outcome().ranking == tuple(
+            sum(other > own for other in rewards) for own in rewards
+        )
 
 
 def test_cards_fall_as_often_as_openspiel_says() -> None:
@@ -60,29 +71,81 @@ def test_a_shape_of_rank_three_stays_one() -> None:
 
 def test_every_game_of_turns_with_a_tensor_is_known() -> None:
     kinds = pyspiel.GameType
-    found = [game for game in pyspiel.registered_games() if game.dynamics == kinds.Dynamics.SEQUENTIAL and game.default_loadable]
-    shown = [game.short_name for game in found if game.provides_information_state_tensor or game.provides_observation_tensor]
+    found = [
+        game
+        for game in pyspiel.registered_games()
+        if game.dynamics == kinds.Dynamics.SEQUENTIAL and game.default_loadable
+    ]
+    shown = [
+        game.short_name
+        for game in found
+        if game.provides_information_state_tensor or game.provides_observation_tensor
+    ]
     assert len(shown) > 60
     for name in shown:
         assert spec(f"openspiel:{name}").name == f"openspiel:{name}"
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], type[EnvError], str]] = {
-    "unknown": ("tictactoe", {}, EnvNameError, "has no game 'tictactoe'; did you mean 'openspiel:tic_tac_toe'"),
-    "parameters in the name": ("kuhn_poker(players=3)", {}, EnvNameError, "expected openspiel:kuhn_poker, with the parameters in env.options"),
-    "unknown parameter": ("kuhn_poker", {"plyers": 3}, EnvOptionsError, "plyers: no parameter of openspiel:kuhn_poker; it has players"),
-    "wrong value": ("kuhn_poker", {"players": 99}, EnvOptionsError, "openspiel:kuhn_poker does not take these"),
-    "wrong type": ("kuhn_poker", {"players": [1]}, EnvOptionsError, "openspiel:kuhn_poker does not take these"),
-    "all at once": ("goofspiel", {}, EnvError, "all of its players move at once; .*env.options.turn_based = true"),
+    "unknown": (
+        "tictactoe",
+        {},
+        EnvNameError,
+        "has no game 'tictactoe'; did you mean 'openspiel:tic_tac_toe'",
+    ),
+    "parameters in the name": (
+        "kuhn_poker(players=3)",
+        {},
+        EnvNameError,
+        "expected openspiel:kuhn_poker, with the parameters in env.options",
+    ),
+    "unknown parameter": (
+        "kuhn_poker",
+        {"plyers": 3},
+        EnvOptionsError,
+        "plyers: no parameter of openspiel:kuhn_poker; it has players",
+    ),
+    "wrong value": (
+        "kuhn_poker",
+        {"players": 99},
+        EnvOptionsError,
+        "openspiel:kuhn_poker does not take these",
+    ),
+    "wrong type": (
+        "kuhn_poker",
+        {"players": [1]},
+        EnvOptionsError,
+        "openspiel:kuhn_poker does not take these",
+    ),
+    "all at once": (
+        "goofspiel",
+        {},
+        EnvError,
+        "all of its players move at once; .*env.options.turn_based = true",
+    ),
     "no tensor": ("tarok", {}, EnvError, "describes its states in words only"),
     "a crowd": ("mfg_crowd_modelling", {}, EnvError, "a mean-field game"),
-    "a file": ("efg_game", {"filename": "/etc/passwd"}, EnvError, "only the local command line opens files by path"),
-    "a file within": ("misere", {"game": "efg_game(filename=/etc/passwd)"}, EnvError, "only the local command line opens files by path"),
+    "a file": (
+        "efg_game",
+        {"filename": "/etc/passwd"},
+        EnvError,
+        "only the local command line opens files by path",
+    ),
+    "a file within": (
+        "misere",
+        {"game": "efg_game(filename=/etc/passwd)"},
+        EnvError,
+        "only the local command line opens files by path",
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "options", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_played_is_refused_with_a_reason(name: str, options: dict[str, Any], error: type[EnvError], message: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"), REFUSED.values(), ids=REFUSED.keys()
+)
+def test_what_cannot_be_played_is_refused_with_a_reason(
+    name: str, options: dict[str, Any], error: type[EnvError], message: str
+) -> None:
     with pytest.raises(error, match=message):
         spec(f"openspiel:{name}").make(**options)
 
@@ -99,5 +162,10 @@ try:
 except EnvError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'`" in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (
+        "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'`"
+        in done.stdout
+    )

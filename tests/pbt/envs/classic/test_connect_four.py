@@ -62,7 +62,14 @@ def test_one_ply_judges_each_row_by_itself() -> None:
     mask = np.stack([turn.mask for turn in turns if turn.mask is not None])
     uniforms = np.random.default_rng(0).random((200, 1))
     together = one_ply(observation, mask, uniforms)
-    alone = [one_ply({"observation": observation["observation"][k : k + 1]}, mask[k : k + 1], uniforms[k : k + 1])[0] for k in range(200)]
+    alone = [
+        one_ply(
+            {"observation": observation["observation"][k : k + 1]},
+            mask[k : k + 1],
+            uniforms[k : k + 1],
+        )[0]
+        for k in range(200)
+    ]
     np.testing.assert_array_equal(together, alone)
 
 
@@ -75,7 +82,19 @@ def test_one_ply_beats_random() -> None:
         while not turn.over:
             player = one_ply if turn.seat == number % 2 else act
             assert turn.mask is not None
-            turn = game.step({turn.seat: (int(player({"observation": turn.observation[None]}, turn.mask[None], rng.random((1, 1)))[0, 0]),)})[-1]
+            turn = game.step(
+                {
+                    turn.seat: (
+                        int(
+                            player(
+                                {"observation": turn.observation[None]},
+                                turn.mask[None],
+                                rng.random((1, 1)),
+                            )[0, 0]
+                        ),
+                    )
+                }
+            )[-1]
         place, other = game.outcome().ranking[number % 2], game.outcome().ranking[1 - number % 2]
         score += 0.5 if place == other else float(place < other)
     assert score / 60 >= 0.75

@@ -46,7 +46,9 @@ def ending_wad(path: Path, scenario: str, tics: int) -> Path:
     delay, call, exit_normal, terminate = 56, 9, 243, 1
     code = struct.pack("<6i", delay, tics, call, exit_normal, 0, terminate)
     # One script of the kind that runs when the map opens, without arguments or texts.
-    behavior = struct.pack("<4si", b"ACS\0", 8 + len(code)) + code + struct.pack("<5i", 1, 1001, 8, 0, 0)
+    behavior = (
+        struct.pack("<4si", b"ACS\0", 8 + len(code)) + code + struct.pack("<5i", 1, 1001, 8, 0, 0)
+    )
     with (known().scenarios / f"{scenario}.wad").open("rb") as file:
         lumps = []
         for position, size, name in _entries(file):

@@ -26,7 +26,10 @@ SHARED = Path("/dev/shm")
     [
         (b"", ""),
         (b"one\ntwo\n\nthree\nfour", "; it said: two / three / four"),
-        (b"timeout: 9s.\nWaiting:\r" + b"Waiting: .  [ 1/ 2]\r" * 2000, "; it said: timeout: 9s. / Waiting: .  [ 1/ 2]"),
+        (
+            b"timeout: 9s.\nWaiting:\r" + b"Waiting: .  [ 1/ 2]\r" * 2000,
+            "; it said: timeout: 9s. / Waiting: .  [ 1/ 2]",
+        ),
         (b"x" * 5000, f"; it said: {'x' * 200}"),
     ],
 )
@@ -45,7 +48,9 @@ def test_an_engine_that_is_killed_costs_a_game_not_the_table(basic: DoomGame) ->
     assert play(basic, 1, (0, 0))[-1].over
 
 
-def test_an_engine_holds_none_of_our_descriptors_and_nothing_stays_in_the_file_system(basic: DoomGame) -> None:
+def test_an_engine_holds_none_of_our_descriptors_and_nothing_stays_in_the_file_system(
+    basic: DoomGame,
+) -> None:
     read, write = os.pipe()
     os.set_inheritable(write, True)
     basic.reset(1)
@@ -89,11 +94,20 @@ def test_engines_die_with_a_process_that_is_killed() -> None:
     process.kill()
     process.wait()
     process.stdout.close()
-    until(lambda: not any(engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE for engine in running))
+    until(
+        lambda: (
+            not any(
+                engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE
+                for engine in running
+            )
+        )
+    )
     assert not [path for path in SHARED.iterdir() if any(name in path.name for name in names)]
 
 
-def test_names_that_nobody_uses_are_removed_when_they_are_not_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_nobody_uses_are_removed_when_they_are_not_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # In /dev/shm the watcher of some other test's process may be quicker.
     monkeypatch.setattr(strays, "SHARED", tmp_path)
     stray, young = tmp_path / "ViZDoomSMpbtTestOld1", tmp_path / "ViZDoomMQCtrpbtTestNew1"
@@ -124,7 +138,12 @@ make(scenario="basic").reset(1)
 def test_nothing_stays_of_a_process_killed_while_an_engine_starts(tmp_path: Path) -> None:
     before = shared_memory_files()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", KILLED_IN_A_START], stdout=subprocess.PIPE, env=environment, start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED_IN_A_START],
+        stdout=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
     out, _ = process.communicate(timeout=60)
     assert (out, process.returncode) == (b"killed\n", -signal.SIGKILL)
     until(lambda: not list(tmp_path.iterdir()) and not left_in_shared_memory(before), 5.0)
@@ -143,13 +162,20 @@ class _NeverStarts:
         return lambda *arguments: None
 
 
-def test_an_engine_that_does_not_start_is_tried_again_and_then_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_engine_that_does_not_start_is_tried_again_and_then_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     made: list[_NeverStarts] = []
-    vizdoom = SimpleNamespace(DoomGame=lambda: made.append(_NeverStarts()) or made[-1], __file__="/vizdoom/__init__.py")
+    vizdoom = SimpleNamespace(
+        DoomGame=lambda: made.append(_NeverStarts()) or made[-1], __file__="/vizdoom/__init__.py"
+    )
     monkeypatch.setattr("pbt.envs.doom.engine.load_vizdoom", lambda: vizdoom)
-    with pytest.raises(EnvCrash, match=r"did not start in 3 attempts: RuntimeError: engine exited unexpectedly; look at"):
+    with pytest.raises(
+        EnvCrash,
+        match=r"did not start in 3 attempts: RuntimeError: engine exited unexpectedly; look at",
+    ):
         start_engine(lambda game: None)
     assert len(made) == 3 and not list(tmp_path.iterdir())
     monkeypatch.setattr("os.access", lambda path, mode: False)

@@ -17,7 +17,15 @@ from tests.pbt.envs.doom.scene import ending_wad, play
 
 
 def test_buttons_that_exclude_each_other_share_a_head() -> None:
-    buttons = ["MOVE_LEFT", "ATTACK", "MOVE_RIGHT", "SELECT_WEAPON1", "SELECT_WEAPON3", "TURN_LEFT_RIGHT_DELTA", "SPEED"]
+    buttons = [
+        "MOVE_LEFT",
+        "ATTACK",
+        "MOVE_RIGHT",
+        "SELECT_WEAPON1",
+        "SELECT_WEAPON3",
+        "TURN_LEFT_RIGHT_DELTA",
+        "SPEED",
+    ]
     heads = heads_of(buttons)
     assert heads.sizes == (3, 2, 3, 21, 2)
     assert heads.pressed((0, 0, 0, 10, 0)) == [0.0] * 7
@@ -30,15 +38,31 @@ def test_a_single_head_presses_one_button_at_most() -> None:
     assert [heads.pressed((choice,)) for choice in range(3)] == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     turning = one_head_of(["ATTACK", "TURN_LEFT_RIGHT_DELTA"])
     assert turning.sizes == (22,)
-    assert [turning.pressed((choice,)) for choice in (1, 2, 21)] == [[1.0, 0.0], [0.0, -12.5], [0.0, 12.5]]
+    assert [turning.pressed((choice,)) for choice in (1, 2, 21)] == [
+        [1.0, 0.0],
+        [0.0, -12.5],
+        [0.0, 12.5],
+    ]
 
 
-@pytest.mark.parametrize("sizes", [((120, 160), (72, 128)), ((120, 160), (120, 160)), ((6, 8), (3, 2)), ((7, 5), (3, 3)), ((4, 4), (9, 6))])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ((120, 160), (72, 128)),
+        ((120, 160), (120, 160)),
+        ((6, 8), (3, 2)),
+        ((7, 5), (3, 3)),
+        ((4, 4), (9, 6)),
+    ],
+)
 def test_sampling_takes_the_nearest_pixel(sizes: tuple[tuple[int, int], tuple[int, int]]) -> None:
     (rows, columns), (height, width) = sizes
     screen = np.random.default_rng(0).integers(0, 256, (rows, columns, 3), dtype=np.uint8)
     found = ScreenSampler(*sizes, channels=3).sample(screen)
-    expected = [[screen[y * rows // height, x * columns // width] for x in range(width)] for y in range(height)]
+    expected = [
+        [screen[y * rows // height, x * columns // width] for x in range(width)]
+        for y in range(height)
+    ]
     assert np.array_equal(found, np.array(expected))
 
 
@@ -56,7 +80,13 @@ def test_time_runs_out_after_the_scenarios_tics() -> None:
     game.close()
 
 
-@pytest.mark.parametrize(("options", "tics"), [({"scenario": "basic", "max_tics": 50}, 50), ({"scenario": "multi", "frame_skip": 1000}, 21_000)])
+@pytest.mark.parametrize(
+    ("options", "tics"),
+    [
+        ({"scenario": "basic", "max_tics": 50}, 50),
+        ({"scenario": "multi", "frame_skip": 1000}, 21_000),
+    ],
+)
 def test_every_episode_has_a_longest_time(options: dict[str, object], tics: int) -> None:
     game = make(**options)
     turns = play(game, 1, (0,) * len(game._heads.sizes))
@@ -83,7 +113,11 @@ def test_what_is_seen(basic: DoomGame) -> None:
 
 
 def test_shaping_terms_count_changes_of_a_variable() -> None:
-    game = make(scenario="health_gathering_supreme", terms={"hurt": {"variable": "HEALTH", "loss": 0.5, "gain": 2.0}}, variables=["health"])
+    game = make(
+        scenario="health_gathering_supreme",
+        terms={"hurt": {"variable": "HEALTH", "loss": 0.5, "gain": 2.0}},
+        variables=["health"],
+    )
     assert game.reward_terms == ("reward", "hurt")
     turns = play(game, 2, (0, 0))
     # Standing in acid until dead: 8 points of health at a time; of the last one, with which the episode ends, Doom does not tell.
@@ -104,7 +138,12 @@ def test_points_are_the_count_of_a_variable() -> None:
 
 
 def test_a_map_may_end_within_a_step(tmp_path: Path) -> None:
-    game = make(scenario="basic", wad=str(ending_wad(tmp_path / "ends.wad", "basic", 30)), frame_skip=7, actions="single")
+    game = make(
+        scenario="basic",
+        wad=str(ending_wad(tmp_path / "ends.wad", "basic", 30)),
+        frame_skip=7,
+        actions="single",
+    )
     turns = play(game, 1, (0,))
     assert (turns[-1].terminated, turns[-1].tics, game.outcome().reason) == (True, 7, "rules")
     assert len(turns) < 8
@@ -124,7 +163,10 @@ def test_a_map_may_end_within_a_step(tmp_path: Path) -> None:
         ({"actions": "all"}, "must be one of 'heads', 'single'"),
         ({"variables": ["HELTH"]}, "did you mean HEALTH?"),
         ({"terms": {"health": 1.0}}, "must be a table with a variable"),
-        ({"terms": {"health": {"variable": "HEALTH", "gian": 1}}}, "terms.health.gian: unknown key"),
+        (
+            {"terms": {"health": {"variable": "HEALTH", "gian": 1}}},
+            "terms.health.gian: unknown key",
+        ),
         ({"points": "KILCOUNT"}, "did you mean KILLCOUNT?"),
         ({"variables": [1]}, "must be a list of texts"),
         ({"terms": {"health": {"variable": "HEALTH", "gain": float("inf")}}}, "finite numbers"),
@@ -160,7 +202,10 @@ def copied(folder: Path, lines: str = "") -> Path:
 def test_files_are_opened_for_the_local_command_line_only(tmp_path: Path) -> None:
     scenario = str(copied(tmp_path))
     registry.spec("doom", allow_files=True).make(scenario=scenario).close()
-    for options in ({"scenario": scenario}, {"scenario": "basic", "wad": str(tmp_path / "basic.wad")}):
+    for options in (
+        {"scenario": scenario},
+        {"scenario": "basic", "wad": str(tmp_path / "basic.wad")},
+    ):
         with pytest.raises(EnvError, match="only the local command line opens files by path"):
             registry.spec("doom").make(**options)
 
@@ -189,9 +234,18 @@ def test_a_wad_that_is_not_there_is_named(tmp_path: Path) -> None:
     make(scenario=str(scenario), wad=str(tmp_path / "other.wad")).close()
 
 
-def test_paths_among_the_options_are_stored_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_among_the_options_are_stored_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     given = {"scenario": "./own.cfg", "wad": "own.wad", "frame_skip": 2}
-    assert absolute_options("doom", given) == {"scenario": str(tmp_path / "own.cfg"), "wad": str(tmp_path / "own.wad"), "frame_skip": 2}
-    assert absolute_options("doom", {"scenario": "basic", "wad": 3}) == {"scenario": "basic", "wad": 3}
+    assert absolute_options("doom", given) == {
+        "scenario": str(tmp_path / "own.cfg"),
+        "wad": str(tmp_path / "own.wad"),
+        "frame_skip": 2,
+    }
+    assert absolute_options("doom", {"scenario": "basic", "wad": 3}) == {
+        "scenario": "basic",
+        "wad": 3,
+    }
     assert absolute_options("connect_four", {}) == {}

@@ -26,7 +26,10 @@ from tests.pbt.envs.doom.scene import ending_wad
 
 QUICK = (("helper", 4), ("barrier", 2))
 SLOW = pytest.mark.slow
-RUNS, STEPS = int(os.environ.get("ARENA_DUEL_RUNS", "4")), int(os.environ.get("ARENA_DUEL_STEPS", "4000"))
+RUNS, STEPS = (
+    int(os.environ.get("ARENA_DUEL_RUNS", "4")),
+    int(os.environ.get("ARENA_DUEL_STEPS", "4000")),
+)
 Matches = Callable[..., DoomMatch]
 
 
@@ -60,7 +63,11 @@ def play(match: DoomMatch, seed: int) -> list[list[SeatTurn]]:
 def trace(turns: list[list[SeatTurn]]) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for turn in (turn for step in turns for turn in step):
-        digest.update(turn.observation["screen"].tobytes() + turn.observation["variables"].tobytes() + repr(turn.rewards).encode())
+        digest.update(
+            turn.observation["screen"].tobytes()
+            + turn.observation["variables"].tobytes()
+            + repr(turn.rewards).encode()
+        )
     return digest.hexdigest()
 
 
@@ -73,14 +80,21 @@ def test_the_library_was_built() -> None:
 
 @pytest.mark.parametrize(
     ("lock_step", "skip"),
-    [pytest.param(*case, marks=[] if case in QUICK else SLOW) for case in product(("helper", "barrier"), (1, 2, 4))],
+    [
+        pytest.param(*case, marks=[] if case in QUICK else SLOW)
+        for case in product(("helper", "barrier"), (1, 2, 4))
+    ],
 )
-def test_players_play_as_many_tics_as_were_asked_for(matches: Matches, lock_step: str, skip: int) -> None:
+def test_players_play_as_many_tics_as_were_asked_for(
+    matches: Matches, lock_step: str, skip: int
+) -> None:
     match = matches(lock_step=lock_step, frame_skip=skip, max_tics=99)
     for seed in range(2):
         turns = play(match, seed)
         # That the engines agree is checked by the match itself, at every step.
-        assert [[turn.tics for turn in step] for step in turns[1:-1]] == [[skip, skip]] * (len(turns) - 2)
+        assert [[turn.tics for turn in step] for step in turns[1:-1]] == [[skip, skip]] * (
+            len(turns) - 2
+        )
         assert sum(step[0].tics for step in turns) == 99
         assert all(turn.terminated and not turn.truncated for turn in turns[-1])
         assert match.outcome().reason == "timeout"
@@ -88,10 +102,17 @@ def test_players_play_as_many_tics_as_were_asked_for(matches: Matches, lock_step
 
 @pytest.mark.parametrize("lock_step", ["helper", "barrier"])
 def test_a_map_may_end_within_a_step(matches: Matches, lock_step: str, tmp_path: Path) -> None:
-    match = matches(wad=str(ending_wad(tmp_path / "ends.wad", "multi_duel", 60)), lock_step=lock_step, frame_skip=7, max_tics=1000)
+    match = matches(
+        wad=str(ending_wad(tmp_path / "ends.wad", "multi_duel", 60)),
+        lock_step=lock_step,
+        frame_skip=7,
+        max_tics=1000,
+    )
     for seed in range(2):
         turns = play(match, seed)
-        assert [turn.tics for turn in turns[-1]] == [7, 7] and all(turn.terminated and not turn.truncated for turn in turns[-1])
+        assert [turn.tics for turn in turns[-1]] == [7, 7] and all(
+            turn.terminated and not turn.truncated for turn in turns[-1]
+        )
         assert sum(step[0].tics for step in turns) < 70
         assert match.outcome().reason == "rules"
 
@@ -104,7 +125,10 @@ def test_the_same_seed_and_actions_are_the_same_games(matches: Matches) -> None:
 
 
 def test_a_match_whose_process_was_started_before_is_the_same(matches: Matches) -> None:
-    prepared, other = matches(max_tics=40, lock_step="helper"), matches(max_tics=40, lock_step="helper")
+    prepared, other = (
+        matches(max_tics=40, lock_step="helper"),
+        matches(max_tics=40, lock_step="helper"),
+    )
     assert isinstance(prepared, Preparing)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(prepared.prepare).result()
@@ -132,7 +156,9 @@ def test_equal_games_with_the_library_and_without(matches: Matches) -> None:
         match.close()
         return found
 
-    helped, hindered = ([games(lock_step) for _ in range(RUNS)] for lock_step in ("helper", "barrier"))
+    helped, hindered = (
+        [games(lock_step) for _ in range(RUNS)] for lock_step in ("helper", "barrier")
+    )
     assert helped == [helped[0]] * RUNS
     assert [first for first, _ in hindered] == [helped[0][0]] * RUNS
 
@@ -164,7 +190,9 @@ def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
     link.finish()
     link.memory.tics[1] += 1
     link.finish = lambda *_: None  # type: ignore[method-assign]
-    with pytest.raises(EnvCrash, match=r"not in step: their engines have come to tics \[\d+, \d+\]"):
+    with pytest.raises(
+        EnvCrash, match=r"not in step: their engines have come to tics \[\d+, \d+\]"
+    ):
         match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
 
@@ -181,13 +209,17 @@ def test_players_who_count_different_frags_end_the_match(matches: Matches) -> No
     link.finish()
     link.memory.measured[1, match._counted.column["PLAYER1_FRAGCOUNT"]] += 1
     link.finish = lambda *_: None  # type: ignore[method-assign]
-    with pytest.raises(EnvCrash, match=r"not in step: their engines count different frags, \[\[0, 0\], \[1, 0\]\]"):
+    with pytest.raises(
+        EnvCrash, match=r"not in step: their engines count different frags, \[\[0, 0\], \[1, 0\]\]"
+    ):
         match.step({0: (0,) * 7, 1: (0,) * 7})
     assert match._link is None and link._process.poll() is not None
 
 
 @pytest.mark.parametrize(("dead", "came"), [((1, 1), None), ((1,), 1), ((0, 1), 0)])
-def test_a_game_begins_when_everybody_has_lived(matches: Matches, monkeypatch: pytest.MonkeyPatch, dead: tuple[int, ...], came: int | None) -> None:
+def test_a_game_begins_when_everybody_has_lived(
+    matches: Matches, monkeypatch: pytest.MonkeyPatch, dead: tuple[int, ...], came: int | None
+) -> None:
     """dead: seats that are dead at every look, two of the same in turns;  came: how many are there, None: all."""
     monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 30)
     match, looks = matches(max_tics=20), count()
@@ -202,7 +234,9 @@ def test_a_game_begins_when_everybody_has_lived(matches: Matches, monkeypatch: p
     monkeypatch.setattr(match, "_measure", measure)
     if came is None:
         assert len(match.reset(1)) == 2
-        assert match.engine_tics()[0] >= 40, "as long as somebody is dead it waits for a better moment"
+        assert match.engine_tics()[0] >= 40, (
+            "as long as somebody is dead it waits for a better moment"
+        )
     else:
         with pytest.raises(EnvCrash, match=rf"{came} of 2 players and bots came within 40 tics"):
             match.reset(1)
@@ -240,16 +274,25 @@ def test_health_is_never_below_zero(matches: Matches) -> None:
 
 
 def test_frags_are_points_and_decide_the_ranking(matches: Matches) -> None:
-    match = matches(max_tics=700, frame_skip=7, variables=["FRAGCOUNT"], terms={"death": {"variable": "DEATHCOUNT", "gain": 1.0}})
+    match = matches(
+        max_tics=700,
+        frame_skip=7,
+        variables=["FRAGCOUNT"],
+        terms={"death": {"variable": "DEATHCOUNT", "gain": 1.0}},
+    )
     for seed in range(2):
         turns = play(match, seed)
         returns = np.array([[turn.rewards for turn in step] for step in turns]).sum(axis=0)
         outcome = match.outcome()
         assert outcome.points == tuple(returns[:, 0].tolist())
-        assert outcome.ranking == tuple(sum(other > own for other in outcome.points) for own in outcome.points)
+        assert outcome.ranking == tuple(
+            sum(other > own for other in outcome.points) for own in outcome.points
+        )
         # By the engine's numbers of the players, everybody has the same table.
         number, table = match._counted.column["PLAYER_NUMBER"], match._counted.scores
-        assert [row[table[int(row[number])]] for row in match._measured] == match._column("FRAGCOUNT")
+        assert [row[table[int(row[number])]] for row in match._measured] == match._column(
+            "FRAGCOUNT"
+        )
         # Nobody is in the room but two who shoot about them with rockets: each death is a frag of the other's or a suicide.
         assert returns[:, 1].sum() > 0
         assert abs(returns[:, 0].sum()) <= returns[:, 1].sum()
@@ -273,7 +316,10 @@ def test_the_lead_of_two_sums_to_zero(matches: Matches) -> None:
         {"players": 2, "bots": 3, "lock_step": "helper"},
         *(
             pytest.param({"players": players, "bots": bots, "lock_step": lock_step}, marks=SLOW)
-            for players, bots, lock_step in ((2, 3, "barrier"), *((*seats, way) for seats in ((2, 14), (8, 8)) for way in ("helper", "barrier")))
+            for players, bots, lock_step in (
+                (2, 3, "barrier"),
+                *((*seats, way) for seats in ((2, 14), (8, 8)) for way in ("helper", "barrier")),
+            )
         ),
     ],
 )
@@ -282,13 +328,17 @@ def test_more_players_and_bots(matches: Matches, options: dict[str, Any]) -> Non
     for seed in range(2):
         turns = play(match, seed)
         everybody = options["players"] + options.get("bots", 0)
-        assert [turn.observation["variables"].tolist() for turn in turns[-1]] == [[min(everybody, 10)]] * options["players"]
+        assert [turn.observation["variables"].tolist() for turn in turns[-1]] == [
+            [min(everybody, 10)]
+        ] * options["players"]
         points = match.outcome().points
         assert points is not None and len(points) == options["players"]
 
 
 @SLOW
-@pytest.mark.parametrize("options", [{"scenario": "freedoom2", "map": "map07"}, {"scenario": "cig", "map": "map02"}])
+@pytest.mark.parametrize(
+    "options", [{"scenario": "freedoom2", "map": "map07"}, {"scenario": "cig", "map": "map02"}]
+)
 def test_other_maps(matches: Matches, options: dict[str, Any]) -> None:
     assert len(play(matches(max_tics=30, **options), 1)) == 16
 
@@ -324,7 +374,10 @@ def worth(before: dict[str, float], now: dict[str, float], **options: Any) -> li
 
 
 def test_gains_and_losses_are_counted_as_changes() -> None:
-    assert worth({"HEALTH": 60.0, "FRAGCOUNT": 7.0, "DAMAGECOUNT": 900.0}, {"HEALTH": 80.0, "FRAGCOUNT": 8.0, "DAMAGECOUNT": 950.0}) == [
+    assert worth(
+        {"HEALTH": 60.0, "FRAGCOUNT": 7.0, "DAMAGECOUNT": 900.0},
+        {"HEALTH": 80.0, "FRAGCOUNT": 8.0, "DAMAGECOUNT": 950.0},
+    ) == [
         1,
         10,
         0.5,
@@ -335,9 +388,20 @@ def test_gains_and_losses_are_counted_as_changes() -> None:
 
 
 def test_dying_counts_and_a_new_life_is_no_gain() -> None:
-    assert worth({"HEALTH": 10.0, "AMMO5": 9.0}, {"HEALTH": 0.0, "AMMO5": 9.0, "DEAD": 1.0, "DEATHCOUNT": 1.0}) == [0, -2.5, 0, -1, 0]
-    assert worth({"DEAD": 1.0, "DEATHCOUNT": 1.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}) == [0, 0, 0, 0, 0]
-    assert worth({"HEALTH": 10.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}) == [0, 0, 0, -1, 0]
+    assert worth(
+        {"HEALTH": 10.0, "AMMO5": 9.0},
+        {"HEALTH": 0.0, "AMMO5": 9.0, "DEAD": 1.0, "DEATHCOUNT": 1.0},
+    ) == [0, -2.5, 0, -1, 0]
+    assert worth(
+        {"DEAD": 1.0, "DEATHCOUNT": 1.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}
+    ) == [0, 0, 0, 0, 0]
+    assert worth({"HEALTH": 10.0}, {"HEALTH": 100.0, "AMMO5": 50.0, "DEATHCOUNT": 1.0}) == [
+        0,
+        0,
+        0,
+        -1,
+        0,
+    ]
 
 
 def test_a_telefrag_is_not_worth_a_million() -> None:
@@ -345,5 +409,10 @@ def test_a_telefrag_is_not_worth_a_million() -> None:
 
 
 def test_the_lead_is_over_the_mean_of_all_others() -> None:
-    frags = {"FRAGCOUNT": 2.0, "PLAYER1_FRAGCOUNT": 2.0, "PLAYER2_FRAGCOUNT": 0.0, "PLAYER3_FRAGCOUNT": 1.0}
+    frags = {
+        "FRAGCOUNT": 2.0,
+        "PLAYER1_FRAGCOUNT": 2.0,
+        "PLAYER2_FRAGCOUNT": 0.0,
+        "PLAYER3_FRAGCOUNT": 1.0,
+    }
     assert worth({}, frags, reward="lead", bots=1)[0] == 1.5

@@ -31,13 +31,17 @@ SLOW = pytest.mark.slow
 
 
 @pytest.fixture(params=["helper", pytest.param("barrier", marks=SLOW)])
-def match(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[DoomMatch]:
+def match(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[DoomMatch]:
     # Of such a name the system's loader would make several.
     folder = tmp_path / "a place: mine"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
-    made = make(max_tics=2000, lock_step=request.param, deadline_s=DEADLINE_S, start_deadline_s=10.0)
+    made = make(
+        max_tics=2000, lock_step=request.param, deadline_s=DEADLINE_S, start_deadline_s=10.0
+    )
     yield made
     made.close()
     assert not list(folder.iterdir())
@@ -47,12 +51,17 @@ def stopped(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def crash(match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int) -> tuple[EnvCrash, float]:
+def crash(
+    match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int
+) -> tuple[EnvCrash, float]:
     """A game in which that happens to an engine; returns what it raised and after how many seconds. All engines are gone then."""
     match.reset(1)
     running = engines(os.getpid())
     assert len(running) == 2
-    library, mapped = str(doom_preload()), [Path(f"/proc/{engine.pid}/maps").read_text(encoding="utf-8") for engine in running]
+    library, mapped = (
+        str(doom_preload()),
+        [Path(f"/proc/{engine.pid}/maps").read_text(encoding="utf-8") for engine in running],
+    )
     assert [library in text for text in mapped] == [match._options.lock_step == "helper"] * 2
     # Engines are told apart by what they were started with.
     (victim,) = [engine for engine in running if ("-host" in engine.cmdline()) == (seat == 0)]
@@ -67,9 +76,13 @@ def crash(match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int) -
 
 
 @pytest.mark.parametrize("seat", [pytest.param(0, marks=SLOW), 1])
-def test_an_engine_that_is_killed_ends_the_match_at_once_and_the_table_goes_on(match: DoomMatch, seat: int) -> None:
+def test_an_engine_that_is_killed_ends_the_match_at_once_and_the_table_goes_on(
+    match: DoomMatch, seat: int
+) -> None:
     error, took_s = crash(match, lambda engine: engine.kill(), seat)
-    assert "Doom match of 2 in 'multi_duel' ended: " in str(error) and str(error).endswith("the table starts another one")
+    assert "Doom match of 2 in 'multi_duel' ended: " in str(error) and str(error).endswith(
+        "the table starts another one"
+    )
     assert took_s < DEADLINE_S
     assert len(match.reset(2)) == 2
     match.step({0: NOTHING, 1: NOTHING})
@@ -87,13 +100,17 @@ def test_the_last_words_of_an_engine_that_ends_in_a_step_are_told(match: DoomMat
     before = len(os.listdir("/proc/self/fd"))
     said = str(crash(match, hurt, 1)[0])
     # What all of them said while they started is no news.
-    assert said.endswith("; the engine of player2 said: Hunk is too small; the table starts another one")
+    assert said.endswith(
+        "; the engine of player2 said: Hunk is too small; the table starts another one"
+    )
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
 @pytest.mark.parametrize("seat", [0, pytest.param(1, marks=SLOW)])
-def test_an_engine_that_is_stopped_ends_the_match_within_the_deadline(match: DoomMatch, seat: int) -> None:
+def test_an_engine_that_is_stopped_ends_the_match_within_the_deadline(
+    match: DoomMatch, seat: int
+) -> None:
     error, took_s = crash(match, lambda engine: engine.suspend(), seat)
     assert "no answer to a step within 1 s" in str(error)
     assert DEADLINE_S <= took_s < DEADLINE_S + 1.0
@@ -101,7 +118,9 @@ def test_an_engine_that_is_stopped_ends_the_match_within_the_deadline(match: Doo
 
 @SLOW
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_match_whose_process_is_killed_or_stopped_is_over(match: DoomMatch, number: signal.Signals) -> None:
+def test_a_match_whose_process_is_killed_or_stopped_is_over(
+    match: DoomMatch, number: signal.Signals
+) -> None:
     def hurt(engine: psutil.Process) -> None:
         parent = engine.parent()
         assert parent is not None and parent.pid != os.getpid()
@@ -117,17 +136,29 @@ def with_process(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(match_link, "_PROGRAM", ("-c", program))
 
 
-def test_a_port_that_somebody_takes_in_the_last_moment_is_told(match: DoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_somebody_takes_in_the_last_moment_is_told(
+    match: DoomMatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("", 0))
-        with_process(monkeypatch, f"port = m.take_port()\nport.number = {other.getsockname()[1]}\nm.take_port = lambda: port")
-        with pytest.raises(EnvCrash, match=r"ended: its process ended by SIGSEGV.*Address already in use"):
+        with_process(
+            monkeypatch,
+            f"port = m.take_port()\nport.number = {other.getsockname()[1]}\nm.take_port = lambda: port",
+        )
+        with pytest.raises(
+            EnvCrash, match=r"ended: its process ended by SIGSEGV.*Address already in use"
+        ):
             match.reset(1)
 
 
-def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_player_that_never_connects_is_not_waited_for(
+    match: DoomMatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     match._options = match._options.__class__(**{**vars(match._options), "start_deadline_s": 1.5})
-    with_process(monkeypatch, "real = m._arguments\nm._arguments = lambda *a: real(*a).replace('-join 127.0.0.1', '-join 127.0.0.2')")
+    with_process(
+        monkeypatch,
+        "real = m._arguments\nm._arguments = lambda *a: real(*a).replace('-join 127.0.0.1', '-join 127.0.0.2')",
+    )
     started = time.monotonic()
     with pytest.raises(EnvCrash, match=r"no answer to a start within 1\.5 s: .*did not connect"):
         match.reset(1)
@@ -137,14 +168,22 @@ def test_a_player_that_never_connects_is_not_waited_for(match: DoomMatch, monkey
 
 def test_a_bot_that_does_not_come_ends_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 50)
-    with_process(monkeypatch, "real = m.MatchOptions\nm.MatchOptions = lambda **options: real(**{**options, 'bots': 1})")
+    with_process(
+        monkeypatch,
+        "real = m.MatchOptions\nm.MatchOptions = lambda **options: real(**{**options, 'bots': 1})",
+    )
     with closing(make(scenario="cig", players=1, bots=2)) as match:
-        with pytest.raises(EnvCrash, match=r"2 of 3 players and bots came within 60 tics; .*the table starts another one"):
+        with pytest.raises(
+            EnvCrash,
+            match=r"2 of 3 players and bots came within 60 tics; .*the table starts another one",
+        ):
             match.reset(1)
         assert not engines(os.getpid())
 
 
-def test_a_game_that_begins_too_slowly_is_not_waited_for(match: DoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_begins_too_slowly_is_not_waited_for(
+    match: DoomMatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Though every step into it comes within its own deadline."""
     slow = "import time\nreal = m.Engines.play\ndef play(engines, tics):\n    time.sleep(0.4)\n    real(engines, tics)\nm.Engines.play = play"
     with_process(monkeypatch, slow)
@@ -152,7 +191,13 @@ def test_a_game_that_begins_too_slowly_is_not_waited_for(match: DoomMatch, monke
     link, real, dead = match._link, match._measure, match._counted.column["DEAD"]
     assert link is not None
     match._options = link._options = replace(match._options, start_deadline_s=1.5)
-    monkeypatch.setattr(match, "_measure", lambda: [[1.0 if column == dead else value for column, value in enumerate(row)] for row in real()])
+    monkeypatch.setattr(
+        match,
+        "_measure",
+        lambda: [
+            [1.0 if column == dead else value for column, value in enumerate(row)] for row in real()
+        ],
+    )
     started = time.monotonic()
     with pytest.raises(EnvCrash, match=r"ended: a game did not begin within 1\.5 s: "):
         match.reset(2)
@@ -177,10 +222,16 @@ def standing_guest(processes: Callable[[], list[psutil.Process]]) -> psutil.Proc
     return found[0]
 
 
-def test_an_engine_that_stands_still_from_its_first_moment_ends_with_its_match(match: DoomMatch) -> None:
+def test_an_engine_that_stands_still_from_its_first_moment_ends_with_its_match(
+    match: DoomMatch,
+) -> None:
     match._options = replace(match._options, start_deadline_s=1.5)
     found: list[psutil.Process] = []
-    stopper = threading.Thread(target=lambda: found.append(standing_guest(lambda: psutil.Process().children(recursive=True))))
+    stopper = threading.Thread(
+        target=lambda: found.append(
+            standing_guest(lambda: psutil.Process().children(recursive=True))
+        )
+    )
     stopper.start()
     with pytest.raises(EnvCrash, match=r"no answer to a start within 1\.5 s"):
         match.reset(1)
@@ -227,7 +278,9 @@ def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_pat
     """Of one that plays, and of one that plays while another one starts."""
     before = shared_memory_files()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(started)], stdout=subprocess.PIPE, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(started)], stdout=subprocess.PIPE, env=environment
+    )
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     time.sleep(0.3)
     family = psutil.Process(process.pid).children(recursive=True)
@@ -242,7 +295,9 @@ def test_nothing_is_left_of_matches_whose_worker_is_killed(started: int, tmp_pat
 def heard_from(match: DoomMatch) -> set[str]:
     """Addresses that engines of a match listen on."""
     match.reset(1)
-    return {bound.laddr.ip for engine in engines(os.getpid()) for bound in engine.net_connections("udp")}
+    return {
+        bound.laddr.ip for engine in engines(os.getpid()) for bound in engine.net_connections("udp")
+    }
 
 
 @pytest.mark.parametrize("match", ["helper"], indirect=True)

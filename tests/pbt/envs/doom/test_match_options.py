@@ -30,11 +30,26 @@ def test_seven_heads_of_twelve_thousand_actions() -> None:
         ({"bots": -1}, "bots = -1: must be at least 0"),
         ({"buttons": "ful"}, "buttons = 'ful': no such set of buttons; did you mean full?"),
         ({"buttons": []}, "expected at least one"),
-        ({"buttons": ["USE", "ATACK"]}, "buttons.1 = 'ATACK': no such button; did you mean ATTACK?"),
-        ({"variables": ["HEALTHY"]}, "variables.0 = 'HEALTHY': no such game variable; did you mean HEALTH?"),
-        ({"terms": {"pain": {"variable": "HELTH", "loss": 1.0}}}, "terms.pain.variable = 'HELTH': no such game variable; did you mean HEALTH?"),
-        ({"terms": {"pain": {"variable": "HEALTH"}}}, "terms.pain: is always 0 without gain or loss; write pain = {"),
-        ({"terms": {"pain": {"variable": "HEALTH", "gain": 0, "loss": 0.0}}}, "terms.pain: is always 0 without gain or loss"),
+        (
+            {"buttons": ["USE", "ATACK"]},
+            "buttons.1 = 'ATACK': no such button; did you mean ATTACK?",
+        ),
+        (
+            {"variables": ["HEALTHY"]},
+            "variables.0 = 'HEALTHY': no such game variable; did you mean HEALTH?",
+        ),
+        (
+            {"terms": {"pain": {"variable": "HELTH", "loss": 1.0}}},
+            "terms.pain.variable = 'HELTH': no such game variable; did you mean HEALTH?",
+        ),
+        (
+            {"terms": {"pain": {"variable": "HEALTH"}}},
+            "terms.pain: is always 0 without gain or loss; write pain = {",
+        ),
+        (
+            {"terms": {"pain": {"variable": "HEALTH", "gain": 0, "loss": 0.0}}},
+            "terms.pain: is always 0 without gain or loss",
+        ),
         ({"reward": "wins"}, "must be one of 'frags', 'lead'"),
         ({"lock_step": "none"}, "must be one of 'auto', 'helper', 'barrier'"),
         ({"deadline_s": 0}, "deadline_s = 0: must be more than 0 seconds"),
@@ -55,18 +70,30 @@ def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"players": 3}, 'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"'),
+        (
+            {"players": 3},
+            'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"',
+        ),
         ({"players": 2, "bots": 1}, "multi_duel map01 has room for 2"),
         ({"players": 1, "bots": 2}, "multi_duel map01 has room for 2"),
         ({"scenario": "basic"}, "scenario: basic map01 has no places for players of a deathmatch"),
         ({"players": 3, "scenario": "{folder}/mine.cfg"}, "mine map01 has room for 2"),
     ],
 )
-def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], problem: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.cfg").write_text("doom_map = map01\ndoom_scenario_path = mine.wad\n", encoding="utf-8")
+def test_a_map_without_room_for_everybody_is_refused(
+    options: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.cfg").write_text(
+        "doom_map = map01\ndoom_scenario_path = mine.wad\n", encoding="utf-8"
+    )
     (tmp_path / "mine.wad").write_bytes((known().scenarios / "multi_duel.wad").read_bytes())
     with pytest.raises(EnvOptionsError) as raised:
-        make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
+        make(
+            **{
+                name: value.format(folder=tmp_path) if isinstance(value, str) else value
+                for name, value in options.items()
+            }
+        )
     assert problem in str(raised.value)
 
 
@@ -85,7 +112,12 @@ def test_a_map_without_room_for_everybody_is_refused(options: dict[str, Any], pr
 def test_a_map_with_room_is_not_refused(options: dict[str, Any], tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "mine.pk3", "w") as pk3:
         pk3.write(known().scenarios / "multi_duel.wad", "maps/arena.wad")
-    make(**{name: value.format(folder=tmp_path) if isinstance(value, str) else value for name, value in options.items()})
+    make(
+        **{
+            name: value.format(folder=tmp_path) if isinstance(value, str) else value
+            for name, value in options.items()
+        }
+    )
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:

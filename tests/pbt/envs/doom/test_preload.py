@@ -28,7 +28,13 @@ send(bytes([1, 0]))
 
 
 def run(code: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-c", ENGINE + code], capture_output=True, text=True, check=False, timeout=30)
+    return subprocess.run(
+        [sys.executable, "-c", ENGINE + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
 
 
 def test_a_large_packet_of_a_tic_that_is_not_due_is_kept_whole() -> None:
@@ -46,15 +52,23 @@ assert receive() == large
 
 def test_in_a_running_game_nothing_is_compressed() -> None:
     """Z_BUF_ERROR, at which the engine sends the packet as it is."""
-    assert (found := run("assert [compress(size) for size in (10, 256, 14_000)] == [-5] * 3")).returncode == 0, found.stderr
+    assert (
+        found := run("assert [compress(size) for size in (10, 256, 14_000)] == [-5] * 3")
+    ).returncode == 0, found.stderr
 
 
 @pytest.mark.parametrize(
     ("code", "words"),
     [
         ("send(bytes([0x05, 1, 9, 9]))", "about to be sent compressed"),
-        ("peer.sendto(bytes([0x05, 1, 9, 9]), engine.getsockname()); receive(); receive()", "came compressed"),
-        ("peer.sendto(bytes(14_001), engine.getsockname()); receive(); receive()", "larger than the engine's largest"),
+        (
+            "peer.sendto(bytes([0x05, 1, 9, 9]), engine.getsockname()); receive(); receive()",
+            "came compressed",
+        ),
+        (
+            "peer.sendto(bytes(14_001), engine.getsockname()); receive(); receive()",
+            "larger than the engine's largest",
+        ),
     ],
 )
 def test_what_cannot_be_understood_ends_the_engine_with_a_word(code: str, words: str) -> None:

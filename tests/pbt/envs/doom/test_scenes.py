@@ -44,14 +44,22 @@ def start_x(wad: Path, map_name: bytes) -> float:
     """Where the map in the format of Doom has its first player."""
     content = wad.read_bytes()
     count, directory = struct.unpack_from("<ii", content, 4)
-    entries = [struct.unpack_from("<ii8s", content, directory + 16 * index) for index in range(count)]
+    entries = [
+        struct.unpack_from("<ii8s", content, directory + 16 * index) for index in range(count)
+    ]
     found = next(index for index, entry in enumerate(entries) if entry[2].rstrip(b"\0") == map_name)
     position, size, _ = entries[found + 1]
-    return next(float(x) for x, _, _, kind, _ in struct.iter_unpack("<5h", content[position : position + size]) if kind == 1)
+    return next(
+        float(x)
+        for x, _, _, kind, _ in struct.iter_unpack("<5h", content[position : position + size])
+        if kind == 1
+    )
 
 
 def own_cfg(folder: Path, lines: str) -> str:
-    (folder / "own.cfg").write_text(f"{lines}\navailable_buttons = {{ ATTACK }}\n", encoding="utf-8")
+    (folder / "own.cfg").write_text(
+        f"{lines}\navailable_buttons = {{ ATTACK }}\n", encoding="utf-8"
+    )
     return str(folder / "own.cfg")
 
 
@@ -71,11 +79,16 @@ def test_a_cfg_names_its_game_by_the_files_name_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scenario", SOLD)
-def test_a_game_that_is_sold_is_refused_wherever_it_lies(scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_is_sold_is_refused_wherever_it_lies(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / f"{scenario}.wad").write_bytes(game_file("freedoom2.wad").read_bytes()[:12])
     said = refused(scenario=scenario)
-    assert f"scenario = '{scenario}': its .cfg file asks for the game {scenario}.wad" in said and '"freedoom1" or "freedoom2"' in said
+    assert (
+        f"scenario = '{scenario}': its .cfg file asks for the game {scenario}.wad" in said
+        and '"freedoom1" or "freedoom2"' in said
+    )
     own = own_cfg(tmp_path, f"doom_game_path = {scenario}.wad")
     assert f"asks for the game {scenario}.wad" in refused(scenario=own)
 
@@ -88,7 +101,9 @@ def test_a_match_is_refused_such_a_game_too() -> None:
 
 @pytest.mark.parametrize("scenario", MATCHES)
 def test_a_map_of_matches_is_refused_to_one_player(scenario: str) -> None:
-    assert f"scenario: {scenario} map01 has no place for a single player to appear" in refused(scenario=scenario)
+    assert f"scenario: {scenario} map01 has no place for a single player to appear" in refused(
+        scenario=scenario
+    )
 
 
 @pytest.mark.slow
@@ -115,35 +130,65 @@ def test_every_scenario_that_vizdoom_ships_is_played_or_refused(scenario: str) -
 
 def test_a_map_that_only_the_game_has_is_refused_where_the_scenario_has_a_wad() -> None:
     said = refused(scenario="basic", map="map07")
-    assert "map = 'map07': basic.wad has no such map; it has MAP01; freedoom2.wad has a MAP07, which is another game than this scenario" in said
-    assert first_x(scenario="freedoom2", map="map07") == start_x(game_file("freedoom2.wad"), b"MAP07")
+    assert (
+        "map = 'map07': basic.wad has no such map; it has MAP01; freedoom2.wad has a MAP07, which is another game than this scenario"
+        in said
+    )
+    assert first_x(scenario="freedoom2", map="map07") == start_x(
+        game_file("freedoom2.wad"), b"MAP07"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"scenario": "basic", "map": "map77"}, "map = 'map77': basic.wad has no such map; it has MAP01"),
-        ({"scenario": "cig", "map": "MAP03"}, "cig.wad has no such map; it has MAP01, MAP02; freedoom2.wad has a MAP03"),
-        ({"scenario": "freedoom2", "map": "map77"}, "freedoom2.wad has no such map; it has MAP01, MAP02, MAP03, MAP04, MAP05, MAP06 and 26 more"),
+        (
+            {"scenario": "basic", "map": "map77"},
+            "map = 'map77': basic.wad has no such map; it has MAP01",
+        ),
+        (
+            {"scenario": "cig", "map": "MAP03"},
+            "cig.wad has no such map; it has MAP01, MAP02; freedoom2.wad has a MAP03",
+        ),
+        (
+            {"scenario": "freedoom2", "map": "map77"},
+            "freedoom2.wad has no such map; it has MAP01, MAP02, MAP03, MAP04, MAP05, MAP06 and 26 more",
+        ),
         ({"scenario": "freedoom1", "map": "map01"}, "freedoom1.wad has no such map; it has E1M1"),
         ({"scenario": "basic", "map": ""}, "map = '': basic.wad has no such map"),
         ({"scenario": "basic", "map": "THINGS"}, "map = 'THINGS': basic.wad has no such map"),
     ],
 )
-def test_a_map_that_is_nowhere_is_refused_and_those_there_are_are_named(options: dict[str, Any], problem: str) -> None:
+def test_a_map_that_is_nowhere_is_refused_and_those_there_are_are_named(
+    options: dict[str, Any], problem: str
+) -> None:
     assert problem in refused(**options)
 
 
 def test_a_match_is_refused_such_a_map_too() -> None:
-    with pytest.raises(EnvOptionsError, match=r"map = 'map77': multi_duel\.wad has no such map; it has MAP01"):
+    with pytest.raises(
+        EnvOptionsError, match=r"map = 'map77': multi_duel\.wad has no such map; it has MAP01"
+    ):
         match.make(map="map77")
 
 
 def test_the_map_of_a_cfg_is_looked_for_as_well(tmp_path: Path) -> None:
-    wad = wad_of(tmp_path / "own.wad", [("ARENA", b""), ("TEXTMAP", b"thing { type = 1; }"), ("ENDMAP", b""), ("E1M2", b""), ("THINGS", THING)])
+    wad = wad_of(
+        tmp_path / "own.wad",
+        [
+            ("ARENA", b""),
+            ("TEXTMAP", b"thing { type = 1; }"),
+            ("ENDMAP", b""),
+            ("E1M2", b""),
+            ("THINGS", THING),
+        ],
+    )
     scenario = own_cfg(tmp_path, "doom_scenario_path = own.wad")
     said = refused(scenario=scenario)
-    assert "map = 'map01' (of the .cfg file, or ViZDoom's where that names none): own.wad has no such map; it has ARENA, E1M2" in said
+    assert (
+        "map = 'map01' (of the .cfg file, or ViZDoom's where that names none): own.wad has no such map; it has ARENA, E1M2"
+        in said
+    )
     for name in ("arena", "Arena", "e1m2"):
         make(scenario=scenario, map=name).close()
     assert "it has ARENA, E1M2" in refused(scenario="basic", wad=str(wad))
@@ -171,12 +216,17 @@ def test_what_is_no_wad_is_refused(content: bytes, found: str, tmp_path: Path) -
 
 
 def test_maps_of_a_pk3_count(tmp_path: Path) -> None:
-    wads = {name: (known().scenarios / f"{name}.wad").read_bytes() for name in ("basic", "deadly_corridor")}
+    wads = {
+        name: (known().scenarios / f"{name}.wad").read_bytes()
+        for name in ("basic", "deadly_corridor")
+    }
     with zipfile.ZipFile(tmp_path / "own.pk3", "w") as pk3:
         pk3.writestr("maps/Arena.wad", wads["basic"])
         pk3.writestr("corridor.wad", wads["deadly_corridor"])
     wad = str(tmp_path / "own.pk3")
-    assert "own.pk3 has no such map; it has ARENA, MAP01" in refused(scenario="basic", wad=wad, map="map77")
+    assert "own.pk3 has no such map; it has ARENA, MAP01" in refused(
+        scenario="basic", wad=wad, map="map77"
+    )
     assert first_x(scenario="basic", wad=wad, map="arena") == first_x(scenario="basic")
     assert first_x(scenario="basic", wad=wad) == first_x(scenario="deadly_corridor")
 
@@ -184,4 +234,7 @@ def test_maps_of_a_pk3_count(tmp_path: Path) -> None:
 def test_a_wad_without_maps_may_go_with_maps_of_the_game_only(tmp_path: Path) -> None:
     wad = str(wad_of(tmp_path / "sounds.wad", [("DSPISTOL", b"")]))
     make(scenario="freedoom2", wad=wad, map="map07").close()
-    assert "sounds.wad has no such map; it has none; freedoom2.wad has a MAP01, which is another game than this scenario" in refused(wad=wad)
+    assert (
+        "sounds.wad has no such map; it has none; freedoom2.wad has a MAP01, which is another game than this scenario"
+        in refused(wad=wad)
+    )

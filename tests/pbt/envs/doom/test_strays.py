@@ -59,7 +59,9 @@ def test_older_versions_leave_folders_alone(gone: int) -> None:
 
 
 @pytest.mark.parametrize("visible", [True, False])
-def test_a_name_that_somebody_has_mapped_stays_also_where_nobody_sees_who(place: Path, monkeypatch: pytest.MonkeyPatch, visible: bool) -> None:
+def test_a_name_that_somebody_has_mapped_stays_also_where_nobody_sees_who(
+    place: Path, monkeypatch: pytest.MonkeyPatch, visible: bool
+) -> None:
     if not visible:
         monkeypatch.setattr(strays, "_mapped", set)
     path = place / "shm" / "ViZDoomSMabc"
