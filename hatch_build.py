@@ -1,5 +1,5 @@
-"""Compiles pbt/native and builds the dashboard into the source tree, for wheels and for editable installs. Without a C compiler, or without Node.js,
-the build goes on: the program runs without.
+"""Compiles pbt/native and builds the dashboard into the source tree, for wheels and for editable
+installs. Without a C compiler, or without Node.js, the build goes on: the program runs without.
 
 python hatch_build.py     the same without an installation
 """
@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parent
 FOLDER = Path("pbt/native")
 # No -march: the code chooses by itself what the machine can do. No -ffast-math: NaN must stay NaN.
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
-# By source: a product and a sum may become one instruction, or must not, since torch rounds in between; names that C99 does not have.
+# By source: a product and a sum may become one instruction, or must not, since torch rounds in
+# between; names that C99 does not have.
 SOURCES = {
     "elu": "-ffp-contract=fast",
     "pixels": "-ffp-contract=off",
@@ -35,7 +36,9 @@ _TIMEOUT_S = 120
 WEB = Path("web")
 BUNDLE = Path("api/static/dashboard")
 STAMP = BUNDLE / "built-from"
-"""Which sources the bundle is of: nothing is built twice, and a source distribution needs no Node.js."""
+"""Which sources the bundle is of: nothing is built twice, and a source distribution needs no
+Node.js.
+"""
 NOT_SOURCES = ("node_modules", "generated", "test")
 NODE_AT_LEAST = (20, 19)
 # Its wheels are ready-made; elsewhere it would be compiled for an hour.
@@ -51,7 +54,9 @@ def compiler() -> list[str] | None:
 
 
 def build(root: Path = ROOT) -> str | None:
-    """Compile under `root`. Returns what went wrong in one line, None if nothing did; after a failure no older library stays."""
+    """Compile under `root`. Returns what went wrong in one line, None if nothing did; after a
+    failure no older library stays.
+    """
     try:
         wrong = next(
             (found for name in SOURCES if (found := _compile(root, name)) is not None), None
@@ -77,7 +82,10 @@ def _compile(root: Path, name: str) -> str | None:
             words, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
         )
         if done.returncode != 0:
-            return f"{shlex.join(command)}: {(done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]}"
+            return (
+                f"{shlex.join(command)}: "
+                f"{(done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]}"
+            )
         made.replace(root / FOLDER / f"{name}.so")
     finally:
         made.unlink(missing_ok=True)
@@ -94,7 +102,10 @@ def web_fingerprint(root: Path = ROOT) -> str | None:
     digest = hashlib.sha256()
     for path in paths:
         digest.update(
-            f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
+            (
+                f"{path.relative_to(root).as_posix()} "
+                f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+            ).encode()
         )
     return digest.hexdigest() if paths else None
 
@@ -106,7 +117,9 @@ def bundle_is_whole(root: Path = ROOT) -> bool:
 
 
 def npm() -> tuple[list[str], str] | None:
-    """How npm is called, and the PATH on which its scripts find Node.js: the machine's, else the package's. None where neither is new enough."""
+    """How npm is called, and the PATH on which its scripts find Node.js: the machine's, else the
+    package's. None where neither is new enough.
+    """
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("npm") and (found := shutil.which("node")):
         said = subprocess.run(
@@ -126,7 +139,9 @@ def npm() -> tuple[list[str], str] | None:
 
 
 def build_web(root: Path = ROOT) -> str | None:
-    """Build the dashboard under `root`, unless it is there. Returns what went wrong in one line; after a failure no older one stays."""
+    """Build the dashboard under `root`, unless it is there. Returns what went wrong in one line;
+    after a failure no older one stays.
+    """
     made_from = web_fingerprint(root)
     if made_from is None or bundle_is_whole(root):
         return None
@@ -161,12 +176,15 @@ def _npm(command: list[str], root: Path, path: str) -> None:
     )
     if done.returncode != 0:
         raise subprocess.SubprocessError(
-            f"{shlex.join(command)}: {' '.join((done.stdout + done.stderr).strip().splitlines()[-3:])}"
+            f"{shlex.join(command)}: "
+            f"{' '.join((done.stdout + done.stderr).strip().splitlines()[-3:])}"
         )
 
 
 class NativeAndWeb(BuildHookInterface[Any]):
-    """Called by hatchling for the source distribution, for the wheel, and for the wheel of an editable install, which points at the source tree."""
+    """Called by hatchling for the source distribution, for the wheel, and for the wheel of an
+    editable install, which points at the source tree.
+    """
 
     def dependencies(self) -> list[str]:
         """Node.js as a package, only where the machine has none and something is to be built."""
@@ -181,7 +199,8 @@ class NativeAndWeb(BuildHookInterface[Any]):
         root = Path(self.root)
         if (wrong := build_web(root)) is not None:
             self.app.display_warning(
-                f"the dashboard is not built ({wrong}): the service says so, and serves everything else"
+                f"the dashboard is not built ({wrong}): the service says so, and serves "
+                "everything else"
             )
         elif version != "editable":
             build_data["artifacts"].append(f"/{BUNDLE}")
@@ -192,7 +211,8 @@ class NativeAndWeb(BuildHookInterface[Any]):
         wrong = build(root)
         if wrong is not None:
             self.app.display_warning(
-                f"pbt/native is not compiled ({wrong}): torch does its work, and matches of Doom wait at every tic: slower"
+                f"pbt/native is not compiled ({wrong}): torch does its work, and matches of "
+                "Doom wait at every tic: slower"
             )
             return
         if version == "editable":

@@ -1,4 +1,6 @@
-"""`python -P -m api SETTINGS`: one service, from the lock to the last trainer's end. SETTINGS is JSON; `arena serve` writes it."""
+"""`python -P -m api SETTINGS`: one service, from the lock to the last trainer's end. SETTINGS is
+JSON; `arena serve` writes it.
+"""
 
 import gc
 import json
@@ -25,9 +27,12 @@ DRAIN_S = 3
 
 
 def serve(settings: Settings) -> None:
-    """Until a signal ends it. Raises: HeldError while another service has the data directory, PbtError when the port is taken."""
+    """Until a signal ends it. Raises: HeldError while another service has the data directory,
+    PbtError when the port is taken.
+    """
     log_to_stderr(settings.log_format)
-    # What is made here and by the trainings started here is its owner's: whoever else may look has a token.
+    # What is made here and by the trainings started here is its owner's: whoever else may look has
+    # a token.
     os.umask(0o077)
     with ExitStack() as stack:
         lock = service_lock(settings.data)
@@ -35,13 +40,16 @@ def serve(settings: Settings) -> None:
             stack.enter_context(PopulationLock(lock, "service"))
         except HeldError:
             raise HeldError(
-                f"{settings.data} is served by process {holder(lock)} already; open it with `arena open`"
+                f"{settings.data} is served by process {holder(lock)} already; open it with "
+                "`arena open`"
             ) from None
         listening = stack.enter_context(listen(settings.host, settings.port))
         app = create_app(settings)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         port = listening.getsockname()[1]
-        url = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else '[::1]' if settings.host == '::' else host}:{port}"  # noqa: S104  # compared
+        # compared
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
+        url = f"http://{everywhere.get(settings.host, host)}:{port}"
         config = uvicorn.Config(
             app,
             http=Protocol,
@@ -58,13 +66,18 @@ def serve(settings: Settings) -> None:
         stack.callback(app.state.context.supervisor.close)
         code = app.state.context.tokens.new_code("admin")
         print(
-            f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs a browser in, once, within 10 minutes)",
+            (
+                f"pbt-arena {__version__} serves {settings.data}\n  {url}/#code={code}\n  (logs "
+                "a browser in, once, within 10 minutes)"
+            ),
             flush=True,
         )
-        # uvicorn raises a signal again once it has shut down; what is to be done about it is done by then.
+        # uvicorn raises a signal again once it has shut down; what is to be done about it is done
+        # by then.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: None)
-        # What is there by now stays: looking through all of it for garbage would take a tenth of a second, in the middle of somebody's answer.
+        # What is there by now stays: looking through all of it for garbage would take a tenth of a
+        # second, in the middle of somebody's answer.
         gc.freeze()
         server.run(sockets=[listening])
 
@@ -72,7 +85,8 @@ def serve(settings: Settings) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Raises: PbtError that says what to do about a port that is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # TCP by name: what is accepted is else not known as such, and asyncio leaves small packets waiting for one another.
+    # TCP by name: what is accepted is else not known as such, and asyncio leaves small packets
+    # waiting for one another.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -82,7 +96,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise PbtError(
-            f"{host}:{port} cannot be listened on: {error.strerror}; choose another with --port, or --port 0 for any free one"
+            f"{host}:{port} cannot be listened on: {error.strerror}; choose another with "
+            "--port, or --port 0 for any free one"
         ) from error
     return listening
 
@@ -93,9 +108,10 @@ def main() -> int:
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             print(
-                f"error: {'.'.join(map(str, detail['loc']))} {detail['msg'].removeprefix('Value error, ')}".replace(
-                    "error:  ", "error: "
-                ),
+                (
+                    f"error: {'.'.join(map(str, detail['loc']))} "
+                    f"{detail['msg'].removeprefix('Value error, ')}"
+                ).replace("error:  ", "error: "),
                 file=sys.stderr,
             )
         return 2

@@ -65,7 +65,8 @@ ROUTERS = tuple(
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The service as an ASGI application. It supervises from its start-up to its shutdown; one per data directory (`api.__main__` holds the lock).
+    """The service as an ASGI application. It supervises from its start-up to its shutdown; one per
+    data directory (`api.__main__` holds the lock).
 
     Raises: PbtError when the league or a token file cannot be used.
     """
@@ -91,7 +92,10 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="pbt-arena",
         version=__version__,
-        description="Start, stop and watch populations. Errors are RFC 9457 problems; what a request does not name is refused.",
+        description=(
+            "Start, stop and watch populations. Errors are RFC 9457 problems; what a "
+            "request does not name is refused."
+        ),
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -33,7 +33,9 @@ IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 
 @dataclass
 class Context:
-    """The one service of this process. in_flight: idempotency keys whose first request is being worked on;  started_at: seconds since 1970"""
+    """The one service of this process. in_flight: idempotency keys whose first request is being
+    worked on;  started_at: seconds since 1970
+    """
 
     settings: Settings
     league: League
@@ -65,10 +67,13 @@ class Context:
         *,
         makes_room: bool = False,
     ) -> Response:
-        """Do what is asked for, once: repeated with its key it gets the answer it got, whatever has become of it since.
+        """Do what is asked for, once: repeated with its key it gets the answer it got, whatever has
+        become of it since.
 
-        said: its body;  act: checks it, does it and stores the answer with the effect;  makes_room: it is done below the hard mark, too
-        Raises: Problem while the first one with this key is still worked on, or while there is no room for what it would write.
+        said: its body;  act: checks it, does it and stores the answer with the effect;  makes_room:
+                         it is done below the hard mark, too
+        Raises: Problem while the first one with this key is still worked on, or while there is no
+        room for what it would write.
         """
         keyed = (
             None
@@ -89,7 +94,10 @@ class Context:
     def refuse_when_full(self) -> None:
         """Raises: Problem below the hard mark."""
         if self.supervisor.disk == "hard":
-            said = "too little free space; until there is more, populations can only be stopped, paused or deleted, and evaluations cancelled"
+            said = (
+                "too little free space; until there is more, populations can only be "
+                "stopped, paused or deleted, and evaluations cancelled"
+            )
             raise Problem("disk-full", said, headers={"retry-after": "30"})
 
     @contextmanager
@@ -116,7 +124,9 @@ def _told(request: object) -> bytes:
 
 
 async def context_of(request: Request) -> Context:
-    """Asynchronous, as everything is that waits for nothing: FastAPI calls what is not in another thread, which costs more than the call."""
+    """Asynchronous, as everything is that waits for nothing: FastAPI calls what is not in
+    another thread, which costs more than the call.
+    """
     return cast(Context, request.app.state.context)
 
 
@@ -124,7 +134,9 @@ Here = Annotated[Context, Depends(context_of)]
 
 
 def revision_of(if_match: str | None) -> int | None:
-    """From an If-Match header; None where nothing is asked. Raises: Problem for a tag that no population has."""
+    """From an If-Match header; None where nothing is asked. Raises: Problem for a tag that no
+    population has.
+    """
     if if_match is None or if_match.strip() == "*":
         return None
     text = if_match.strip().removeprefix("W/").strip('"')

@@ -1,4 +1,6 @@
-"""The OpenAPI document: what FastAPI derives, with the answers that the guard and the problem handlers give."""
+"""The OpenAPI document: what FastAPI derives, with the answers that the guard and the problem
+handlers give.
+"""
 
 from http import HTTPStatus
 from typing import Any

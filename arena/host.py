@@ -54,7 +54,9 @@ def free_disk_bytes(path: Path) -> int:
 
 
 def file_system(path: Path) -> str:
-    """Type of the file system that holds path ("ext4", "nfs4", ...), "" where the system does not say."""
+    """Type of the file system that holds path ("ext4", "nfs4", ...), "" where the system does
+    not say.
+    """
     path = existing_parent(path).resolve()
     mounts = [
         mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)

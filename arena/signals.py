@@ -1,4 +1,6 @@
-"""What is asked of a running training: Ctrl-C, SIGTERM or SIGHUP once = save and stop; Ctrl-C twice = stop now; or to go on with other members."""
+"""What is asked of a running training: Ctrl-C, SIGTERM or SIGHUP once = save and stop; Ctrl-C
+twice = stop now; or to go on with other members.
+"""
 
 import signal
 from types import FrameType, TracebackType
@@ -12,7 +14,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class SignalControl:
     """A ControlSource fed by signals; handlers are put back on exit.
 
-    members_wanted  edits by which members come or go: the engine is to stop, and another one to go on with them
+    members_wanted  edits by which members come or go: the engine is to stop, and another one to go
+                    on with them
     """
 
     def __init__(self) -> None:
@@ -21,7 +24,9 @@ class SignalControl:
         self._previous: dict[signal.Signals, Any] = {}
 
     def goes_on(self) -> bool:
-        """Another engine is to go on with other members; no more, when somebody asked to stop meanwhile."""
+        """Another engine is to go on with other members; no more, when somebody asked to stop
+        meanwhile.
+        """
         if self.requested is not None:
             self.members_wanted = None
         return self.members_wanted is not None

@@ -24,7 +24,8 @@ class View:
     """A view of the dashboard.
 
     page   the component that `web/src/app.tsx` draws it with
-    path   its address below /app/; {population}, {match}, {evaluation}, {game} and {play} stand for one that is there
+    path   its address below /app/; {population}, {match}, {evaluation}, {game} and {play} stand for
+           one that is there
     shows  what it says once everything has come
     """
 

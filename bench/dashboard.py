@@ -1,11 +1,15 @@
-"""Is the dashboard quick when a population is large? Writes one as trainings write it, serves it, and looks at every page with a browser.
+"""Is the dashboard quick when a population is large? Writes one as trainings write it, serves it,
+and looks at every page with a browser.
 
-    python -m bench.dashboard --json dashboard.json [--members 64 --points 10000 --repeats 20] [--data DIR]
+    python -m bench.dashboard --json dashboard.json [--members 64 --points 10000 --repeats 20]
+    [--data DIR]
 
-Nothing trains. Each view is opened by a browser that has never been there: until its content is painted (not only the frame around it), and until
-the first contentful paint. Each interaction is timed from the event to the paint of what it changes; those marked * ask the service. Budget, for the
-95th percentile: 1000 ms for a view, 200 ms for an interaction; exit code 1 where one is above it. The first look at curves after a start of the
-service reads the whole file, and stands alone. --data keeps what was written, and measures it again when it is there.
+Nothing trains. Each view is opened by a browser that has never been there: until its content is
+painted (not only the frame around it), and until the first contentful paint. Each interaction is
+timed from the event to the paint of what it changes; those marked * ask the service. Budget, for
+the 95th percentile: 1000 ms for a view, 200 ms for an interaction; exit code 1 where one is above
+it. The first look at curves after a start of the service reads the whole file, and stands alone.
+--data keeps what was written, and measures it again when it is there.
 """
 
 import argparse
@@ -32,7 +36,7 @@ VIEW_MS, INTERACTION_MS = 1000.0, 200.0
 LOOK_MS = 60_000
 
 
-# --- what is looked at -----------------------------------------------------------------------------------------------------------------------
+# --- what is looked at ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,11 @@ class View:
 
 @dataclass(frozen=True)
 class Interaction:
-    """On a view: act, a statement of JavaScript that causes an event; until: what holds when its effect is there.
+    """On a view: act, a statement of JavaScript that causes an event; until: what holds when its
+    effect is there.
 
-    before    done first, and not timed; what it gives is called `old` afterwards;  settled: what holds before the event
+    before    done first, and not timed; what it gives is called `old` afterwards;  settled: what
+              holds before the event
     """
 
     name: str
@@ -96,8 +102,14 @@ TITLE = "document.querySelector('.figure h3').textContent"
 
 def _choose(label: str, value: str) -> str:
     """A value of a select, by the text of its label."""
-    found = f"[...document.querySelectorAll('label')].find((one) => one.textContent.trim().startsWith({json.dumps(label)})).querySelector('select')"
-    return f"const box = {found}; box.value = {value}; box.dispatchEvent(new Event('change', {{ bubbles: true }}))"
+    found = (
+        "[...document.querySelectorAll('label')].find((one) => "
+        f"one.textContent.trim().startsWith({json.dumps(label)})).querySelector('select')"
+    )
+    return (
+        f"const box = {found}; box.value = {value}; box.dispatchEvent(new Event('change', "
+        "{ bubbles: true }))"
+    )
 
 
 def _pointer(selector: str, x: str, y: str) -> str:
@@ -105,22 +117,32 @@ def _pointer(selector: str, x: str, y: str) -> str:
     element = f"document.querySelector({json.dumps(selector)})"
     return (
         f"const box = {element}.getBoundingClientRect(); "
-        f"{element}.dispatchEvent(new MouseEvent('mousemove', {{ bubbles: true, clientX: box.x + {x}, clientY: box.y + {y} }}))"
+        f"{element}.dispatchEvent(new MouseEvent('mousemove', {{ bubbles: true, clientX: "
+        f"box.x + {x}, clientY: box.y + {y} }}))"
     )
 
 
 PRESSED = "document.querySelectorAll('.chips [aria-pressed=true]').length"
 FIGURES = "[...document.querySelectorAll('.figure')]"
-NAMED = f"{FIGURES}.every((one) => one.querySelector('.legend') || one.querySelectorAll('summary').length > 1)"
+NAMED = (
+    f"{FIGURES}.every((one) => one.querySelector('.legend') || "
+    "one.querySelectorAll('summary').length > 1)"
+)
 """Each has curves: it names them below the chart, or folded where they are many."""
-DRAWN = "[...document.querySelectorAll('.chart')].every((one) => one.getBoundingClientRect().top > innerHeight || one.querySelector('canvas'))"
+DRAWN = (
+    "[...document.querySelectorAll('.chart')].every((one) => "
+    "one.getBoundingClientRect().top > innerHeight || one.querySelector('canvas'))"
+)
 KINDS = "new Set([...document.querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent))"
 
 INTERACTIONS = (
     Interaction(
         "matrix: an arrow key",
         "matrix",
-        "document.querySelector('canvas.matrix').dispatchEvent(new KeyboardEvent('keydown', { key: turn % 2 ? 'ArrowRight' : 'ArrowDown' }))",
+        (
+            "document.querySelector('canvas.matrix').dispatchEvent(new KeyboardEvent('keydown', "
+            "{ key: turn % 2 ? 'ArrowRight' : 'ArrowDown' }))"
+        ),
         f"{UNDER} !== old",
         UNDER,
     ),
@@ -149,7 +171,10 @@ INTERACTIONS = (
     Interaction(
         "curves: one metric more or less *",
         "curves",
-        "[...document.querySelectorAll('.chips button')].find((one) => one.textContent === 'metric_' + turn % 14).click()",
+        (
+            "[...document.querySelectorAll('.chips button')].find((one) => one.textContent === "
+            "'metric_' + turn % 14).click()"
+        ),
         f"{PRESSED} !== old && {FIGURES}.length === {PRESSED} && {NAMED} && {DRAWN}",
         PRESSED,
     ),
@@ -178,8 +203,14 @@ INTERACTIONS = (
     Interaction(
         "a tab, and back *",
         "lineage",
-        "[...document.querySelectorAll('.tabs a')].find((one) => one.textContent === (turn % 2 ? 'Lineage' : 'Overview')).click()",
-        "turn % 2 ? document.querySelector('.lineage path') : document.querySelectorAll('main tbody tr').length >= 2",
+        (
+            "[...document.querySelectorAll('.tabs a')].find((one) => one.textContent === (turn % "
+            "2 ? 'Lineage' : 'Overview')).click()"
+        ),
+        (
+            "turn % 2 ? document.querySelector('.lineage path') : "
+            "document.querySelectorAll('main tbody tr').length >= 2"
+        ),
     ),
     Interaction(
         "events: one kind",
@@ -194,13 +225,16 @@ window.painted = (ready) => new Promise((done, never) => {
     const began = performance.now();
     const look = () => {
         if (ready()) requestAnimationFrame(() => setTimeout(() => done(performance.now())));
-        else if (performance.now() - began > 60_000) never(new Error(`not within a minute: ${ready}`));
+        else if (performance.now() - began > 60_000)
+            never(new Error(`not within a minute: ${ready}`));
         else requestAnimationFrame(look);
     };
     look();
 });
 """
-"""Resolves with the moment, in ms since the navigation, at which a frame that shows it was painted."""
+"""Resolves with the moment, in ms since the navigation, at which a frame that shows it was
+painted.
+"""
 
 
 class Looker:
@@ -232,9 +266,13 @@ class Looker:
 def act(page: Page, interaction: Interaction, turn: int) -> float:
     """ms from the event to the paint."""
     page.evaluate(
-        f"() => {{ window.old = {interaction.before}; return painted(() => {interaction.settled}); }}"
+        f"() => {{ window.old = {interaction.before}; return painted(() => "
+        f"{interaction.settled}); }}"
     )
-    program = f"const turn = {turn}; const old = window.old; const began = performance.now(); {interaction.act};"
+    program = (
+        f"const turn = {turn}; const old = window.old; const began = "
+        f"performance.now(); {interaction.act};"
+    )
     return float(
         page.evaluate(
             f"async () => {{ {program} return await painted(() => {interaction.until}) - began; }}"

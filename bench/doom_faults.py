@@ -1,35 +1,52 @@
-"""What a training of duels survives: engines, matches and workers killed and stopped, ports taken, engines that never connect.
+"""What a training of duels survives: engines, matches and workers killed and stopped, ports taken,
+engines that never connect.
 
     python -m bench.doom_faults --faults 200 --json doom_faults.json
 
-One training of configs/doom_duel.toml, struck from outside by faults of every kind in random order, one after the other:
-  kill/stop engine, match    SIGKILL, or SIGSTOP for good, of an engine or of the process that holds a match
+One training of configs/doom_duel.toml, struck from outside by faults of every kind in random order,
+one after the other:
+  kill/stop engine, match    SIGKILL, or SIGSTOP for good, of an engine or of the process that holds
+                             a match
   kill worker                SIGKILL; the sampling plane starts again
-  take port                  a stranger binds the port that a starting match has chosen, before its engine does
-  no connection              an engine of a starting match stands still before it has met the other one
+  take port                  a stranger binds the port that a starting match has chosen, before its
+                             engine does
+  no connection              an engine of a starting match stands still before it has met the other
+                             one
 Reported for each kind:
   gone      seconds until what was struck was gone
   whole     from then until as many engines stood as before; both as median, greatest and allowed
-  at first  speed from the first blow until --limit seconds after it (--worker-limit for a worker), over that of undisturbed moments
+  at first  speed from the first blow until --limit seconds after it (--worker-limit for a worker),
+            over that of undisturbed moments
   after     the same for the --hold seconds from then on, with its interval of 95 %
-Of the last two kinds also how many matches were ended, and how many of the next ones had started before they could be struck.
+Of the last two kinds also how many matches were ended, and how many of the next ones had started
+before they could be struck.
 
-The speed is rows of experience a second. Undisturbed moments are --rests stretches of --rest seconds, each beginning --apart seconds after the
-effect of the last fault or later. They and the faults of each kind come at random, one in each part of the campaign, so that what changes as a
-training goes on meets all alike. A loss that lasts longer than that is in undisturbed moments, too, so the training is watched for --calm seconds
-before the first one, after the last one, and after that when it was stopped and resumed.
+The speed is rows of experience a second. Undisturbed moments are --rests stretches of --rest
+seconds, each beginning --apart seconds after the effect of the last fault or later. They and the
+faults of each kind come at random, one in each part of the campaign, so that what changes as a
+training goes on meets all alike. A loss that lasts longer than that is in undisturbed moments, too,
+so the training is watched for --calm seconds before the first one, after the last one, and after
+that when it was stopped and resumed.
 
 Wrong is what is gone or whole later than allowed, and:
   all faults   a lower end of the interval of "after" below 95 %
-  a kind       an "after" below 95 %, and beyond chance below 100 % (an interval of 95 % for all kinds together)
-  for good     the same of the minutes after all faults beside those when it was resumed, or of undisturbed moments beside these and those before
-So much is left to chance that a training that loses nothing would be complained of in about one campaign of thirteen (9 of 120 simulated ones,
+  a kind       an "after" below 95 %, and beyond chance below 100 % (an interval of 95 % for all
+               kinds together)
+  for good     the same of the minutes after all faults beside those when it was resumed, or of
+               undisturbed moments beside these and those before
+So much is left to chance that a training that loses nothing would be complained of in about one
+campaign of thirteen (9 of 120 simulated ones,
 speeds differing by 13 % from ten seconds to the next): better so than the other way round.
-What is stopped stays so; it may live for its deadline (env.options.deadline_s, start_deadline_s) and --turn seconds more, for a worker that is
-learning when it is struck. Whenever the training is stopped, nothing of it may be left; at the end also every game that was seen committed must be
-in the league exactly once, `arena rounds verify` must agree, no voided game may be scored, each match that was lost, and nothing else, must have
-voided one game, rows must add up, and there must have been games, rounds, rows and voided games to ask this of. Exit code 1 when anything is wrong.
-Run it from the repository's root on an idle machine; 200 faults take some 100 minutes. Progress goes to stderr; every moment and every look at the
+What is stopped stays so; it may live for its deadline (env.options.deadline_s, start_deadline_s)
+and --turn seconds more, for a worker that is
+learning when it is struck. Whenever the training is stopped, nothing of it may be left; at the end
+also every game that was seen committed must be
+in the league exactly once, `arena rounds verify` must agree, no voided game may be scored, each
+match that was lost, and nothing else, must have
+voided one game, rows must add up, and there must have been games, rounds, rows and voided games to
+ask this of. Exit code 1 when anything is wrong.
+Run it from the repository's root on an idle machine; 200 faults take some 100 minutes. Progress
+goes to stderr; every moment and every look at the
 speed are in the JSON.
 """
 
@@ -107,7 +124,9 @@ class Speed:
             self._error = error
 
     def seen_until(self, at_s: float) -> bool:
-        """Whether the run has told of that moment. Raises: AssertionError when nobody looks any more."""
+        """Whether the run has told of that moment. Raises: AssertionError when nobody looks any
+        more.
+        """
         if self._error is not None:
             raise AssertionError(f"looking at the training failed: {self._error}") from self._error
         return bool(self._times) and self._times[-1] >= at_s
@@ -128,7 +147,9 @@ def wait_until(run: Run, speed: Speed, at_s: float, limit_s: float = STATUS_LIMI
 
 
 def drawn(rng: random.Random, count: int, rests: int, kinds: Sequence[str]) -> list[str]:
-    """So many faults, as many of each kind, and undisturbed moments, in order: of a kind's n, one anywhere in each n-th part of the campaign."""
+    """So many faults, as many of each kind, and undisturbed moments, in order: of a kind's n,
+    one anywhere in each n-th part of the campaign.
+    """
     counts = Counter([kinds[number % len(kinds)] for number in range(count)]) + Counter(
         {NONE: rests}
     )
@@ -151,7 +172,8 @@ def struck(run: Run, options: argparse.Namespace, strikes: list[MatchStrike], sp
         )
         reasons = Counter(reason[:90] for reason in strikes[-1].reasons)
         say(
-            f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s, whole after {strikes[-1].whole_s:.2f} s; {dict(reasons)}"
+            f"{len(strikes)}/{len(faults)} {fault}: gone after {strikes[-1].gone_s:.2f} s, "
+            f"whole after {strikes[-1].whole_s:.2f} s; {dict(reasons)}"
         )
         wait_until(run, speed, watched_s(strikes[-1], options)[1])
 
@@ -173,9 +195,12 @@ def watched_s(strike: MatchStrike, options: argparse.Namespace) -> tuple[float, 
 
 
 def calm(run: Run, options: argparse.Namespace, speed: Speed) -> list[tuple[float, float]]:
-    """Minutes without a fault, after a start or the last one of all, in pieces: their begins and ends."""
+    """Minutes without a fault, after a start or the last one of all, in pieces: their begins and
+    ends.
+    """
     say(
-        f"every member learned after {start_growing(run):.1f} s; {options.calm:g} s without a fault after {options.warmup:g} s"
+        f"every member learned after {start_growing(run):.1f} s; {options.calm:g} s without "
+        f"a fault after {options.warmup:g} s"
     )
     begin_s = time.monotonic() + options.warmup
     edges_s = [
@@ -308,7 +333,9 @@ def counts(run: Run, made: RowsMade) -> dict[str, int]:
 
 
 def unseen(strikes: Sequence[MatchStrike], counted: Mapping[str, int]) -> list[str]:
-    """Checks that had nothing to check; and whether each match that was lost, and nothing else, voided its game."""
+    """Checks that had nothing to check; and whether each match that was lost, and nothing else,
+    voided its game.
+    """
     lost = sum(strike.ended + 1 for strike in strikes if strike.fault not in (NONE, "kill worker"))
     found = [
         f"no {what}: nothing was checked"
@@ -376,7 +403,8 @@ def main() -> None:
         parser.error(f"--faults {options.faults}: expected at least 1")
     if not 0 < options.rest <= options.calm or options.hold <= 0:
         parser.error(
-            f"--rest {options.rest:g}, --calm {options.calm:g}, --hold {options.hold:g}: expected 0 < rest <= calm and 0 < hold"
+            f"--rest {options.rest:g}, --calm {options.calm:g}, --hold {options.hold:g}: "
+            "expected 0 < rest <= calm and 0 < hold"
         )
     with tempfile.TemporaryDirectory(prefix="doom-faults-", ignore_cleanup_errors=True) as folder:
         report = measure(Path(folder) / "run", options)

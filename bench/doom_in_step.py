@@ -1,15 +1,20 @@
-"""Do equal seeds and actions make equal duels, and do all players play equally many tics? With the library in the engines, and without it.
+"""Do equal seeds and actions make equal duels, and do all players play equally many tics? With the
+library in the engines, and without it.
 
     python -m bench.doom_in_step --runs 20 --steps 100_000 --json doom_in_step.json
 
-Equal games: --runs times a match is started afresh and plays --games games of --tics tics with the same seeds and the same random actions. A game's
-trace is everything that both players saw, measured and were paid. Reported for each mode: how many different traces there were of the first game and
-of all games together, and how many runs had the most frequent one; whether both modes made the same first game; and why matches ended, where any did.
+Equal games: --runs times a match is started afresh and plays --games games of --tics tics with the
+same seeds and the same random actions. A game's trace is everything that both players saw, measured
+and were paid. Reported for each mode: how many different traces there were of the first game and of
+all games together, and how many runs had the most frequent one; whether both modes made the same
+first game; and why matches ended, where any did.
 
-In step: one match plays --steps steps of random actions at each of --skips, in games of --tics tics. After every step each engine says which tic it
-has come to; the match itself compares them, as it does in a training, and ends when they differ. Reported: steps, games, and tics by player; where
-the match ended, whatever the reason, the step at which it did and what it said, after which the next skip or mode is tried. Correctness, no speed:
-other work on the machine is welcome, since it stirs the order in which engines run. Exit code 1 when a match ended, or games differed.
+In step: one match plays --steps steps of random actions at each of --skips, in games of --tics
+tics. After every step each engine says which tic it has come to; the match itself compares them, as
+it does in a training, and ends when they differ. Reported: steps, games, and tics by player; where
+the match ended, whatever the reason, the step at which it did and what it said, after which the
+next skip or mode is tried. Correctness, no speed: other work on the machine is welcome, since it
+stirs the order in which engines run. Exit code 1 when a match ended, or games differed.
 """
 
 import argparse
@@ -53,7 +58,7 @@ def random_actions(game: DoomMatch, rng: np.random.Generator) -> Actions:
     return {seat: tuple(rng.integers(0, sizes).tolist()) for seat in range(len(game.seat_names))}
 
 
-# --- equal games -----------------------------------------------------------------------------------------------------------------------------
+# --- equal games ----------------------------------------------------------------------------------
 
 
 def traces(options: argparse.Namespace, mode: str) -> tuple[str, str]:
@@ -94,7 +99,8 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
             first[one] += 1
             whole[every] += 1
         say(
-            f"{mode}: run {number} of {options.runs}, {len(first)} different first games, {len(whole)} different runs, {len(crashes)} ended"
+            f"{mode}: run {number} of {options.runs}, {len(first)} different first games, "
+            f"{len(whole)} different runs, {len(crashes)} ended"
         )
     (first_trace, first_often), (_, often) = (
         counts.most_common(1)[0] if counts else (None, 0) for counts in (first, whole)
@@ -110,11 +116,13 @@ def equal_games(options: argparse.Namespace, mode: str) -> dict[str, Any]:
     }
 
 
-# --- in step ---------------------------------------------------------------------------------------------------------------------------------
+# --- in step --------------------------------------------------------------------------------------
 
 
 def in_step(options: argparse.Namespace, mode: str, skip: int) -> dict[str, Any]:
-    """crash: the step within which the match ended, 1 for the first, and why; None when it did not"""
+    """crash: the step within which the match ended, 1 for the first, and why; None when it did
+    not
+    """
     rng, steps, games, tics = np.random.default_rng(skip), 0, 0, np.zeros(2, np.int64)
     crash: dict[str, Any] | None = None
     with closing(match(options, mode, skip, options.step_tics)) as game:
@@ -145,14 +153,19 @@ def lines(report: dict[str, Any]) -> list[str]:
     found = []
     for mode, games in report["equal_games"].items():
         runs = games["runs"]
-        usual = f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first game, {games['runs_with_the_usual_games']} all usual games"
+        usual = (
+            f"{games['runs_with_the_usual_first_game']} of {runs} had the usual first "
+            f"game, {games['runs_with_the_usual_games']} all usual games"
+        )
         found.append(
-            f"equal games, {mode}: {games['first_games']} different first games and {games['whole_runs']} different runs of {runs}; {usual}"
+            f"equal games, {mode}: {games['first_games']} different first games and "
+            f"{games['whole_runs']} different runs of {runs}; {usual}"
         )
         found += [f"equal games, {mode}: A MATCH ENDED: {crash}" for crash in games["crashes"]]
     if report["same_first_game"] is not None:
         found.append(
-            f"the usual first game is the same with the library and without: {'yes' if report['same_first_game'] else 'NO'}"
+            "the usual first game is the same with the library and without: "
+            f"{'yes' if report['same_first_game'] else 'NO'}"
         )
     for mode, by_skip in report["in_step"].items():
         for skip, figures in by_skip.items():
@@ -188,7 +201,8 @@ def main() -> None:
     options = parser.parse_args()
     if "helper" in options.modes and doom_preload() is None:
         raise SystemExit(
-            "the library is not compiled here; install a C compiler and then pbt-arena again, or say --modes barrier"
+            "the library is not compiled here; install a C compiler and then pbt-arena "
+            "again, or say --modes barrier"
         )
     games = {mode: equal_games(options, mode) for mode in options.modes if options.runs}
     steps = {

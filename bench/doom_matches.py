@@ -1,12 +1,18 @@
-"""How fast matches of Doom are played, with the library in their engines and without it, in one interleaved run.
+"""How fast matches of Doom are played, with the library in their engines and without it, in one
+interleaved run.
 
     python -m bench.doom_matches --rounds 7 --seconds 3 --json doom_matches.json
 
-Each case plays for `seconds` per round, in turn, so that a slow moment of the machine hits all alike; medians over rounds. Actions are random.
-  duel      one match of two;  duels: four of them at the same time;  eight: one match of eight players (cig)
-  alone     two engines that know nothing of each other (-host 1), at the same time: what a duel would be without a network
-Figures are tics of the game a second: of all matches together, and for `alone` of one engine. `gain` is helper against barrier, `share` is the duel
-against `alone`. CPU time is that of everything that took part, in microseconds per tic of the game: other work on the machine touches it less.
+Each case plays for `seconds` per round, in turn, so that a slow moment of the machine hits all
+alike; medians over rounds. Actions are random.
+  duel      one match of two;  duels: four of them at the same time;  eight: one match of eight
+            players (cig)
+  alone     two engines that know nothing of each other (-host 1), at the same time: what a duel
+            would be without a network
+Figures are tics of the game a second: of all matches together, and for `alone` of one engine.
+`gain` is helper against barrier, `share` is the duel
+against `alone`. CPU time is that of everything that took part, in microseconds per tic of the game:
+other work on the machine touches it less.
 """
 
 import argparse

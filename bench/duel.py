@@ -2,21 +2,28 @@
 
     python -m bench.duel --minutes 30 --folder duel --json duel.json
 
-Trains configs/doom_duel.toml for --minutes, stops it as `arena stop` does, and has it play its closing evaluation, after which `duel@best` is known.
+Trains configs/doom_duel.toml for --minutes, stops it as `arena stop` does, and has it play its
+closing evaluation, after which `duel@best` is known.
 Then, sampled actions, intervals 95 %:
-  third    `arena match` of the best against that snapshot of the same member that is nearest to one third of its frames, --games games, seats swapped
+  third    `arena match` of the best against that snapshot of the same member that is nearest to one
+           third of its frames, --games games, seats swapped
   random   the same against uniformly random actions, with the difference of frags per game
-  bot      --bot-games games of a minute against the engine's own bot of skill --bot-skill, one of no skill named: frags, and the lead over the bot
-  curve    --curve-games against random of the best member's snapshots, --curve-points of them, evenly over its frames
-Of the training: frames per second of all members together over each tenth of it, policy lag, and the memory of all its processes, which are said
-to have grown by the slope of a line through the samples after the first --settle minutes (bench/soak.py).
+  bot      --bot-games games of a minute against the engine's own bot of skill --bot-skill, one of
+           no skill named: frags, and the lead over the bot
+  curve    --curve-games against random of the best member's snapshots, --curve-points of them,
+           evenly over its frames
+Of the training: frames per second of all members together over each tenth of it, policy lag, and
+the memory of all its processes, which are said
+to have grown by the slope of a line through the samples after the first --settle minutes
+(bench/soak.py).
 
 Memory has its peaks while a checkpoint is written; a look that falls on one counts like any other.
 
-The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data FOLDER/data` shows what was learned. With --minutes
-0 an earlier call that was broken off after its training is taken up again: its figures of the training and its settings are read from --json, what
-it trained is played, and who played it is told as "played". Run it from the repository's root; the training wants an idle machine, the rest only
-takes longer on another.
+The folder keeps the data directory, so that `arena watch run@best random --out duel.mp4 --data
+FOLDER/data` shows what was learned. With --minutes 0 an earlier call that was broken off after its
+training is taken up again: its figures of the training and its settings are read from --json, what
+it trained is played, and who played it is told as "played". Run it from the repository's root; the
+training wants an idle machine, the rest only takes longer on another.
 """
 
 import argparse
@@ -63,7 +70,7 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-# --- training --------------------------------------------------------------------------------------------------------------------------------
+# --- training -------------------------------------------------------------------------------------
 
 
 def trained(options: argparse.Namespace) -> dict[str, Any]:
@@ -106,7 +113,9 @@ def train(run: Run, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def close(data: Path) -> None:
-    """The closing evaluation, after which who is best is known; what was played of it before is not played again."""
+    """The closing evaluation, after which who is best is known; what was played of it before is
+    not played again.
+    """
     say("the closing evaluation")
     command = [
         sys.executable,
@@ -135,11 +144,13 @@ def tenths(clocks: Sequence[tuple[float, int]]) -> list[Sequence[tuple[float, in
     return [clocks[begin : end + 1] for begin, end in pairwise(edges) if end > begin]
 
 
-# --- playing ---------------------------------------------------------------------------------------------------------------------------------
+# --- playing --------------------------------------------------------------------------------------
 
 
 def play(data: Path, first: str, second: str, games: int) -> dict[str, Any]:
-    """`arena match`, and the first player's frags less the second's. Raises: subprocess.SubprocessError when it fails or takes too long."""
+    """`arena match`, and the first player's frags less the second's. Raises:
+    subprocess.SubprocessError when it fails or takes too long.
+    """
     command = [
         sys.executable,
         "-P",
@@ -215,14 +226,17 @@ def match_games(data: Path, match_id: int) -> list[StoredGame]:
 
 
 def lead(stored: StoredGame, first: PlayerRef) -> float:
-    """Frags of the first player less those of the other. Raises: ValueError where they were not counted."""
+    """Frags of the first player less those of the other. Raises: ValueError where they were not
+    counted.
+    """
     seats = stored.record.seats
     own = next(seat for seat in seats if seat.player == first)
     other = next(seat for seat in seats if seat is not own)
     if own.points is None or other.points is None:
         found = f"{own.player.name} {own.points}, {other.player.name} {other.points}"
         raise ValueError(
-            f"game {stored.record.number}: the frags of both players were expected, found {found}; was this a match of Doom?"
+            f"game {stored.record.number}: the frags of both players were expected, found "
+            f"{found}; was this a match of Doom?"
         )
     return own.points - other.points
 
@@ -255,7 +269,8 @@ def bot_figures(found: Evaluation) -> dict[str, Any]:
     """Shares of games are by the lead. Raises: ValueError where frags were not counted."""
     if found.points is None:
         raise ValueError(
-            "the frags of every game against a bot were expected, found games without; was this a match of Doom?"
+            "the frags of every game against a bot were expected, found games without; was "
+            "this a match of Doom?"
         )
     low, high = found.return_interval or (None, None)
     games = len(found.returns)
@@ -286,13 +301,16 @@ def curve(data: Path, member: str, options: argparse.Namespace) -> list[dict[str
         found.append({"frames": record.frames, **score, "frags_ahead": result["frags_ahead"]})
         interval = f"[{result['low']:.3f}, {result['high']:.3f}]"
         say(
-            f"{member} at {record.frames:,} frames: {result['score']:.3f} {interval}, frags ahead {result['frags_ahead']['mean']:+.2f}"
+            f"{member} at {record.frames:,} frames: {result['score']:.3f} {interval}, frags "
+            f"ahead {result['frags_ahead']['mean']:+.2f}"
         )
     return found
 
 
 def best_and_third(data: Path) -> tuple[str, str, str]:
-    """(id of the best snapshot, its member, id of that one's snapshot at one third). Asked once: later games may make another one the best."""
+    """(id of the best snapshot, its member, id of that one's snapshot at one third). Asked once:
+    later games may make another one the best.
+    """
     _, (player,) = resolve_players([f"{NAME}@best"], data)
     assert player.member is not None and player.frames is not None
     return (
@@ -323,13 +341,16 @@ def write(report: dict[str, Any], to: Path | None) -> None:
 
 
 def begun(options: argparse.Namespace) -> dict[str, Any]:
-    """The report of this call, or that of the call that trained, with this one as "played". Training: None where that said nothing of it."""
+    """The report of this call, or that of the call that trained, with this one as "played".
+    Training: None where that said nothing of it.
+    """
     own = {"hardware": hardware(), "settings": settings_of(options)}
     if options.minutes:
         return own
     if options.json is None or not options.json.exists():
         say(
-            f"nothing is known of the training in {options.folder}: expected --json FILE, as the call that trained was given it"
+            f"nothing is known of the training in {options.folder}: expected --json FILE, as "
+            "the call that trained was given it"
         )
         return {**own, "training": None}
     before = json.loads(options.json.read_text(encoding="utf-8"))
@@ -350,13 +371,15 @@ def lines(report: dict[str, Any]) -> list[str]:
             else f"memory grew {grown_mb:+.1f} MB"
         )
         found.append(
-            f"trained {training['frames']:,} frames at {training['frames_per_s']:,.0f} a second; lag {training['lag_mean']}; {memory}"
+            f"trained {training['frames']:,} frames at {training['frames_per_s']:,.0f} a "
+            f"second; lag {training['lag_mean']}; {memory}"
         )
     for name in ("third", "random"):
         match, ahead = report[name], report[name]["frags_ahead"]
         score = f"{match['score']:.3f} [{match['low']:.3f}, {match['high']:.3f}]"
         found.append(
-            f"{match['a']} against {match['b']}: {score} over {match['games']} games, {frags(ahead['mean'], ahead)}"
+            f"{match['a']} against {match['b']}: {score} over {match['games']} games, "
+            f"{frags(ahead['mean'], ahead)}"
         )
     for word, bot in report["bots"].items():
         won = f"won {bot['won']:.0%}, drew {bot['drawn']:.0%} of {bot['games']} games"

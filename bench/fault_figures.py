@@ -1,4 +1,6 @@
-"""What a campaign of faults on a training comes to: how soon all was whole again, and how fast the training was after that."""
+"""What a campaign of faults on a training comes to: how soon all was whole again, and how fast
+the training was after that.
+"""
 
 import statistics
 from collections import defaultdict
@@ -22,9 +24,11 @@ class Moment:
 
     began_s     the first blow, since the campaign began
     gone_s      until what was struck was gone;  whole_s: from then until all engines stood
-    at_first    rows a second from the first blow until the training must be as fast as without it; None where nothing was struck
+    at_first    rows a second from the first blow until the training must be as fast as without it;
+                None where nothing was struck
     after       rows a second for a while from then on
-    ended       matches that were ended so that another one starts;  missed: of these others, those that were struck too late
+    ended       matches that were ended so that another one starts;  missed: of these others, those
+                that were struck too late
     reasons     of the games that were voided
     """
 
@@ -49,7 +53,9 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Campaign:
-    """calm_...: rows a second, piece by piece, of minutes before the first moment, after the last one, and of the same training resumed."""
+    """calm_...: rows a second, piece by piece, of minutes before the first moment, after the
+    last one, and of the same training resumed.
+    """
 
     moments: Sequence[Moment]
     calm_before: Sequence[float] = ()
@@ -73,7 +79,9 @@ class Campaign:
 
 
 def speeds(campaign: Campaign) -> dict[str, float | None]:
-    """after, low, high: the mean speed when it must be back, over that of undisturbed moments, and its interval of 95 %."""
+    """after, low, high: the mean speed when it must be back, over that of undisturbed moments,
+    and its interval of 95 %.
+    """
     calm = {
         "calm_before": campaign.calm_before,
         "calm_after": campaign.calm_after,
@@ -88,7 +96,9 @@ def speeds(campaign: Campaign) -> dict[str, float | None]:
 
 
 def table(campaign: Campaign) -> dict[str, dict[str, Any]]:
-    """By fault. slower: by an interval so wide that those of all kinds hold together in 95 % of campaigns (Bonferroni)."""
+    """By fault. slower: by an interval so wide that those of all kinds hold together in 95 % of
+    campaigns (Bonferroni).
+    """
     kinds = campaign.by_fault()
     beyond_chance = 1 - (1 - CONFIDENCE) / max(1, len(kinds))
     return {fault: figures(mine, campaign, beyond_chance) for fault, mine in kinds.items()}
@@ -156,27 +166,35 @@ def complaints(campaign: Campaign) -> list[str]:
         ]
         if row["slower"]:
             found.append(
-                f"{fault}: {row['after']:.1%} of the speed of undisturbed moments, when it should be back"
+                f"{fault}: {row['after']:.1%} of the speed of undisturbed moments, when it "
+                "should be back"
             )
     return found + slow_afterwards(campaign) + slow_for_good(campaign)
 
 
 def slow_afterwards(campaign: Campaign) -> list[str]:
-    """Whether all faults together are shown to leave the training as fast as undisturbed moments."""
+    """Whether all faults together are shown to leave the training as fast as undisturbed
+    moments.
+    """
     of_all = after(campaign.struck, campaign.undisturbed, CONFIDENCE)
     if of_all is None:
         return ["no speed after faults, or none of undisturbed moments, was seen"]
     if of_all.low >= SHARE:
         return []
     return [
-        f"the speed after faults is not shown to be {SHARE:.0%} of that of undisturbed moments: {of_all.value:.1%}, at least {of_all.low:.1%}"
+        (
+            f"the speed after faults is not shown to be {SHARE:.0%} of that of undisturbed "
+            f"moments: {of_all.value:.1%}, at least {of_all.low:.1%}"
+        )
     ]
 
 
 def slow_for_good(campaign: Campaign) -> list[str]:
-    """What faults leave behind in processes is in undisturbed moments among them too, but not before the first one nor after a new start.
+    """What faults leave behind in processes is in undisturbed moments among them too, but not
+    before the first one nor after a new start.
 
-    Trainings change their speed without faults as well, and machines do: beside minutes that are long ago, only more than that would say something.
+    Trainings change their speed without faults as well, and machines do: beside minutes that are
+    long ago, only more than that would say something.
     """
     before, after_all, resumed, undisturbed = (
         campaign.calm_before,
@@ -186,7 +204,10 @@ def slow_for_good(campaign: Campaign) -> list[str]:
     )
     if not before or not after_all or not resumed:
         return [
-            "the minutes before the first fault, after the last one, or after a new start were not watched"
+            (
+                "the minutes before the first fault, after the last one, or after a new start "
+                "were not watched"
+            )
         ]
     pairs = [("after the last fault", after_all, "resumed", resumed)]
     if undisturbed:
@@ -199,7 +220,10 @@ def slow_for_good(campaign: Campaign) -> list[str]:
             )
         )
     return [
-        f"{where}: {statistics.fmean(rates):.0f} rows/s, {other}: {statistics.fmean(rates_there):.0f}"
+        (
+            f"{where}: {statistics.fmean(rates):.0f} rows/s, {other}: "
+            f"{statistics.fmean(rates_there):.0f}"
+        )
         for where, rates, other, rates_there in pairs
         if slower(ratio(rates, rates_there))
     ]
@@ -217,25 +241,32 @@ def lines(report: Mapping[str, Any]) -> list[str]:
         for name in ("calm_before", "undisturbed", "calm_after", "calm_resumed")
     )
     found.append(
-        f"rows/s: {before} before the first fault, {between} at {report['undisturbed']} undisturbed moments, {at_last} after the last fault,"
+        f"rows/s: {before} before the first fault, {between} at {report['undisturbed']} "
+        f"undisturbed moments, {at_last} after the last fault,"
     )
     found[-1] += f" {resumed} when started anew"
     found.append(
-        f"  {'fault':<15}{'count':>6}{'gone':>{WIDTH}}{'whole':>{WIDTH}}{'at first':>10}{'after':>26}{'ended':>7}{'missed':>8}"
+        "  "
+        f"{'fault':<15}{'count':>6}{'gone':>{WIDTH}}{'whole':>{WIDTH}}"
+        f"{'at first':>10}{'after':>26}{'ended':>7}{'missed':>8}"
     )
     for fault, row in report["faults"].items():
         seconds = "".join(
-            f"{row[f'{what}_median_s']:.2f} / {row[f'{what}_max_s']:.2f} / {row[f'{what}_allowed_s']:g}".rjust(
-                WIDTH
-            )
+            (
+                f"{row[f'{what}_median_s']:.2f} / {row[f'{what}_max_s']:.2f} / "
+                f"{row[f'{what}_allowed_s']:g}"
+            ).rjust(WIDTH)
             for what in MEASURED
         )
         counts = f"{row['matches_ended_before']:>7}{row['starts_missed']:>8}"
         found.append(
-            f"  {fault:<15}{row['count']:>6}{seconds}{share(row['at_first']):>10}{interval(row):>26}{counts}"
+            "  "
+            f"{fault:<15}{row['count']:>6}{seconds}{share(row['at_first']):>10}{interval(row):>26}{counts}"
         )
     found.append(
-        f"  {'all':<15}{sum(row['count'] for row in report['faults'].values()):>6}{'':>56}{interval(speed):>26}"
+        "  "
+        f"{'all':<15}{sum(row['count'] for row in report['faults'].values()):>6}"
+        f"{'':>56}{interval(speed):>26}"
     )
     found += [f"  WRONG  {complaint}" for complaint in report["complaints"]]
     found += [

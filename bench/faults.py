@@ -1,13 +1,15 @@
-"""What a training survives: kills of every kind of process, processes that stand still, games that raise, hang and exit, engines that die.
+"""What a training survives: kills of every kind of process, processes that stand still, games that
+raise, hang and exit, engines that die.
 
     python -m bench.faults --placements inline central --minutes 10 --kills 20 --json faults.json
     python -m bench.faults --config doom_basic --kills 5
 
-One training per placement, struck at uniformly random moments; a main process that was killed is resumed. For each fault: how
-often, and the median and longest time until every member's frames grew again (twice, so that rows from before the fault do not count). Then it is
-stopped, and: nothing of it may be left 5 s later; every game that an observer saw committed must be in the league exactly once; `arena rounds
-verify` must agree; no voided game may be scored; rows must add up. Run it from the repository's root on a machine with nothing else to do.
-Progress goes to stderr.
+One training per placement, struck at uniformly random moments; a main process that was killed is
+resumed. For each fault: how often, and the median and longest time until every member's frames grew
+again (twice, so that rows from before the fault do not count). Then it is stopped, and: nothing of
+it may be left 5 s later; every game that an observer saw committed must be in the league exactly
+once; `arena rounds verify` must agree; no voided game may be scored; rows must add up. Run it from
+the repository's root on a machine with nothing else to do. Progress goes to stderr.
 """
 
 import argparse
@@ -61,7 +63,8 @@ def say(text: str) -> None:
 
 
 def begin(folder: Path, placement: str, config: str, more: Sequence[str] = ()) -> Run:
-    """config "small": connect four with small networks, many updates; else a shipped one of connect four or a scenario of Doom, with short periods.
+    """config "small": connect four with small networks, many updates; else a shipped one of connect
+    four or a scenario of Doom, with short periods.
 
     more: settings
     """
@@ -105,7 +108,8 @@ def one_placement(folder: Path, placement: str, options: argparse.Namespace) -> 
     def tell(strike: Strike) -> None:
         strikes.append(strike)
         say(
-            f"{placement} {len(strikes)}/{len(faults)}: {strike.fault}, learned again after {strike.seconds:.1f} s"
+            f"{placement} {len(strikes)}/{len(faults)}: {strike.fault}, learned again after "
+            f"{strike.seconds:.1f} s"
         )
 
     try:
@@ -175,7 +179,8 @@ def lines(report: dict[str, Any]) -> list[str]:
     found = []
     for placement, result in report["placements"].items():
         found.append(
-            f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, {result['acknowledged_games']} acknowledged games"
+            f"{placement}: {result['seconds']:.0f} s, {result['starts']} starts, "
+            f"{result['acknowledged_games']} acknowledged games"
         )
         found.append(f"  {'fault':<14}{'count':>6}{'median s':>10}{'max s':>8}")
         found += [
@@ -226,7 +231,9 @@ def options_of(words: Sequence[str] | None = None) -> argparse.Namespace:
         "--limit",
         type=float,
         default=15.0,
-        help="seconds until every member must learn again: a new start of everything and two updates",
+        help=(
+            "seconds until every member must learn again: a new start of everything and two updates"
+        ),
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=None)

@@ -1,4 +1,6 @@
-"""A large population as trainings write it, for measuring what reads it: league, curves, config and status of one that has finished."""
+"""A large population as trainings write it, for measuring what reads it: league, curves, config
+and status of one that has finished.
+"""
 
 import math
 import os
@@ -46,7 +48,9 @@ RANDOM = PlayerRef("scripted", "random")
 
 
 def write(data: Path, members: int, points: int) -> None:
-    """A finished population: `points` points of every metric of every member; all snapshots, one of each member, have met each other."""
+    """A finished population: `points` points of every metric of every member; all snapshots, one
+    of each member, have met each other.
+    """
     names = [f"m{number}" for number in range(members)]
     config = load_config(
         "connect_four",
@@ -147,7 +151,8 @@ def _round(names: Sequence[str], number: int, frames: int) -> RoundRecord:
         key: 1e-3 * rng.uniform(0.5, 2) for key in ("learning_rate", "entropy_coef", "adam_beta1")
     }
     scores = tuple(MemberScore(name, 60, rng.random(), 0, 60) for name in names)
-    # Members of odd number copy the early snapshots of the others, who never do: a lineage that holds together.
+    # Members of odd number copy the early snapshots of the others, who never do: a lineage that
+    # holds together.
     donor = rng.randrange(0, len(names), 2) if place % 2 and rng.random() < 0.3 else None
     copied = (None, None) if donor is None else (names[donor], _id(donor))
     directive = Directive(names[place], turn, *copied, values, ("learning_rate",))

@@ -1,13 +1,17 @@
-"""Is the league still quick when it is large? Builds one through the writer that training uses, folding included, and times what reads it.
+"""Is the league still quick when it is large? Builds one through the writer that training uses,
+folding included, and times what reads it.
 
     python -m bench.league --training 10000000 --evaluations 200000 --json league.json [--data DIR]
 
-Eight members of growing strength; each makes a snapshot every so often. Training games between members, folded as in every training; among them,
-evenly, evaluation games between two snapshots made near each other or, one in five, a snapshot and a scripted player. Results are drawn by
-Bradley-Terry with 20 % draws. --data keeps the league there, and goes on to measure it when one stands there already.
+Eight members of growing strength; each makes a snapshot every so often. Training games between
+members, folded as in every training; among them, evenly, evaluation games between two snapshots
+made near each other or, one in five, a snapshot and a scripted player. Results are drawn by
+Bradley-Terry with 20 % draws. --data keeps the league there, and goes on to measure it when one
+stands there already.
 
-Reported: games written per second; bytes of the file; and, as medians of `--repeats` with least and greatest, the seconds of whole processes
-(`arena league NAME` and the like) and of the refit alone: reading the pairs, fitting, circles.
+Reported: games written per second; bytes of the file; and, as medians of `--repeats` with least and
+greatest, the seconds of whole processes (`arena league NAME` and the like) and of the refit alone:
+reading the pairs, fitting, circles.
 """
 
 import argparse
@@ -180,7 +184,9 @@ def stored(league: League) -> dict[str, int]:
 
 
 def timed(action: Callable[[], object], repeats: int) -> dict[str, float]:
-    """Seconds on the clock: median, least, greatest; and of processors, children included: where others use the machine, the clock says little."""
+    """Seconds on the clock: median, least, greatest; and of processors, children included: where
+    others use the machine, the clock says little.
+    """
     taken, used = [], []
     for _ in range(repeats):
         started, before = time.perf_counter(), sum(os.times()[:4])

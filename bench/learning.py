@@ -1,29 +1,42 @@
-"""Equal learning: the curves of our training and of Sample Factory 2 on the same Doom scenario, some seeds each. No speed counts without this.
+"""Equal learning: the curves of our training and of Sample Factory 2 on the same Doom scenario,
+some seeds each. No speed counts without this.
 
-    python -m bench.learning --sample-factory sf/bin/python --seeds 1 2 3 --frames 2_000_000 --json learning.json
+    python -m bench.learning --sample-factory sf/bin/python --seeds 1 2 3 --frames 2_000_000 --json
+    learning.json
 
-Same scenario file, ViZDoom, frame-skip, resolution, actions, network, batch of 2 048 steps, rollout of 32, one pass over a batch, discount, Adam.
-Everything else is each system's own: ours as the shipped configuration says, Sample Factory's defaults for Doom. The main differences:
+Same scenario file, ViZDoom, frame-skip, resolution, actions, network, batch of 2 048 steps, rollout
+of 32, one pass over a batch, discount, Adam. Everything else is each system's own: ours as the
+shipped configuration says, Sample Factory's defaults for Doom. The main differences:
 
     Sample Factory                                                ours
-    GAE with lambda 0.95, no V-trace                              V-trace, lambda by configuration (health_gathering_supreme: 1)
-    normalises input and returns by running statistics            pixels by running statistics (basic: / 255), returns times a constant
+    GAE with lambda 0.95, no V-trace                              V-trace, lambda by configuration
+    (health_gathering_supreme: 1)
+    normalises input and returns by running statistics            pixels by running statistics
+    (basic: / 255), returns times a constant
     symmetric KL to the uniform policy, weight 0.001              entropy, weight 0.003
     clips the value's change to 0.2                               does not
-    learning rate 1e-4                                            by configuration (health_gathering_supreme: 1e-4, the others: 2e-4)
-    time that runs out ends the episode: nothing follows          by configuration the value goes on (basic: as there)
-    health_gathering_supreme: 1 per step in which health rises    0.04 per unit of the rise: 1 for a whole medikit, less for part of one
+    learning rate 1e-4                                            by configuration
+    (health_gathering_supreme: 1e-4, the others: 2e-4)
+    time that runs out ends the episode: nothing follows          by configuration the value goes on
+    (basic: as there)
+    health_gathering_supreme: 1 per step in which health rises    0.04 per unit of the rise: 1 for a
+    whole medikit, less for part of one
 
-Curves are alike: at a point stands the mean unshaped return of the newest 100 training episodes that had ended by then; no point before the 100th.
-Theirs is what Sample Factory writes (--stats_avg, every 2 s; in basic its rewards are scaled, which is undone here). Ours is computed from the games
-in the league, at every update; a game counts from the frames of the weights that chose its last action, a few batches before it was learned from.
-A score is the mean of a curve over the last fifth of the frames.
+Curves are alike: at a point stands the mean unshaped return of the newest 100 training episodes
+that had ended by then; no point before the 100th. Theirs is what Sample Factory writes
+(--stats_avg, every 2 s; in basic its rewards are scaled, which is undone here). Ours is computed
+from the games in the league, at every update; a game counts from the frames of the weights that
+chose its last action, a few batches before it was learned from. A score is the mean of a curve over
+the last fifth of the frames.
 
-Reported per system: the score of every seed, the means, the pooled standard deviation; and whether ours reaches the peer's mean less one such
-deviation, and bfloat16 float32's (null with a single seed). Also the mean return of uniformly random actions, the peer's ratio to it, and whether
-the peer at least doubled it (where it is negative: rose by at least its size): a scenario on which nobody learns would show nothing.
+Reported per system: the score of every seed, the means, the pooled standard deviation; and whether
+ours reaches the peer's mean less one such deviation, and bfloat16 float32's (null with a single
+seed). Also the mean return of uniformly random actions, the peer's ratio to it, and whether the
+peer at least doubled it (where it is negative: rose by at least its size): a scenario on which
+nobody learns would show nothing.
 
-How fast a machine is changes no curve but for the policy lag, so runs may share it with other work; the lag is reported.
+How fast a machine is changes no curve but for the policy lag, so runs may share it with other work;
+the lag is reported.
 """
 
 import argparse
@@ -118,7 +131,9 @@ def ours(
 
 
 def sliding(updates: Sequence[tuple[int, int]], games: Sequence[tuple[int, float]]) -> Curve:
-    """updates: (version, frames) in order;  games: (version that chose the last action, return) in any."""
+    """updates: (version, frames) in order;  games: (version that chose the last action, return)
+    in any.
+    """
     ended = sorted(games, key=lambda game: game[0])
     versions = [version for version, _ in ended]
     sums = [0.0, *accumulate(value for _, value in ended)]
@@ -163,7 +178,8 @@ def peer(folder: Path, seed: int, options: argparse.Namespace) -> tuple[Curve, f
     known = events.Tags()["scalars"]
     if RETURN_TAG not in known:
         raise SystemExit(
-            f"Sample Factory wrote no {RETURN_TAG}, as it does after {EPISODES} episodes; train for more frames, or see what it has: {known}"
+            f"Sample Factory wrote no {RETURN_TAG}, as it does after {EPISODES} episodes; "
+            f"train for more frames, or see what it has: {known}"
         )
     scale = SCENARIOS[options.scenario].peer_scale
     lag = mean_or_none(
@@ -196,7 +212,8 @@ def score(curve: Curve, frames: int) -> float:
     """Mean over the last fifth of the frames. Raises: SystemExit when there is no point."""
     if not (values := [value for at, value in curve if at > 0.8 * frames]):
         raise SystemExit(
-            f"no {EPISODES} episodes had ended in {frames} frames; train for more of them with --frames"
+            f"no {EPISODES} episodes had ended in {frames} frames; train for more of them "
+            "with --frames"
         )
     return statistics.fmean(values)
 
@@ -217,7 +234,9 @@ def compared(ours_: Sequence[float], theirs: Sequence[float]) -> dict[str, float
 
 
 def beside_random(theirs: Sequence[float], random: float) -> dict[str, float | bool | None]:
-    """ratio: None where random's return is not positive;  doubled: gained at least random's own size on top of it."""
+    """ratio: None where random's return is not positive;  doubled: gained at least random's own
+    size on top of it.
+    """
     mean = statistics.fmean(theirs)
     return {
         "random": random,

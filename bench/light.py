@@ -1,37 +1,54 @@
-"""How much of the time learning takes where games are light: connect four against its own simulation, and MPE's simple_push against Sample Factory 2.
+"""How much of the time learning takes where games are light: connect four against its own
+simulation, and MPE's simple_push against Sample Factory 2.
 
-    python -m venv sf && sf/bin/pip install torch==2.13.0 sample-factory && sf/bin/pip install --no-deps mpe2 pettingzoo pygame-ce
-    python -m bench.light --sample-factory sf/bin/python --rounds 5 --seconds 30 --json light.json
+    python -m venv sf && sf/bin/pip install torch==2.13.0 sample-factory && sf/bin/pip install
+    --no-deps mpe2 pettingzoo pygame-ce python -m bench.light --sample-factory sf/bin/python
+    --rounds 5 --seconds 30 --json light.json
 
-Every round runs each system, forwards and backwards in turn, so a slow moment of the machine hits all alike. A frame is one move of one agent. Ours
-is `arena train`, placement inline, with everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners consumed
-in `seconds` seconds, from `warmup` seconds after the first updates on: of each member from one update to a later one, as in bench/peers.py, added up.
+Every round runs each system, forwards and backwards in turn, so a slow moment of the machine hits
+all alike. A frame is one move of one agent. Ours is `arena train`, placement inline, with
+everything that belongs to it (league, metrics, checkpoints); counted are the frames that learners
+consumed in `seconds` seconds, from `warmup` seconds after the first updates on: of each member from
+one update to a later one, as in bench/peers.py, added up.
 
 Connect four: without anybody who learns or acts by a network, then in training.
-  simulation   one process on each core that the training uses, each stepping the adapter with random legal actions; the sum while all of them run.
-               Choosing the actions is part of its time, as choosing by a network is part of the training's
-  one_policy   a single member with the network (64, 64), one pass over batches of 4 096, and nothing but games against itself, from the first move
+  simulation   one process on each core that the training uses, each stepping the adapter with
+               random legal actions; the sum while all of them run.
+               Choosing the actions is part of its time, as choosing by a network is part of the
+               training's
+  one_policy   a single member with the network (64, 64), one pass over batches of 4 096, and
+               nothing but games against itself, from the first move
                on: every move is a frame, as in the simulation
   self_play    the same with the demo's four members, who play each other
-  demo         the demo's configuration: convolutions, two passes over a batch; moves of random openings, of frozen opponents and of evaluation
+  demo         the demo's configuration: convolutions, two passes over a batch; moves of random
+               openings, of frozen opponents and of evaluation
                games are played, too, but are no frames, since nobody learns from them
 
-simple_push: one member against Sample Factory with network, activation, batch, rollout and passes of configs/mpe_simple_push.toml.
+simple_push: one member against Sample Factory with network, activation, batch, rollout and passes
+of configs/mpe_simple_push.toml.
   simulation as above: what nobody who steps these games through this adapter can exceed
-  one_role   one network plays both agents, whose observations are filled to the same length: what Sample Factory does, too
-  roles      a network for each agent, as the configuration has it: no filling, but twice the learning and half the batch for acting
-  sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without wrappers; ours has its own converter (pbt/envs/mpe.py)
-  sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check every call and cost as much as the game
-Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays with the best of its settings: each of
-`--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker, asynchronous, with
+  one_role   one network plays both agents, whose observations are filled to the same length: what
+             Sample Factory does, too
+  roles      a network for each agent, as the configuration has it: no filling, but twice the
+             learning and half the batch for acting
+  sample_factory                plays mpe2's raw_env behind PettingZoo's converter, without
+                                wrappers; ours has its own converter (pbt/envs/mpe.py)
+  sample_factory_parallel_env   plays mpe2's parallel_env as it is shipped, with wrappers that check
+                                every call and cost as much as the game
+Sample Factory counts what its learner consumed, a step of each agent as one, as ours does. It plays
+with the best of its settings: each of
+`--peer-settings` is run once before the rounds, the fastest is kept. A setting is
+WORKERSxENVIRONMENTS of each worker, asynchronous, with
   -plain     normalising neither input nor returns, as ours
   -batched   batched sampling
   -sync      learning and playing in turn: no policy lag
   -serial    the same in a single process
-What differs: ours corrects by V-trace and lets the value go on behind the time limit, Sample Factory uses plain GAE and ends there. Both use Adam.
+What differs: ours corrects by V-trace and lets the value go on behind the time limit, Sample
+Factory uses plain GAE and ends there. Both use Adam.
 
-Reported, as medians over the rounds with least and greatest: what bench/peers.py reports, and `ratio` within the same round: to `simulation` for
-connect four, to Sample Factory for simple_push. Without --sample-factory connect four alone is run.
+Reported, as medians over the rounds with least and greatest: what bench/peers.py reports, and
+`ratio` within the same round: to `simulation` for connect four, to Sample Factory for simple_push.
+Without --sample-factory connect four alone is run.
 """
 
 import argparse
@@ -56,9 +73,15 @@ from pbt.config.schema import RunConfig
 SIMULATION = "simulation"
 DEMO = find_config("demo")
 SELF_PLAY = (
-    "model.conv=[]", "model.hidden=[64, 64]", "learning.epochs=1", "learning.minibatches=1", "learning.batch_steps=4096",
-    "sampling.opening_plies=0", "matchmaking.past_share=0.0", "evaluation.share=0.0",
-)  # fmt: skip
+    "model.conv=[]",
+    "model.hidden=[64, 64]",
+    "learning.epochs=1",
+    "learning.minibatches=1",
+    "learning.batch_steps=4096",
+    "sampling.opening_plies=0",
+    "matchmaking.past_share=0.0",
+    "evaluation.share=0.0",
+)
 BOARDS: dict[str, tuple[str, ...]] = {
     "one_policy": (*SELF_PLAY, "population.members=1", "pbt.enabled=false"),
     "self_play": SELF_PLAY,
@@ -90,7 +113,7 @@ SETTINGS = ("2x8", "2x16", "2x32", *PLAIN)
 _IMPORTS_S, _WARMUP_S = 120.0, 1.0
 
 
-# --- connect four ----------------------------------------------------------------------------------------------------------------------------
+# --- connect four ---------------------------------------------------------------------------------
 
 
 def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figures:
@@ -100,7 +123,9 @@ def connect_four(folder: Path, system: str, options: argparse.Namespace) -> Figu
 
 
 def simulation_speed(seconds: float, name: str, **game_options: object) -> float:
-    """Frames per second of as many processes as `inline` has workers, each on a core of its own, all at the same time."""
+    """Frames per second of as many processes as `inline` has workers, each on a core of its own,
+    all at the same time.
+    """
     context = get_context("spawn")
     cores = sorted(os.sched_getaffinity(0))[: usable_cores()]
     ready, found = context.Barrier(len(cores)), context.Queue()
@@ -121,7 +146,9 @@ def simulation_speed(seconds: float, name: str, **game_options: object) -> float
 
 
 def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
-    """One of each process. Raises: SystemExit when one of them ends without it, or it takes too long."""
+    """One of each process. Raises: SystemExit when one of them ends without it, or it takes too
+    long.
+    """
     told: list[float] = []
     deadline = time.monotonic() + limit_s
     while len(told) < len(stepping):
@@ -136,11 +163,13 @@ def answers(found: Any, stepping: Sequence[Any], limit_s: float) -> list[float]:
                 if code
             ]:
                 raise SystemExit(
-                    f"simulation: ended without a figure: {', '.join(failed)}; what went wrong stands above"
+                    f"simulation: ended without a figure: {', '.join(failed)}; what went "
+                    "wrong stands above"
                 ) from None
             if time.monotonic() > deadline:
                 raise SystemExit(
-                    f"simulation: {len(told)} figures of {len(stepping)} processes within {limit_s:g} s; is the machine busy?"
+                    f"simulation: {len(told)} figures of {len(stepping)} processes within "
+                    f"{limit_s:g} s; is the machine busy?"
                 ) from None
     return told
 
@@ -154,7 +183,7 @@ def _step(
     found.put(adapter_speed(seconds, name, **game_options))
 
 
-# --- simple_push -----------------------------------------------------------------------------------------------------------------------------
+# --- simple_push ----------------------------------------------------------------------------------
 
 
 def simple_push(folder: Path, system: str, setting: str, options: argparse.Namespace) -> Figures:
@@ -189,18 +218,31 @@ def peer_options(config: RunConfig, kind: str) -> list[str]:
     learning, model = config.learning, config.model
     if model.core != "none" or learning.batch_steps % learning.minibatches:
         raise SystemExit(
-            "for Sample Factory: expected a network without memory, and minibatches that divide the batch"
+            "for Sample Factory: expected a network without memory, and minibatches that "
+            "divide the batch"
         )
     return [
-        f"--env={config.env.options['scenario']}{kind}", "--algo=APPO", "--device=cpu", "--env_frameskip=1", "--use_rnn=False", "--with_wandb=False",
-        "--experiment=run", f"--nonlinearity={model.activation}", "--encoder_mlp_layers", *map(str, model.hidden),
-        f"--rollout={config.sampling.rollout_steps}", f"--batch_size={learning.batch_steps // learning.minibatches}",
-        f"--num_batches_per_epoch={learning.minibatches}", f"--num_epochs={learning.epochs}",
-        f"--gamma={learning.gamma}", f"--gae_lambda={learning.gae_lambda}", f"--learning_rate={learning.learning_rate}",
-    ]  # fmt: skip
+        f"--env={config.env.options['scenario']}{kind}",
+        "--algo=APPO",
+        "--device=cpu",
+        "--env_frameskip=1",
+        "--use_rnn=False",
+        "--with_wandb=False",
+        "--experiment=run",
+        f"--nonlinearity={model.activation}",
+        "--encoder_mlp_layers",
+        *map(str, model.hidden),
+        f"--rollout={config.sampling.rollout_steps}",
+        f"--batch_size={learning.batch_steps // learning.minibatches}",
+        f"--num_batches_per_epoch={learning.minibatches}",
+        f"--num_epochs={learning.epochs}",
+        f"--gamma={learning.gamma}",
+        f"--gae_lambda={learning.gae_lambda}",
+        f"--learning_rate={learning.learning_rate}",
+    ]
 
 
-# --- rounds ----------------------------------------------------------------------------------------------------------------------------------
+# --- rounds ---------------------------------------------------------------------------------------
 
 
 def told(number: int, found: dict[str, Figures]) -> None:

@@ -3,8 +3,8 @@
 
     arena match POPULATION@best "exec:python bench/mcts_bot.py --simulations 100"
 
-It is shown the board alone, [6, 7, 2] with its own pieces in plane 0, and finds a game that leads there: the search begins from a state. Needs
-`pip install open-spiel` and nothing of this project.
+It is shown the board alone, [6, 7, 2] with its own pieces in plane 0, and finds a game that leads
+there: the search begins from a state. Needs `pip install open-spiel` and nothing of this project.
 """
 
 import argparse
@@ -20,7 +20,9 @@ GAME = pyspiel.load_game("connect_four")
 
 
 def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
-    """A state of OpenSpiel with this board and the owner of plane 0 to move. Raises: ValueError for a board that no game comes to."""
+    """A state of OpenSpiel with this board and the owner of plane 0 to move. Raises: ValueError
+    for a board that no game comes to.
+    """
     # By column from below: True for an own piece.
     stacks = [
         [bool(own) for own, other in (row[column] for row in reversed(board)) if own or other]
@@ -40,7 +42,9 @@ def state_of(board: Sequence[Sequence[Sequence[int]]]) -> Any:
 def _order(
     stacks: Sequence[Sequence[bool]], heights: list[int], *, mover: bool, dead: set[tuple[int, ...]]
 ) -> list[int] | None:
-    """Columns in an order in which the players take turns. mover: the next piece is an own one;  dead: heights from which there is none."""
+    """Columns in an order in which the players take turns. mover: the next piece is an own one;
+    dead: heights from which there is none.
+    """
     if all(height == len(stack) for height, stack in zip(heights, stacks, strict=True)):
         return []
     if tuple(heights) in dead:

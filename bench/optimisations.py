@@ -1,10 +1,13 @@
-"""What each optimisation brings: a Doom scenario is trained with all of them, and with each one taken out, in interleaved rounds.
+"""What each optimisation brings: a Doom scenario is trained with all of them, and with each one
+taken out, in interleaved rounds.
 
     python -m bench.optimisations --rounds 3 --seconds 20 --json optimisations.json
 
-`arena train` of doom_health_gathering_supreme with one member, placement inline, with everything that belongs to it. What is a setting is turned off
-there; any other piece is taken out of a copy of the source tree, where the plain code that does the same comes to work, which is also what tests
-compare it with. Every round runs each of them, forwards and backwards in turn, so a slow moment of the machine hits all alike.
+`arena train` of doom_health_gathering_supreme with one member, placement inline, with everything
+that belongs to it. What is a setting is turned off there; any other piece is taken out of a copy of
+the source tree, where the plain code that does the same comes to work, which is also what tests
+compare it with. Every round runs each of them, forwards and backwards in turn, so a slow moment of
+the machine hits all alike.
 
   float32        products in float32 instead of bfloat16
   torch_elu      ELU by torch instead of our own kernel
@@ -16,8 +19,10 @@ compare it with. Every round runs each of them, forwards and backwards in turn, 
   small_pages    engines without huge pages
   unpinned       workers free to move from core to core
 
-Reported: what bench/peers.py reports of a system, as medians over the rounds with least and greatest; `ratio` is that of frames per second to `all`
-within the same round: what is left without it. A piece that does nothing on this machine (bfloat16 where the CPU has none) has a ratio around 1.
+Reported: what bench/peers.py reports of a system, as medians over the rounds with least and
+greatest; `ratio` is that of frames per second to `all` within the same round: what is left without
+it. A piece that does nothing on this machine (bfloat16 where the CPU has none) has a ratio around
+1.
 """
 
 import argparse
@@ -41,7 +46,8 @@ _PACKAGES = ("pbt", "arena", "api")
 class Piece(NamedTuple):
     """How an optimisation is taken out.
 
-    settings  of the configuration;  removed: files of the source tree;  edit: (file, words, other words), which stand there once
+    settings  of the configuration;  removed: files of the source tree;  edit: (file, words, other
+              words), which stand there once
     variables of the environment
     """
 
@@ -74,7 +80,9 @@ PIECES: dict[str, Piece] = {
 
 
 def tree_without(piece: Piece, folder: Path) -> Path:
-    """A copy of the packages in which the piece is not. Raises: SystemExit when there is nothing of it to take out."""
+    """A copy of the packages in which the piece is not. Raises: SystemExit when there is nothing
+    of it to take out.
+    """
     for package in _PACKAGES:
         shutil.copytree(
             ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "static")
@@ -82,7 +90,8 @@ def tree_without(piece: Piece, folder: Path) -> Path:
     for name in piece.removed:
         if not (folder / name).exists():
             raise SystemExit(
-                f"{name} is not there: it was not compiled; run python hatch_build.py, or measure the others: --without"
+                f"{name} is not there: it was not compiled; run python hatch_build.py, or "
+                "measure the others: --without"
             )
         (folder / name).unlink()
     if piece.edit is not None:
@@ -90,7 +99,8 @@ def tree_without(piece: Piece, folder: Path) -> Path:
         text = (folder / name).read_text(encoding="utf-8")
         if text.count(words) != 1:
             raise SystemExit(
-                f"{name} has {words!r} {text.count(words)} times; expected it once: the code has changed, change PIECES as well"
+                f"{name} has {words!r} {text.count(words)} times; expected it once: the code "
+                "has changed, change PIECES as well"
             )
         (folder / name).write_text(text.replace(words, others), encoding="utf-8")
     return folder
@@ -149,7 +159,8 @@ def main() -> None:
     }
     for name, found in report["systems"].items():
         print(
-            f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  {found['ratio']['median']:.3f} of all"
+            f"{name:14} {found['frames_per_s']['median']:9,.0f} frames/s  "
+            f"{found['ratio']['median']:.3f} of all"
         )
     if options.json is not None:
         options.json.write_text(

@@ -1,31 +1,42 @@
-"""Side by side with Sample Factory 2 on one Doom scenario: same scenario file, ViZDoom, frame-skip, resolution, network, batch and rollout.
+"""Side by side with Sample Factory 2 on one Doom scenario: same scenario file, ViZDoom, frame-skip,
+resolution, network, batch and rollout.
 
     python -m venv sf && sf/bin/pip install torch==2.13.0 "sample-factory[vizdoom]"
     python -m bench.peers --sample-factory sf/bin/python --rounds 5 --seconds 60 --json peers.json
 
-Every round runs each system, as its own command line starts it, forwards and backwards in turn, so a slow moment of the machine hits all alike.
-Counted are the frames that learners consumed in `seconds` seconds, from `warmup` seconds after the first update on. Both count whole batches, so the
-frames of a policy are taken from one update to a later one, by the moments at which these were written down: ours writes every update, Sample Factory
-one each two seconds (train/loss of its summaries). Sample Factory plays its asynchronous mode with the best of its settings: each of
-`--peer-settings` is run once before the rounds, the fastest is kept. A setting is WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises
-neither input nor returns (--normalize_input=False --normalize_returns=False). Ours normalises what it sees where its configuration says so, returns
-never.
+Every round runs each system, as its own command line starts it, forwards and backwards in turn, so
+a slow moment of the machine hits all alike. Counted are the frames that learners consumed in
+`seconds` seconds, from `warmup` seconds after the first update on. Both count whole batches, so the
+frames of a policy are taken from one update to a later one, by the moments at which these were
+written down: ours writes every update, Sample Factory one each two seconds (train/loss of its
+summaries). Sample Factory plays its asynchronous mode with the best of its settings: each of
+`--peer-settings` is run once before the rounds, the fastest is kept. A setting is
+WORKERSxENVIRONMENTS of each worker; with "-plain" it normalises neither input nor returns
+(--normalize_input=False --normalize_returns=False). Ours normalises what it sees where its
+configuration says so, returns never.
 
-Alone (ALONE in bench/sample_factory.py) both play the same actions from the screen. What still differs: in health_gathering_supreme a step
-in which health rises gives Sample Factory 1 on top, however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
-less for one of which acid or the limit of 100 takes a part. What each learns with: see bench/learning.py.
+Alone (ALONE in bench/sample_factory.py) both play the same actions from the screen. What still
+differs: in health_gathering_supreme a step in which health rises gives Sample Factory 1 on top,
+however small the rise; ours gives 0.04 per unit of it, which is 1 for a whole medikit of 25 and
+less for one of which acid or the limit of 100 takes a part. What each learns with: see
+bench/learning.py.
 
-    python -m bench.peers --sample-factory sf/bin/python --scenario duel --placements inline --peer-settings 2x8 2x16
+    python -m bench.peers --sample-factory sf/bin/python --scenario duel --placements inline
+    --peer-settings 2x8 2x16
 
-With --scenario duel both train two policies on Sample Factory's doom_duel: its map (ssl2, read from its package), frame-skip 2, its actions, games of
-four minutes, nobody of the past. What differs there: which numbers stand beside the screen and how they are scaled, and shaping.
+With --scenario duel both train two policies on Sample Factory's doom_duel: its map (ssl2, read from
+its package), frame-skip 2, its actions, games of four minutes, nobody of the past. What differs
+there: which numbers stand beside the screen and how they are scaled, and shaping.
 
-Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU seconds of all processes per 1 000 steps, policy lag in
-versions of the weights (of Sample Factory as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what processes
-share counted once), how finely frames were counted (step_frames: least frames from one counted update of a policy to the next; step_s: longest time
-between two; measured_s: from the first to the last), and the ratio to Sample Factory within the same round. With --roofline every round also measures
-the bare torch reference of bench/roofline.py, between the systems, and reports the share of it. Sample Factory computes in float32; ours in bfloat16
-where the machine multiplies that itself, with --float32 a second time without.
+Reported, as medians over the rounds with least and greatest: frames and steps per second, CPU
+seconds of all processes per 1 000 steps, policy lag in versions of the weights (of Sample Factory
+as its reports say it, one each five seconds), dropped rows (null: it does not say), memory (what
+processes share counted once), how finely frames were counted (step_frames: least frames from one
+counted update of a policy to the next; step_s: longest time between two; measured_s: from the first
+to the last), and the ratio to Sample Factory within the same round. With --roofline every round
+also measures the bare torch reference of bench/roofline.py, between the systems, and reports the
+share of it. Sample Factory computes in float32; ours in bfloat16 where the machine multiplies that
+itself, with --float32 a second time without.
 """
 
 import argparse
@@ -84,9 +95,14 @@ START_S = 600.0
 
 ACTIONS = "single"
 OURS = (
-    "pbt.enabled=false", "evaluation.share=0.0", "evaluation.final_games=0", "learning.batch_steps=2048", "learning.epochs=1",
-    "learning.minibatches=1", "sampling.rollout_steps=32",
-)  # fmt: skip
+    "pbt.enabled=false",
+    "evaluation.share=0.0",
+    "evaluation.final_games=0",
+    "learning.batch_steps=2048",
+    "learning.epochs=1",
+    "learning.minibatches=1",
+    "sampling.rollout_steps=32",
+)
 OURS_ALONE = (
     "population.members=1",
     f'env.options.actions="{ACTIONS}"',
@@ -133,7 +149,9 @@ def cpu_seconds(pid: int) -> float | None:
 def measured(
     points: Sequence[dict[str, Any]], cpu_rate: float, skip: int, **more: float | None
 ) -> Figures:
-    """points: updates of the time measured;  cpu_rate: CPU seconds per second of it.  Raises: SystemExit when there are too few of them."""
+    """points: updates of the time measured;  cpu_rate: CPU seconds per second of it.  Raises:
+    SystemExit when there are too few of them.
+    """
     frames_per_s = speed_of(points)
     steps_per_s = frames_per_s / skip
     return {
@@ -145,11 +163,13 @@ def measured(
     }
 
 
-# --- the systems -----------------------------------------------------------------------------------------------------------------------------
+# --- the systems ----------------------------------------------------------------------------------
 
 
 def ours(folder: Path, system: str, options: argparse.Namespace) -> Figures:
-    """`arena train` of the scenario's shipped configuration, on the peer's own scenario files. system: a placement, perhaps with FLOAT32 behind it"""
+    """`arena train` of the scenario's shipped configuration, on the peer's own scenario files.
+    system: a placement, perhaps with FLOAT32 behind it
+    """
     placement = system.removesuffix(FLOAT32)
     precision = [] if placement == system else ["runtime.precision=float32"]
     settings = [*scenario_settings(options), *options.settings, *precision]
@@ -165,7 +185,9 @@ def trained(
     options: argparse.Namespace,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Figures:
-    """`arena train` of a configuration. skip: frames of a step;  options: warmup and seconds;  variables: of the environment, beside this one's"""
+    """`arena train` of a configuration. skip: frames of a step;  options: warmup and seconds;
+    variables: of the environment, beside this one's
+    """
     run = Run(folder, config.read_text(encoding="utf-8"), **variables)
     try:
         run.start("stop_at_frames=1_000_000_000", f"runtime.placement={placement}", *settings)
@@ -193,7 +215,9 @@ def our_config(options: argparse.Namespace) -> Path:
 
 
 def scenario_settings(options: argparse.Namespace) -> list[str]:
-    """Our configuration on the peer's own scenario file, with its actions; alone with its shaping, and nothing but the screen seen."""
+    """Our configuration on the peer's own scenario file, with its actions; alone with its
+    shaping, and nothing but the screen seen.
+    """
     where, alone = (
         f'env.options.scenario="{scenario_file(options)}"',
         OURS_ALONE if options.scenario in ALONE else (),
@@ -277,11 +301,13 @@ def reference(folder: Path, options: argparse.Namespace) -> Figures:
     }
 
 
-# --- rounds ----------------------------------------------------------------------------------------------------------------------------------
+# --- rounds ---------------------------------------------------------------------------------------
 
 
 def summary(rounds: Sequence[dict[str, Figures]], base: str = PEER) -> dict[str, Any]:
-    """System -> medians over the rounds that have the figure, None where none has; ratios are taken to the base, and the roofline, within a round."""
+    """System -> medians over the rounds that have the figure, None where none has; ratios are
+    taken to the base, and the roofline, within a round.
+    """
     found: dict[str, Any] = {}
     for system in sorted(rounds[0]):
         mine = [each[system] for each in rounds]
@@ -325,7 +351,9 @@ def fastest(
     options: argparse.Namespace,
     play: Callable[[Path, str, argparse.Namespace], Figures] = peer,
 ) -> tuple[str, dict[str, float]]:
-    """Sample Factory's best setting, and the frames per second of each; a single one is not tried."""
+    """Sample Factory's best setting, and the frames per second of each; a single one is not
+    tried.
+    """
     tried: dict[str, float] = {}
     for setting in options.peer_settings if len(options.peer_settings) > 1 else ():
         tried[setting] = speed(play(folder / f"try-{setting}", setting, options))

@@ -1,17 +1,24 @@
-"""How fast one population learns in each placement, and populations of several sizes, in interleaved rounds.
+"""How fast one population learns in each placement, and populations of several sizes, in
+interleaved rounds.
 
-    python -m bench.placements --rounds 5 --seconds 30 --json bench/placements.json
-    python -m bench.placements --config doom_health_gathering_supreme --placements inline --members 1 8 --rounds 3 --seconds 60
+    python -m bench.placements --rounds 5 --seconds 30 --json bench/placements.json python -m
+    bench.placements --config doom_health_gathering_supreme --placements inline --members 1 8
+    --rounds 3 --seconds 60
 
-Every round trains each placement (with each number of members) in turn, from its first frame, as `arena train` does with everything that belongs to
-it (league, metrics, checkpoints): so a slow moment of the machine hits all alike. Its start and a warm-up are not counted.
+Every round trains each placement (with each number of members) in turn, from its first frame, as
+`arena train` does with everything that belongs to
+it (league, metrics, checkpoints): so a slow moment of the machine hits all alike. Its start and a
+warm-up are not counted.
 Reported, as medians over the rounds with least and greatest:
-  frames_per_s   frames consumed by learners: of every member between its first and its last update of the time measured, all members added up,
+  frames_per_s   frames consumed by learners: of every member between its first and its last update
+                 of the time measured, all members added up,
                  so that it does not count where between two updates the time began or ended
   ratio          of frames_per_s to that of the first of the same round
   lag_mean, lag_max   policy lag of the updates, in versions of the weights
-  step_frames, step_s, measured_s   least frames and longest seconds from one counted update of a member to the next; seconds from first to last
-  shares         by stage, of the time of each process that reports stages, averaged over those of a kind
+  step_frames, step_s, measured_s   least frames and longest seconds from one counted update of a
+                                    member to the next; seconds from first to last
+  shares         by stage, of the time of each process that reports stages, averaged over those of a
+                 kind
   pss_mb         memory of all processes at the end, what they share counted once
 Run it from the repository's root on a machine with nothing else to do.
 """
@@ -102,14 +109,17 @@ def updates(run: Run, since: float, until: float) -> list[dict[str, Any]]:
 
 
 def by_member(points: Sequence[dict[str, Any]]) -> list[list[tuple[float, int]]]:
-    """(moment, frames by then) of each member's updates. Raises: SystemExit when a member was updated less than twice."""
+    """(moment, frames by then) of each member's updates. Raises: SystemExit when a member was
+    updated less than twice.
+    """
     members: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for point in points:
         members[point["member"]].append((point["t"], point["frames"]))
     if not members or min(map(len, members.values())) < 2:
         found = {name: len(of) for name, of in members.items()} or "none"
         raise SystemExit(
-            f"updates seen in the time measured, by member: {found}; expected two or more of each; measure longer with --seconds"
+            f"updates seen in the time measured, by member: {found}; expected two or more of "
+            "each; measure longer with --seconds"
         )
     return list(members.values())
 
@@ -120,9 +130,11 @@ def speed(points: Sequence[dict[str, Any]]) -> float:
 
 
 def resolution(points: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """How finely frames were counted. A speed is taken from one step of a counter to a later one: what is left is the delay of writing a step down.
+    """How finely frames were counted. A speed is taken from one step of a counter to a later one:
+    what is left is the delay of writing a step down.
 
-    step_frames: the least step of a member's counter;  step_s: the longest time between two;  measured_s: mean time from first to last
+    step_frames: the least step of a member's counter;  step_s: the longest time between two;
+    measured_s: mean time from first to last
     """
     members = by_member(points)
     pairs = [pair for of in members for pair in pairwise(of)]
@@ -143,7 +155,9 @@ def lag_figures(points: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def shares(first: RunStatus, last: RunStatus) -> dict[str, dict[str, float]]:
-    """Kind of process -> stage -> its share of the time between the two looks, averaged over the processes of the kind."""
+    """Kind of process -> stage -> its share of the time between the two looks, averaged over the
+    processes of the kind.
+    """
     seconds = last.written_at - first.written_at
     before = {process.name: process.stage_s for process in first.processes}
     kinds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)

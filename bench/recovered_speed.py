@@ -1,4 +1,6 @@
-"""How fast a training is some time after each of many faults, beside moments at which none struck."""
+"""How fast a training is some time after each of many faults, beside moments at which none
+struck.
+"""
 
 import math
 import statistics
@@ -17,7 +19,9 @@ class RowsMade:
     rows: Sequence[int]
 
     def at(self, at_s: float) -> float:
-        """Between two looks as if they had come evenly. Raises: ValueError for a moment before the first look or after the last one."""
+        """Between two looks as if they had come evenly. Raises: ValueError for a moment before
+        the first look or after the last one.
+        """
         if not self.times_s or not self.times_s[0] <= at_s <= self.times_s[-1]:
             looked = (
                 f"from {self.times_s[0]:.2f} to {self.times_s[-1]:.2f} s"
@@ -40,7 +44,9 @@ class RowsMade:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of two means. low, high: its interval; minus and plus infinity where too little is known for one."""
+    """Of two means. low, high: its interval; minus and plus infinity where too little is known
+    for one.
+    """
 
     value: float
     low: float
@@ -48,7 +54,8 @@ class Ratio:
 
 
 def ratio(above: Sequence[float], below: Sequence[float], confidence: float = 0.95) -> Ratio:
-    """Of the means of independent samples: first-order (delta method) variance, Student's t with Welch's degrees of freedom.
+    """Of the means of independent samples: first-order (delta method) variance, Student's t with
+    Welch's degrees of freedom.
 
     Raises: statistics.StatisticsError for no values, ZeroDivisionError for a mean of 0 below.
     """

@@ -1,22 +1,32 @@
-"""A bare torch reference: frames a second of this machine if engine and network alone took time, both used the plain way.
+"""A bare torch reference: frames a second of this machine if engine and network alone took time,
+both used the plain way.
 
-    python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --rounds 3 --json roofline.json
+    python -m bench.roofline --scenario health_gathering_supreme --seconds 5 --rounds 3 --json
+    roofline.json
 
-Imports nothing of pbt. One process per usable core (affinity and cgroup quota), pinned to it, all at the same time; each measures, `rounds` times:
-  simulate  raw ViZDoom: make_action with random actions, get_state; no resize, no copy; one engine alone, then 32 and 64 of them in turn
+Imports nothing of pbt. One process per usable core (affinity and cgroup quota), pinned to it, all
+at the same time; each measures, `rounds` times:
+  simulate  raw ViZDoom: make_action with random actions, get_state; no resize, no copy; one engine
+            alone, then 32 and 64 of them in turn
   infer     the network's forward pass in plain torch, sampling an action for every row
-  train     its forward and backward pass and loss over [T, B] rows, one epoch, and one Adam step per batch
-The first as engines start by default and "calm": under SCHED_BATCH and with huge pages. The last two in float32 and bfloat16, with several
-numbers of rows, and with the first convolution as it is written and in "blocks" (in_blocks). The fastest of each counts. Then
+  train     its forward and backward pass and loss over [T, B] rows, one epoch, and one Adam step
+            per batch
+The first as engines start by default and "calm": under SCHED_BATCH and with huge pages. The last
+two in float32 and bfloat16, with several
+numbers of rows, and with the first convolution as it is written and in "blocks" (in_blocks). The
+fastest of each counts. Then
 
-    reference = frame_skip * cores / (simulate + infer + train)        frames per second, times in seconds per step on one core
+    reference = frame_skip * cores / (simulate + infer + train)        frames per second, times in
+    seconds per step on one core
 
-where so many rows are inferred at once as engines were stepped: who acts for 32 rows has 32 engines, and each finds little of itself in the caches
-when its turn comes. `hot_reference` is the same with the one engine that is always in the cache: no training can have that and the batches, it is
-there to show what the caches cost.
+where so many rows are inferred at once as engines were stepped: who acts for 32 rows has 32
+engines, and each finds little of itself in the caches when its turn comes. `hot_reference` is the
+same with the one engine that is always in the cache: no training can have that and the batches, it
+is there to show what the caches cost.
 
-No bound: it is plain modules, torch's own ELU and autograd, and kernels of one's own may beat a part of it. What it leaves out (copying observations,
-bookkeeping, reducing gradients, publishing weights) costs time on top.
+No bound: it is plain modules, torch's own ELU and autograd, and kernels of one's own may beat a
+part of it. What it leaves out (copying observations, bookkeeping, reducing gradients, publishing
+weights) costs time on top.
 """
 
 import argparse
@@ -41,7 +51,9 @@ GRACE_S = 60.0
 
 
 def usable_cores() -> list[int]:
-    """Those to measure on: as many of the allowed ones as the cgroup's quota is worth, at least one."""
+    """Those to measure on: as many of the allowed ones as the cgroup's quota is worth, at least
+    one.
+    """
     allowed, quota = sorted(os.sched_getaffinity(0)), cpu_quota()
     return allowed if quota is None else allowed[: max(1, int(quota))]
 
@@ -63,11 +75,13 @@ def read(path: Path) -> str:
         return ""
 
 
-# --- all cores at the same time --------------------------------------------------------------------------------------------------------------
+# --- all cores at the same time -------------------------------------------------------------------
 
 
 def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[str, list[float]]]:
-    """What every core's process measured. Whatever happens, none is left, nor an engine, nor a folder. Raises: SystemExit when one fails."""
+    """What every core's process measured. Whatever happens, none is left, nor an engine, nor a
+    folder. Raises: SystemExit when one fails.
+    """
     words = [
         f"--scenario={options.scenario}",
         f"--frame-skip={options.frame_skip}",
@@ -86,7 +100,8 @@ def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[s
     with tempfile.TemporaryDirectory(prefix="roofline-", ignore_cleanup_errors=True) as folder:
         try:
             for core in cores:
-                running.append(start(core, command, Path(folder)))  # noqa: PERF401  when one does not start, those before it are known
+                # when one does not start, those before it are known
+                running.append(start(core, command, Path(folder)))  # noqa: PERF401
             wait_for_all(running, cores, limit_s)
             return [json.loads(process.communicate(timeout=limit_s)[0]) for process in running]
         except BaseException:
@@ -96,7 +111,9 @@ def answers_of(cores: Sequence[int], options: argparse.Namespace) -> list[dict[s
 
 
 def start(core: int, command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """In a folder of its own, where its engine writes a file, and in a group of its own, which its engine is killed with."""
+    """In a folder of its own, where its engine writes a file, and in a group of its own, which
+    its engine is killed with.
+    """
     (place := folder / str(core)).mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
@@ -151,7 +168,9 @@ def least(times: dict[str, float], begin: str, end: str = "") -> str:
 
 
 def chosen(times: dict[str, float]) -> tuple[tuple[str, str], tuple[str, str], str]:
-    """Names of the fastest (simulate, infer) with as many engines as rows, of the fastest with one engine, and of the fastest train."""
+    """Names of the fastest (simulate, infer) with as many engines as rows, of the fastest with
+    one engine, and of the fastest train.
+    """
     simulate = {engines: least(times, "simulate", f" {engines} engines") for engines in ENGINES}
     infer = {rows: least(times, "infer", f" {rows} rows") for rows in INFER_ROWS}
     acting = min(
@@ -216,7 +235,8 @@ def main() -> None:
         )
         print(f"{name:<32}{microseconds:>9.1f} us per step and core{mark}")
     print(
-        f"{'pure simulation':<32}{found['pure_simulation_frames_per_s']:>9} frames/s on {found['cores']} cores"
+        f"{'pure simulation':<32}{found['pure_simulation_frames_per_s']:>9} frames/s on "
+        f"{found['cores']} cores"
     )
     print(f"{'bare torch reference':<32}{found['reference_frames_per_s']:>9} frames/s")
     print(f"{'with one engine, always hot':<32}{found['hot_reference_frames_per_s']:>9} frames/s")

@@ -1,6 +1,8 @@
-"""What one core's process of bench/roofline.py measures: raw engines, and the network in plain torch. Imports nothing of pbt, nor of bench.
+"""What one core's process of bench/roofline.py measures: raw engines, and the network in plain
+torch. Imports nothing of pbt, nor of bench.
 
-    python bench/roofline_parts.py --core=0 --cores=2 --scenario=health_gathering_supreme --frame-skip=4 --seconds=4 --rounds=3
+    python bench/roofline_parts.py --core=0 --cores=2 --scenario=health_gathering_supreme
+    --frame-skip=4 --seconds=4 --rounds=3
 
 Prints JSON: name -> seconds per step, by round.
 """
@@ -23,14 +25,17 @@ T, BATCH_STEPS = 32, 2048
 INFER_ROWS, TRAIN_SLOTS = (32, 64), (8, 16, 32)
 ENGINES = (1, *INFER_ROWS)
 PARTS = 2 * len(ENGINES) + 4 * len(INFER_ROWS) + 4 * len(TRAIN_SLOTS)
-# Of engines' environment: their memory is in huge pages, so that more of it is still mapped when an engine's turn comes.
+# Of engines' environment: their memory is in huge pages, so that more of it is still mapped when an
+# engine's turn comes.
 CALM = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 # Stride of the first convolution, which divides its kernel, and height and width of the images.
 SIDE = 4
 
 
 def keep_freed_memory() -> None:
-    """Else glibc gives large tensors back to the system when they are freed, and every batch pays for fresh pages."""
+    """Else glibc gives large tensors back to the system when they are freed, and every batch
+    pays for fresh pages.
+    """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
@@ -38,14 +43,18 @@ def keep_freed_memory() -> None:
 
 
 def in_blocks(images: Any) -> Any:
-    """[N, H, W, C] -> [N, H / SIDE, W / SIDE, SIDE * SIDE * C]: for a first convolution of stride 1, whose channels fill a vector unit."""
+    """[N, H, W, C] -> [N, H / SIDE, W / SIDE, SIDE * SIDE * C]: for a first convolution of
+    stride 1, whose channels fill a vector unit.
+    """
     count, height, width, channels = images.shape
     cut = images.view(count, height // SIDE, SIDE, width // SIDE, SIDE * channels)
     return cut.transpose(2, 3).reshape(count, height // SIDE, width // SIDE, SIDE * SIDE * channels)
 
 
 def make_network(actions: int, blocks: bool) -> Any:
-    """blocks: the first convolution's weights lie as `in_blocks` lays pixels, from the beginning; sums and what Adam does are the same."""
+    """blocks: the first convolution's weights lie as `in_blocks` lays pixels, from the
+    beginning; sums and what Adam does are the same.
+    """
     import torch
     from torch import Tensor, nn
     from torch.nn.functional import elu, linear
@@ -64,7 +73,9 @@ def make_network(actions: int, blocks: bool) -> Any:
             self.convs.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
         def forward(self, images: Tensor, state: Tensor, keep: Tensor) -> Tensor:
-            """images [T, B, H, W, C] uint8, state [B, 512], keep [T, B, 1]. Returns logits and value, [T, B, actions + 1]."""
+            """images [T, B, H, W, C] uint8, state [B, 512], keep [T, B, 1]. Returns logits and
+            value, [T, B, actions + 1].
+            """
             x = images.flatten(0, 1).to(
                 torch.get_autocast_dtype("cpu")
                 if torch.is_autocast_enabled("cpu")
@@ -112,7 +123,9 @@ def start_engine(scenario: str) -> Any:
 
 @contextmanager
 def calm_engines() -> Iterator[None]:
-    """For those that are started within. Nobody who is woken interrupts another: an engine would find its message locked, and sleep again."""
+    """For those that are started within. Nobody who is woken interrupts another: an engine would
+    find its message locked, and sleep again.
+    """
     name, value = CALM
     before, policy = os.environ.get(name), os.sched_getscheduler(0)
     os.environ[name] = value if before is None else before
@@ -164,7 +177,9 @@ def timed(step: Callable[[], None], rows: int, seconds: float) -> float:
 
 
 def infer_step(bfloat16: bool, blocks: bool, rows: int, options: argparse.Namespace) -> float:
-    """Seconds per row of a forward pass of so many. Weights are converted once: they change far more rarely than they are used."""
+    """Seconds per row of a forward pass of so many. Weights are converted once: they change far
+    more rarely than they are used.
+    """
     import torch
 
     network = make_network(8, blocks)
@@ -184,7 +199,9 @@ def infer_step(bfloat16: bool, blocks: bool, rows: int, options: argparse.Namesp
 
 
 def train_step(bfloat16: bool, blocks: bool, slots: int, options: argparse.Namespace) -> float:
-    """Seconds per row of passes over T rows of so many slots at a time, with an Adam step where a batch is complete."""
+    """Seconds per row of passes over T rows of so many slots at a time, with an Adam step where
+    a batch is complete.
+    """
     import torch
 
     network = make_network(8, blocks)

@@ -1,4 +1,6 @@
-"""Sample Factory 2 as a peer: how it is started, what it reports, and how it is ended with everything that it started."""
+"""Sample Factory 2 as a peer: how it is started, what it reports, and how it is ended with
+everything that it started.
+"""
 
 import argparse
 import json
@@ -22,7 +24,8 @@ from pbt.envs.doom.strays import remove_strays
 from tests.e2e.faults import processes
 
 LOG = "log.txt"
-# It writes what it learned from a batch right after it, with the frames up to then, at most every two seconds.
+# It writes what it learned from a batch right after it, with the frames up to then, at most every
+# two seconds.
 UPDATE_TAG = "train/loss"
 # Without an update for so long something is wrong.
 PATIENCE_S = 120.0
@@ -35,7 +38,8 @@ _MODES = {
     "serial": ("--async_rl=False", "--serial_mode=True", "--worker_num_splits=1"),
 }
 _REPORT = re.compile(
-    r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
+    r"Fps is \(.*?\)\. Total num frames: (?P<frames>\d+)\..*lag: \(min: (?P<min>[-\d.]+), "
+    r"avg: (?P<mean>[-\d.]+), max: (?P<max>[-\d.]+)\)"
 )
 
 # What torch shares between processes: torch_PID_RANDOM_NUMBER
@@ -47,10 +51,12 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """peer: Sample Factory's name for it, and what else is said to it;  settings: of our configuration
+    """peer: Sample Factory's name for it, and what else is said to it;  settings: of our
+    configuration
 
     peer_scale  what it multiplies rewards by, in its summaries, too
-    game        of ours;  file: its own scenario file, without .cfg, where that is called otherwise;  skip: tics of a decision
+    game        of ours;  file: its own scenario file, without .cfg, where that is called otherwise;
+                skip: tics of a decision
     """
 
     peer: str
@@ -75,12 +81,16 @@ ALONE = {
     "basic": Scenario("doom_basic", ("learning.reward_scale=0.01",), 0.01),
     "defend_the_center": Scenario("doom_defend_the_center_flat_actions", ()),
 }
-# Two policies that meet each other and themselves, on its own map: the screen, measurements, seven heads of 12 096 actions, games of four minutes.
+# Two policies that meet each other and themselves, on its own map: the screen, measurements, seven
+# heads of 12 096 actions, games of four minutes.
 DUELS = {
     "duel": Scenario(
         "doom_duel",
         (
-            "population.members=2", "matchmaking.past_share=0.0", 'env.options.buttons="full"', "env.options.max_tics=8400",
+            "population.members=2",
+            "matchmaking.past_share=0.0",
+            'env.options.buttons="full"',
+            "env.options.max_tics=8400",
             "env.options.respawn_delay_s=2",
         ),
         peer_options=("--num_policies=2",),
@@ -88,7 +98,7 @@ DUELS = {
         file="ssl2",
         skip=2,
     )
-}  # fmt: skip
+}
 SCENARIOS = ALONE | DUELS
 
 
@@ -99,14 +109,20 @@ def peer_folder(python: Path) -> Path:
 
 
 def peer_versions(python: Path, engine: str = "vizdoom") -> dict[str, str]:
-    """Of what Sample Factory runs on. Raises: SystemExit when its engine of the game is not ours: the engines would be compared, too."""
+    """Of what Sample Factory runs on. Raises: SystemExit when its engine of the game is not
+    ours: the engines would be compared, too.
+    """
     packages = ("sample-factory", engine, "torch", "numpy")
-    code = f"import json, importlib.metadata as m; print(json.dumps({{name: m.version(name) for name in {packages}}}))"
+    code = (
+        "import json, importlib.metadata as m; print(json.dumps({name: m.version(name) "
+        f"for name in {packages}}}))"
+    )
     found: dict[str, str] = json.loads(_asked(python, code))
     mine = metadata.version(engine)
     if found[engine] != mine:
         raise SystemExit(
-            f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same version in both environments"
+            f"Sample Factory has {engine} {found[engine]}, ours is {mine}: install the same "
+            "version in both environments"
         )
     return found
 
@@ -124,17 +140,33 @@ def _asked(python: Path, code: str) -> str:
 def peer_command(folder: Path, setting: str, options: argparse.Namespace) -> list[str]:
     """How it is started on a Doom scenario, but for when it ends."""
     return [
-        str(options.sample_factory), "-m", "sf_examples.vizdoom.train_vizdoom", f"--env={SCENARIOS[options.scenario].peer}",
-        "--algo=APPO", "--device=cpu", f"--env_frameskip={options.frame_skip}",
-        "--wide_aspect_ratio=False", "--use_rnn=True", "--rnn_type=gru", "--rnn_size=512", "--rollout=32", "--batch_size=2048",
-        "--num_batches_per_epoch=1", "--num_epochs=1", "--with_wandb=False", f"--train_dir={folder}", "--experiment=run",
+        str(options.sample_factory),
+        "-m",
+        "sf_examples.vizdoom.train_vizdoom",
+        f"--env={SCENARIOS[options.scenario].peer}",
+        "--algo=APPO",
+        "--device=cpu",
+        f"--env_frameskip={options.frame_skip}",
+        "--wide_aspect_ratio=False",
+        "--use_rnn=True",
+        "--rnn_type=gru",
+        "--rnn_size=512",
+        "--rollout=32",
+        "--batch_size=2048",
+        "--num_batches_per_epoch=1",
+        "--num_epochs=1",
+        "--with_wandb=False",
+        f"--train_dir={folder}",
+        "--experiment=run",
         *SCENARIOS[options.scenario].peer_options,
         *setting_options(setting),
-    ]  # fmt: skip
+    ]
 
 
 def setting_options(setting: str) -> list[str]:
-    """setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising; other modes as in _MODES, as many as wanted."""
+    """setting: "2x16" = 2 workers with 16 environments each, "2x16-plain" = without normalising;
+    other modes as in _MODES, as many as wanted.
+    """
     parts = _SETTING.fullmatch(setting_word(setting))
     assert parts is not None
     modes = parts["modes"].split("-")[1:]
@@ -143,18 +175,23 @@ def setting_options(setting: str) -> list[str]:
 
 
 def setting_word(word: str) -> str:
-    """The word itself. Raises: argparse.ArgumentTypeError when it is no setting: some of them are played minutes later."""
+    """The word itself. Raises: argparse.ArgumentTypeError when it is no setting: some of them
+    are played minutes later.
+    """
     parts = _SETTING.fullmatch(word)
     if parts is None or not set(parts["modes"].split("-")[1:]) <= _MODES.keys():
         known = ", ".join(f"-{mode}" for mode in _MODES)
         raise argparse.ArgumentTypeError(
-            f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and any of {known}, as 2x16-plain"
+            f"{word!r} is no setting of Sample Factory: expected WORKERSxENVIRONMENTS and "
+            f"any of {known}, as 2x16-plain"
         )
     return word
 
 
 def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
-    """The process and the mark in the environment of everything that it starts; what it prints goes to LOG in the folder."""
+    """The process and the mark in the environment of everything that it starts; what it prints
+    goes to LOG in the folder.
+    """
     mark = uuid.uuid4().hex
     environment = {**os.environ, processes.MARK: mark}
     with (folder / LOG).open("wb") as out:
@@ -171,7 +208,9 @@ def start_peer(folder: Path, command: Sequence[str]) -> tuple[subprocess.Popen[b
 
 
 def lags(found: Sequence[re.Match[str]]) -> Figures:
-    """Over all reports of the window; a report tells of the newest update alone, and -1 before the first."""
+    """Over all reports of the window; a report tells of the newest update alone, and -1 before
+    the first.
+    """
     told = [
         (float(report["mean"]), float(report["max"]))
         for report in found
@@ -190,7 +229,9 @@ def reports(log: Path) -> list[re.Match[str]]:
 
 
 def updates_of(folder: Path) -> list[dict[str, Any]]:
-    """Those that its summaries tell of, as in our curves: member (its policy), t (the moment it was written, Unix time), frames (up to then)."""
+    """Those that its summaries tell of, as in our curves: member (its policy), t (the moment it
+    was written, Unix time), frames (up to then).
+    """
     found = []
     for path in sorted((folder / "run" / ".summary").glob("*")):
         events = EventAccumulator(str(path), size_guidance={"scalars": 0})
@@ -206,7 +247,9 @@ def updates_of(folder: Path) -> list[dict[str, Any]]:
 def updates_until(
     folder: Path, since: float, until: float, process: subprocess.Popen[bytes]
 ) -> list[dict[str, Any]]:
-    """Those of that time, as soon as every policy has told of a later one: then none of that time is still to be written."""
+    """Those of that time, as soon as every policy has told of a later one: then none of that
+    time is still to be written.
+    """
 
     def whole() -> bool:
         told = {point["member"] for point in updates_of(folder) if point["t"] > until}
@@ -225,7 +268,9 @@ def wait_for(
     log: Path,
     every_s: float = 0.05,
 ) -> None:
-    """Until Sample Factory reports what is asked, looked for so often. Raises: SystemExit with its last words when it ends or takes too long."""
+    """Until Sample Factory reports what is asked, looked for so often. Raises: SystemExit with
+    its last words when it ends or takes too long.
+    """
     deadline = time.monotonic() + limit_s
     while not condition():
         if process.poll() is not None:
@@ -241,7 +286,9 @@ def last_words(log: Path) -> str:
 
 
 def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
-    """Its engines outlive it, and one that is left over falsifies every later figure. What all of them leave in shared memory goes, too."""
+    """Its engines outlive it, and one that is left over falsifies every later figure. What all
+    of them leave in shared memory goes, too.
+    """
     killed = {process.pid}
     process.kill()
     process.wait()

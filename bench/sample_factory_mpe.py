@@ -1,12 +1,16 @@
-"""A scenario of MPE2 as a multi-agent environment of Sample Factory 2; run by the python that has both, see bench/light.py.
+"""A scenario of MPE2 as a multi-agent environment of Sample Factory 2; run by the python that has
+both, see bench/light.py.
 
-    sf/bin/python -P bench/sample_factory_mpe.py --env=simple_push --algo=APPO ...     # without -P, `import sample_factory` finds this folder's
+    sf/bin/python -P bench/sample_factory_mpe.py --env=simple_push --algo=APPO ...     # without -P,
+    `import sample_factory` finds this folder's
 
-As its documentation asks of environments with several agents (sf_examples/train_custom_multi_env.py): lists with an entry for each agent, all of
-them played by one policy, and a new game starts by itself. A policy has one observation space, so vectors are filled with zeros up to the longest;
-ours does the same with env.options.one_role. --env=simple_push is mpe2's raw_env behind
-PettingZoo's converter (ours has one of its own), without the wrappers that check what a policy of
-either system never does; --env=simple_push_parallel_env is what mpe2 ships, with them.
+As its documentation asks of environments with several agents
+(sf_examples/train_custom_multi_env.py): lists with an entry for each agent, all of them played by
+one policy, and a new game starts by itself. A policy has one observation space, so vectors are
+filled with zeros up to the longest; ours does the same with env.options.one_role. --env=simple_push
+is mpe2's raw_env behind PettingZoo's converter (ours has one of its own), without the wrappers that
+check what a policy of either system never does; --env=simple_push_parallel_env is what mpe2 ships,
+with them.
 """
 
 import sys

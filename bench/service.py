@@ -1,13 +1,16 @@
-"""Does watching cost? A population trains under `arena serve`; in turn, nobody asks anything, and 32 clients ask something that is not cached.
+"""Does watching cost? A population trains under `arena serve`; in turn, nobody asks anything, and
+32 clients ask something that is not cached.
 
     python -m bench.service --rounds 5 --seconds 60 --json service.json
 
-Each client sends one request every two seconds, at a moment of its own: curves of a new number of points, a page of games, members, values, ratings
-(whose revision changes with the games). Reported: p50 and p99 of all answers, and by what was asked; of each round, frames per second with and
-without readers and the loss between them, with the median over rounds; what processor time the service takes while it is watched and while it is not,
-and the clients, as shares of one core: a training that has all cores loses as much of them, whatever the machine does meanwhile; answers that were no
-success; how often a log says "database is locked".
-Exit code 1 when p99 is over 150 ms, the median loss 5 % or more, an answer no success, or a log says so.
+Each client sends one request every two seconds, at a moment of its own: curves of a new number of
+points, a page of games, members, values, ratings (whose revision changes with the games). Reported:
+p50 and p99 of all answers, and by what was asked; of each round, frames per second with and without
+readers and the loss between them, with the median over rounds; what processor time the service
+takes while it is watched and while it is not, and the clients, as shares of one core: a training
+that has all cores loses as much of them, whatever the machine does meanwhile; answers that were no
+success; how often a log says "database is locked". Exit code 1 when p99 is over 150 ms, the median
+loss 5 % or more, an answer no success, or a log says so.
 """
 
 import argparse
@@ -45,7 +48,9 @@ MOST_P99_MS, MOST_LOSS = 150.0, 0.05
 
 @dataclass
 class Asked:
-    """answers_s: by what was asked, time to each answer's last byte;  refused: those that were no success"""
+    """answers_s: by what was asked, time to each answer's last byte;  refused: those that were
+    no success
+    """
 
     answers_s: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     refused: list[str] = field(default_factory=list)
@@ -68,7 +73,9 @@ class Service:
         return answer.json()
 
     def frames(self) -> tuple[int, float]:
-        """Trained so far, and when that was counted, by its status file: asking for it would be watching."""
+        """Trained so far, and when that was counted, by its status file: asking for it would be
+        watching.
+        """
         status = json.loads((self.data / f"populations/{NAME}/status.json").read_bytes())
         return sum(int(member["frames"]) for member in status["members"]), float(
             status["written_at"]
@@ -112,7 +119,8 @@ def question(rng: random.Random) -> str:
     return rng.choice(
         [
             f"populations/{NAME}/metrics?points={rng.randint(10, 1900)}",
-            f"populations/{NAME}/games?limit={rng.randint(1, 200)}&kind={rng.choice(['training', 'evaluation'])}",
+            f"populations/{NAME}/games?limit={rng.randint(1, 200)}"
+            f"&kind={rng.choice(['training', 'evaluation'])}",
             f"populations/{NAME}/members",
             f"populations/{NAME}/hyperparameters",
             f"populations/{NAME}",
@@ -143,8 +151,8 @@ async def ask(service: Service, seconds: float, seed: int) -> Asked:
 
 
 class Caller:
-    """A connection that asks again and again. By hand: readers have machines of their own, and a library for it costs this one a quarter of
-    what the service does.
+    """A connection that asks again and again. By hand: readers have machines of their own, and a
+    library for it costs this one a quarter of what the service does.
     """
 
     def __init__(self, service: Service) -> None:
@@ -175,7 +183,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """frames_per_s: of the training;  service_cores, clients_cores: processor time, in shares of one core"""
+    """frames_per_s: of the training;  service_cores, clients_cores: processor time, in shares of
+    one core
+    """
 
     frames_per_s: float
     service_cores: float
@@ -183,7 +193,9 @@ class Stretch:
 
 
 def stretch(service: Service, seconds: float, asked: Asked | None, seed: int) -> Stretch:
-    """What was measured over so many seconds while all clients asked, or, without `asked`, nobody did."""
+    """What was measured over so many seconds while all clients asked, or, without `asked`,
+    nobody did.
+    """
     before, began = service.frames()
     clock, served_s, own_s = time.monotonic(), service.processor_s(), time.process_time()
     if asked is None:
@@ -203,7 +215,9 @@ def stretch(service: Service, seconds: float, asked: Asked | None, seed: int) ->
 
 
 def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
-    """In turn, and in another order every other round, so that a slow moment of the machine, or of training, hits both alike."""
+    """In turn, and in another order every other round, so that a slow moment of the machine, or
+    of training, hits both alike.
+    """
     asked = Asked()
     on: list[Stretch] = []
     off: list[Stretch] = []
@@ -214,7 +228,10 @@ def measure(service: Service, rounds: int, seconds: float) -> dict[str, Any]:
                 stretch(service, seconds, asked if watched else None, number)
             )
         print(
-            f"round {number + 1}: {off[-1].frames_per_s:,.0f} frames/s alone, {on[-1].frames_per_s:,.0f} watched",
+            (
+                f"round {number + 1}: {off[-1].frames_per_s:,.0f} frames/s alone, "
+                f"{on[-1].frames_per_s:,.0f} watched"
+            ),
             flush=True,
         )
     losses = [
@@ -296,16 +313,20 @@ def main() -> int:
         **found,
     }
     print(
-        f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, {len(found['refused'])} refused; "
-        f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: {result['locked']}"
+        f"{result['answers']} answers, p50 {result['p50_ms']} ms, p99 {result['p99_ms']} ms, "
+        f"{len(found['refused'])} refused; "
+        f"median loss of training speed {result['median_loss']:.1%}; {LOCKED!r}: "
+        f"{result['locked']}"
     )
     taken = {who: f"{share:.1%}" for who, share in found["cores"].items()}
     print(
-        f"  of one core: the service {taken['service_watched']} watched and {taken['service_alone']} alone, the clients {taken['clients']}"
+        f"  of one core: the service {taken['service_watched']} watched and "
+        f"{taken['service_alone']} alone, the clients {taken['clients']}"
     )
     for path, found_there in found["by_path"].items():
         print(
-            f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, p99 {found_there['p99_ms']} ms"
+            f"  {path}: {found_there['answers']} answers, p50 {found_there['p50_ms']} ms, "
+            f"p99 {found_there['p99_ms']} ms"
         )
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

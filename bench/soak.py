@@ -2,9 +2,10 @@
 
     python -m bench.soak --placement inline --minutes 60 --json soak.json
 
-Memory is what the processes themselves hold: heap, stacks and their parts of shared memory. (Proportional set size also counts parts of libraries, so
-it grows when a stranger who shared them ends.) After the warm-up, per process
-and in all: the slope of a least-squares line times the hours, last minus first tenth (medians), and max - min. Run it from the repository's root.
+Memory is what the processes themselves hold: heap, stacks and their parts of shared memory.
+(Proportional set size also counts parts of libraries, so it grows when a stranger who shared them
+ends.) After the warm-up, per process and in all: the slope of a least-squares line times the hours,
+last minus first tenth (medians), and max - min. Run it from the repository's root.
 """
 
 import argparse

@@ -5,13 +5,18 @@
     arena train leduc --name leduc
     python -m bench.strangers leduc leduc --json leduc.json
 
-Both take `pip install open-spiel` and read what was trained from the data directory (--data, as for `arena`).
+Both take `pip install open-spiel` and read what was trained from the data directory (--data, as for
+`arena`).
 
-connect_four  `arena match POPULATION@best` against bench/mcts_bot.py, OpenSpiel's tree search with 100 simulations per move and random rollouts,
+connect_four  `arena match POPULATION@best` against bench/mcts_bot.py, OpenSpiel's tree search with
+              100 simulations per move and random rollouts,
               through `exec:`; the results are the match's own.
-leduc         exploitability (bench/exploitability.py) in chips per hand, beside that of uniformly random play: of every snapshot of the best
-              member, of the mixture of its snapshots so far, of the mixture of all members' snapshots so far, and of every member's last. `share`
-              is of uniform's. First of all uniform play and an approximate equilibrium (CFR+) are measured, to check the measuring.
+leduc         exploitability (bench/exploitability.py) in chips per hand, beside that of uniformly
+              random play: of every snapshot of the best
+              member, of the mixture of its snapshots so far, of the mixture of all members'
+              snapshots so far, and of every member's last. `share`
+              is of uniform's. First of all uniform play and an approximate equilibrium (CFR+) are
+              measured, to check the measuring.
 """
 
 import argparse
@@ -36,12 +41,13 @@ from pbt.transport.slab import role_layout
 
 BOT = Path(__file__).with_name("mcts_bot.py")
 LEDUC = "leduc_poker"
-# Two players: nash_conv 4.747222, Lanctot et al. 2017, "A unified game-theoretic approach to multiagent reinforcement learning", figure 4
+# Two players: nash_conv 4.747222, Lanctot et al. 2017, "A unified game-theoretic approach to
+# multiagent reinforcement learning", figure 4
 UNIFORM_EXPLOITABILITY = 4.747222 / 2
 CFR_ITERATIONS, CFR_AT_MOST = 100, 0.02
 
 
-# --- connect four ----------------------------------------------------------------------------------------------------------------------------
+# --- connect four ---------------------------------------------------------------------------------
 
 
 def connect_four(options: argparse.Namespace) -> dict[str, Any]:
@@ -69,7 +75,7 @@ def connect_four(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-# --- Leduc poker -----------------------------------------------------------------------------------------------------------------------------
+# --- Leduc poker ----------------------------------------------------------------------------------
 
 
 def leduc(options: argparse.Namespace) -> dict[str, Any]:
@@ -110,7 +116,8 @@ def check(states: InformationStates) -> None:
         solver.evaluate_and_update_policy()
     found = states.exploitability(states.table_of(solver.average_policy()))
     assert found < CFR_AT_MOST, (
-        f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {found}; expected less than {CFR_AT_MOST}"
+        f"the equilibrium of {CFR_ITERATIONS} iterations of CFR+ is measured at {found}; "
+        f"expected less than {CFR_AT_MOST}"
     )
 
 
@@ -151,7 +158,9 @@ def best_member(options: argparse.Namespace) -> str:
 def exploitability_curve(
     states: InformationStates, by_member: dict[str, list[tuple[int, Table]]], best: str
 ) -> list[dict[str, float]]:
-    """At each snapshot of the best member: its own, that of its mixture up to there, that of all members' up to there."""
+    """At each snapshot of the best member: its own, that of its mixture up to there, that of all
+    members' up to there.
+    """
     rows = []
     for index, (frames, policy) in enumerate(by_member[best]):
         own = [earlier for _, earlier in by_member[best][: index + 1]]

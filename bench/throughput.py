@@ -2,11 +2,13 @@
 
     python bench/throughput.py --rounds 7 --seconds 4 --json bench/throughput.json
 
-Layers, each timed for `seconds` per round, in turn, so that a slow moment of the machine hits all alike:
+Layers, each timed for `seconds` per round, in turn, so that a slow moment of the machine hits all
+alike:
   raw_env      PettingZoo's raw environment: last(), a random legal action, step()
   env          the same with PettingZoo's own wrappers
   adapter      our adapter alone, the same random play
-  simulation   rollout worker and policy server with the scripted random player in every seat: everything but networks and learning
+  simulation   rollout worker and policy server with the scripted random player in every seat:
+               everything but networks and learning
   training     the population of a shipped configuration of connect four, from its first frame on
 One frame is one move of one agent.
 """
@@ -50,7 +52,9 @@ Timed = Callable[[float], float]
 
 
 def random_legal(mask: NDArray[Any], rng: np.random.Generator) -> int:
-    """All legal actions equally likely. `rng.choice` does the same, but takes longer than the step of a light game."""
+    """All legal actions equally likely. `rng.choice` does the same, but takes longer than the
+    step of a light game.
+    """
     legal = np.flatnonzero(mask)
     return int(legal[int(rng.random() * len(legal))])
 
@@ -126,7 +130,9 @@ def simulation_speed(tables: int) -> Timed:
 
 
 class Training:
-    """One population of connect four that goes on training from round to round. Raises: SystemExit for a configuration of another game."""
+    """One population of connect four that goes on training from round to round. Raises:
+    SystemExit for a configuration of another game.
+    """
 
     def __init__(self, config_name: str, threads: int | None) -> None:
         config = load_config(
@@ -141,7 +147,8 @@ class Training:
                 "take one of that, as demo; for others see bench/placements.py and bench/peers.py"
             )
             raise SystemExit(
-                f"--config {config_name}: a training of {config.env.name}, but every layer beneath it plays {GAME}; {advice}"
+                f"--config {config_name}: a training of {config.env.name}, but every layer "
+                f"beneath it plays {GAME}; {advice}"
             )
         sink, store = MemorySink(), MemoryStore()
         self.population = assemble(config, registry.spec(GAME), sink, store)

@@ -1,4 +1,5 @@
-"""Every error the engine raises on purpose. A message says where, what was found, what was expected, what to do.
+"""Every error the engine raises on purpose. A message says where, what was found, what was
+expected, what to do.
 
 PbtError
 ├── ConfigError         the configuration contradicts itself; carries every problem found
@@ -6,7 +7,8 @@ PbtError
 ├── EnvError            a game broke its contract, or raised
 │   ├── EnvNameError    a name that names no game
 │   ├── EnvOptionsError env.options that the game does not take
-│   └── EnvCrash        a game's engine, a process of its own, ended: the game is lost, the table is not
+│   └── EnvCrash        a game's engine, a process of its own, ended: the game is lost, the table is
+    not
 ├── SnapshotError       weights that are missing, damaged or of another shape
 ├── CheckpointError     a checkpoint that is missing, damaged or foreign
 ├── HeldError           another process holds the population
@@ -17,13 +19,17 @@ from collections.abc import Sequence
 
 
 class PbtError(Exception):
-    """Root of the engine's errors. The command line prints the message and exits 1, or 2 for what the user typed."""
+    """Root of the engine's errors. The command line prints the message and exits 1, or 2 for
+    what the user typed.
+    """
 
     exit_code = 1
 
 
 class ConfigError(PbtError):
-    """All problems of one configuration at once, one line each: ``place: found; expected; what to do``."""
+    """All problems of one configuration at once, one line each: ``place: found; expected; what
+    to do``.
+    """
 
     exit_code = 2
 
@@ -55,7 +61,9 @@ class EnvNameError(EnvError):
 
 
 class EnvOptionsError(EnvError):
-    """What a config says in env.options and the game does not take, one line each: ``place: found; expected; what to do``."""
+    """What a config says in env.options and the game does not take, one line each: ``place:
+    found; expected; what to do``.
+    """
 
     exit_code = 2
 
@@ -65,11 +73,15 @@ class EnvOptionsError(EnvError):
 
 
 class EnvCrash(EnvError):
-    """The engine of a game ended: killed, out of memory, a fault of its own. Another one is started; a table whose engines keep ending fails."""
+    """The engine of a game ended: killed, out of memory, a fault of its own. Another one is
+    started; a table whose engines keep ending fails.
+    """
 
 
 class SnapshotError(PbtError):
-    """Weights that are missing, damaged, or of another shape than the model that should hold them."""
+    """Weights that are missing, damaged, or of another shape than the model that should hold
+    them.
+    """
 
 
 class CheckpointError(PbtError):

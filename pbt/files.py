@@ -13,10 +13,13 @@ PART_SUFFIX = ".part"
 def whole_file(
     path: Path, *, durable: bool = False, many_writers: bool = False
 ) -> Iterator[BinaryIO]:
-    """A file to write; it takes the place of `path` at the end of the `with`, and is removed after an exception.
+    """A file to write; it takes the place of `path` at the end of the `with`, and is removed after
+    an exception.
 
-    durable       its content survives a power cut once this returns; the rename does after `sync_folder`
-    many_writers  other processes may write the same path at the same time, so the part is named by this one
+    durable       its content survives a power cut once this returns; the rename does after
+                  `sync_folder`
+    many_writers  other processes may write the same path at the same time, so the part is named by
+                  this one
     Raises: OSError when the disk refuses.
     """
     process = f".{os.getpid()}" if many_writers else ""
@@ -36,7 +39,9 @@ def whole_file(
 def write_whole(
     path: Path, content: str | bytes, *, durable: bool = False, many_writers: bool = False
 ) -> None:
-    """`whole_file` for content that is at hand; text is UTF-8. Raises: OSError when the disk refuses."""
+    """`whole_file` for content that is at hand; text is UTF-8. Raises: OSError when the disk
+    refuses.
+    """
     with whole_file(path, durable=durable, many_writers=many_writers) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 

@@ -19,7 +19,9 @@ class Hyperparams:
     shaping: Mapping[str, float] = field(default_factory=dict)
 
     def flat(self) -> dict[str, float]:
-        """Name -> value, shaping weights as "shaping.TERM"; the form that is stored, shown and mutated."""
+        """Name -> value, shaping weights as "shaping.TERM"; the form that is stored, shown and
+        mutated.
+        """
         terms = {SHAPING_PREFIX + term: weight for term, weight in sorted(self.shaping.items())}
         return {
             "learning_rate": self.learning_rate,
@@ -48,7 +50,9 @@ def initial_hyperparams(
 def scheduled_hyperparams(
     config: RunConfig, member: str, reward_terms: tuple[str, ...], frames: int
 ) -> Hyperparams:
-    """What the config alone says of a member at so many frames of its clock: the starting values, and over them its schedule up to there."""
+    """What the config alone says of a member at so many frames of its clock: the starting
+    values, and over them its schedule up to there.
+    """
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
     values = Hyperparams(

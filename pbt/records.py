@@ -1,4 +1,6 @@
-"""Facts that leave the engine: frozen, plain, without torch. Rows and JSON are converted from these by hand, each in one place."""
+"""Facts that leave the engine: frozen, plain, without torch. Rows and JSON are converted from
+these by hand, each in one place.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,14 +12,17 @@ _VOIDED = "voided"
 
 
 def is_voided(end_reason: str) -> bool:
-    """True for a game that was broken off by a fault ("voided: ..."). Such a game is never scored."""
+    """True for a game that was broken off by a fault ("voided: ..."). Such a game is never
+    scored.
+    """
     return end_reason.startswith(_VOIDED)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerRef:
-    """Who sat in a seat: a live member (name "m2"), a frozen snapshot (content id), a scripted player ("random", "oneply") or a program that plays
-    along (its call and the beginning of a hash of its file).
+    """Who sat in a seat: a live member (name "m2"), a frozen snapshot (content id), a scripted
+    player ("random", "oneply") or a program that plays along (its call and the beginning of a hash
+    of its file).
     """
 
     kind: Literal["member", "snapshot", "scripted", "guest"]
@@ -28,7 +33,8 @@ class PlayerRef:
 class SeatRecord:
     """One seat of one finished game.
 
-    generation, version_start, version_end  of a live member: copies before the game began; learner versions of its first and last action (else 0)
+    generation, version_start, version_end  of a live member: copies before the game began; learner
+    versions of its first and last action (else 0)
     place    0 = best, ties share the smaller number
     returns  unshaped sum of rewards
     points   the game's own count, None where it keeps none
@@ -45,12 +51,16 @@ class SeatRecord:
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One finished game. (environment, count) is unique within an incarnation; `number` is the population's own running number.
+    """One finished game. (environment, count) is unique within an incarnation; `number` is the
+    population's own running number.
 
-    steps            decisions of all seats;  frames: tics covered by them, summed over all seats, learning or not, opening plies included
+    steps            decisions of all seats;  frames: tics covered by them, summed over all seats,
+                     learning or not, opening plies included
     trajectory_hash  of every (seat, action) in order, so equal games can be counted once
-    actions          evaluation games only: packed by `pack_actions`, enough to replay the game from seed and seats
-    opening_plies    how many of the first actions were drawn from the game's seed instead of from the players
+    actions          evaluation games only: packed by `pack_actions`, enough to replay the game from
+                     seed and seats
+    opening_plies    how many of the first actions were drawn from the game's seed instead of from
+                     the players
     end_reason       the game's word, or "voided: ..." (such a game is never scored)
     """
 
@@ -72,7 +82,9 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRecord:
-    """Frozen weights of a member. `snapshot_id` is the SHA-256 of the weight file; `reason`: initial, schedule, round, final, manual."""
+    """Frozen weights of a member. `snapshot_id` is the SHA-256 of the weight file; `reason`:
+    initial, schedule, round, final, manual.
+    """
 
     snapshot_id: str
     member: str
@@ -87,7 +99,9 @@ class SnapshotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Games of one member against one opponent. opponent: as `pbt.population.scores.opponent_of` names it;  points: their sum."""
+    """Games of one member against one opponent. opponent: as `pbt.population.scores.opponent_of`
+    names it;  points: their sum.
+    """
 
     opponent: str
     games: int
@@ -96,11 +110,14 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class MemberScore:
-    """What a round knew of one member: training games `first_game`..`last_game` (numbers, inclusive) in which it met others.
+    """What a round knew of one member: training games `first_game`..`last_game` (numbers,
+    inclusive) in which it met others.
 
-    games    those counted;  objective: mean over them of (win 1, else 0), or the mean return in single-agent games
+    games    those counted;  objective: mean over them of (win 1, else 0), or the mean return in
+             single-agent games
     squares  sum of squared distances from that mean, None where no rule asks for it
-    against  the same games by opponent, ordered by their names; empty where members are not compared on common opponents
+    against  the same games by opponent, ordered by their names; empty where members are not
+             compared on common opponents
     """
 
     member: str
@@ -116,8 +133,10 @@ class MemberScore:
 class Directive:
     """What a round asks of one member; idempotent by (member, round).
 
-    copy_from    the winning member whose snapshot `copy_snapshot` replaces weights, moments, hyperparameters and normaliser; None: keep one's own
-    hyperparams  the full set after copying and mutating;  mutated: the names that changed by mutation
+    copy_from    the winning member whose snapshot `copy_snapshot` replaces weights, moments,
+                 hyperparameters and normaliser; None: keep one's own
+    hyperparams  the full set after copying and mutating;  mutated: the names that changed by
+                 mutation
     """
 
     member: str
@@ -130,7 +149,9 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class RoundRecord:
-    """One PBT decision with everything it was computed from: `pbt.population.decide` on these inputs gives `directive` again."""
+    """One PBT decision with everything it was computed from: `pbt.population.decide` on these
+    inputs gives `directive` again.
+    """
 
     member: str
     round: int
@@ -145,7 +166,9 @@ class RoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something a person should be able to read later: kind in {"copy", "mutate", "edit", "checkpoint", "resume", "warning", ...}."""
+    """Something a person should be able to read later: kind in {"copy", "mutate", "edit",
+    "checkpoint", "resume", "warning", ...}.
+    """
 
     kind: str
     member: str | None

@@ -1,7 +1,8 @@
 """Randomness keyed by what it is for, never by arrival order or wall time.
 
-`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is counter-based: one hash of (game key, seat, step, head) per
-draw, so who computes a batch, and in which order, does not change it.
+`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is
+counter-based: one hash of (game key, seat, step, head) per draw, so who computes a batch, and in
+which order, does not change it.
 """
 
 import hashlib
@@ -40,7 +41,9 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators": the 64-bit finaliser."""
+    """Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators": the 64-bit
+    finaliser.
+    """
     values = (values ^ (values >> np.uint64(30))) * _MIX_1
     values = (values ^ (values >> np.uint64(27))) * _MIX_2
     return values ^ (values >> np.uint64(31))
@@ -51,7 +54,8 @@ def action_uniforms(
 ) -> NDArray[np.float64]:
     """Uniforms in [0, 1) for sampling actions, [N, heads].
 
-    keys: [N] one per (game, seat), see `seat_key`; steps: [N] how many actions this seat took before in this game.
+    keys: [N] one per (game, seat), see `seat_key`; steps: [N] how many actions this seat took
+    before in this game.
     """
     head = np.arange(1, heads + 1, dtype=np.uint64)
     mixed = _splitmix(_splitmix(keys + steps * _GOLDEN)[:, None] + head[None, :] * _GOLDEN)
@@ -59,5 +63,7 @@ def action_uniforms(
 
 
 def seat_key(seed: int, *key: Key) -> int:
-    """A 64-bit key for `action_uniforms`, e.g. of (run seed, "action", environment, game count, seat)."""
+    """A 64-bit key for `action_uniforms`, e.g. of (run seed, "action", environment, game count,
+    seat).
+    """
     return integer(seed, *key, bits=64)

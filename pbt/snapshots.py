@@ -16,13 +16,16 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 class FileSnapshotStore:
-    """One file per snapshot in one folder; a file is whole or absent. Many processes may read; one writes (the holder of the population's lock)."""
+    """One file per snapshot in one folder; a file is whole or absent. Many processes may read;
+    one writes (the holder of the population's lock).
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
-        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut. Equal weights and metadata give the same id.
+        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut.
+        Equal weights and metadata give the same id.
 
         Raises: SnapshotError when the disk refuses.
         """
@@ -37,32 +40,40 @@ class FileSnapshotStore:
             sync_folder(self.folder)
         except OSError as error:
             raise SnapshotError(
-                f"{path}: could not be written: {error}; free space or make the folder writable, then resume"
+                f"{path}: could not be written: {error}; free space or make the folder "
+                "writable, then resume"
             ) from error
         return snapshot_id, len(content)
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
-        """The tensors by name, on the CPU, in pages of the file: to be copied, not kept. Raises: SnapshotError when missing or damaged."""
+        """The tensors by name, on the CPU, in pages of the file: to be copied, not kept. Raises:
+        SnapshotError when missing or damaged.
+        """
         path = self.path(snapshot_id)
         try:
             with path.open("rb") as file:
                 found, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             raise SnapshotError(
-                f"{path}: no such weights; retention or a person removed them: choose another snapshot"
+                f"{path}: no such weights; retention or a person removed them: choose "
+                "another snapshot"
             ) from None
         if found != snapshot_id:
             problem = f"{size} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
             raise SnapshotError(
-                f"{path} is damaged: {problem}; restore it from a backup, or delete it and choose another snapshot"
+                f"{path} is damaged: {problem}; restore it from a backup, or delete it and "
+                "choose another snapshot"
             )
         return map_weights(path)
 
     def path(self, snapshot_id: str) -> Path:
-        """Raises: SnapshotError unless it is a whole id, so that no text from outside names another file."""
+        """Raises: SnapshotError unless it is a whole id, so that no text from outside names
+        another file.
+        """
         if not _ID.fullmatch(snapshot_id):
             raise SnapshotError(
-                f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; `arena league` lists ids"
+                f"snapshot id {snapshot_id!r}: expected 64 lower-case hexadecimal digits; "
+                "`arena league` lists ids"
             )
         return self.folder / f"{snapshot_id}{SUFFIX}"
 
@@ -76,7 +87,9 @@ class FileSnapshotStore:
         return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
 
     def remove(self, snapshot_ids: Iterable[str]) -> int:
-        """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan that was cut short is simply run again."""
+        """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan
+        that was cut short is simply run again.
+        """
         freed = 0
         for path in {self.path(snapshot_id) for snapshot_id in snapshot_ids}:
             if path.exists():
@@ -87,6 +100,8 @@ class FileSnapshotStore:
         return freed
 
     def remove_leftovers(self) -> None:
-        """Delete what a killed writer left half-written. Only for the holder of the population's lock: another process' file may still be growing."""
+        """Delete what a killed writer left half-written. Only for the holder of the population's
+        lock: another process' file may still be growing.
+        """
         for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
             path.unlink()

@@ -1,4 +1,6 @@
-"""Write docs/schemas/openapi.json: `python scripts/openapi.py`. A test holds the file against the program."""
+"""Write docs/schemas/openapi.json: `python scripts/openapi.py`. A test holds the file against
+the program.
+"""
 
 import json
 import tempfile

@@ -1,10 +1,13 @@
 """Pictures of the dashboard from a real population.
 
-python scripts/screenshots.py DATA --population NAME --to FOLDER           every page, light, dark and of a phone's width
-python scripts/screenshots.py DATA --population NAME --readme              those of the README, into docs/images
+python scripts/screenshots.py DATA --population NAME --to FOLDER           every page, light, dark
+and of a phone's width
+python scripts/screenshots.py DATA --population NAME --readme              those of the README, into
+docs/images
 
-Serves the data directory itself, on any free port. Pages that show a match, a stored game or a board are left out where there is none; nothing is
-stored. Needs playwright and Chromium (`apt-get install chromium`).
+Serves the data directory itself, on any free port. Pages that show a match, a stored game or a
+board are left out where there is none; nothing is stored. Needs playwright and Chromium (`apt-get
+install chromium`).
 """
 
 import argparse
@@ -35,7 +38,8 @@ WHOLE = """() => document.querySelector("main h1, main label") !== null
     && document.querySelector(".loading") === null
     && document.querySelector(".badge.live") !== null
     && !document.body.textContent.includes("it is being loaded")
-    && [...document.querySelectorAll(".chart")].every((one) => one.getBoundingClientRect().top > innerHeight || one.querySelector("canvas"))
+    && [...document.querySelectorAll(".chart")].every(
+        (one) => one.getBoundingClientRect().top > innerHeight || one.querySelector("canvas"))
 """
 """Everything has come, and the charts in sight are drawn."""
 PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -60,7 +64,9 @@ def known(service: Service, population: str) -> dict[str, str]:
 
 
 def seated(service: Service, page: Page, population: str) -> str | None:
-    """A board where the first move is due; None for a game that has none. The page is one that is shown: it waits for the opponent."""
+    """A board where the first move is due; None for a game that has none. The page is one that
+    is shown: it waits for the opponent.
+    """
     env = service.call("GET", f"/v1/populations/{population}")["spec"]["config"]["env"]["name"]
     play: Any = service.call(
         "POST", "/v1/plays", {"opponent": "random", "env": env, "name": "guest"}

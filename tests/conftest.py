@@ -1,4 +1,6 @@
-"""What every test shares. One thread per process: the machine's cores belong to the test workers."""
+"""What every test shares. One thread per process: the machine's cores belong to the test
+workers.
+"""
 
 import os
 import signal
@@ -8,7 +10,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 # The width of somebody's terminal: tables would leave out columns.
 os.environ.pop("COLUMNS", None)
-# A shell starts background jobs with Ctrl-C ignored, and what tests start would inherit that: none could be interrupted.
+# A shell starts background jobs with Ctrl-C ignored, and what tests start would inherit that: none
+# could be interrupted.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

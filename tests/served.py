@@ -23,7 +23,9 @@ SMALL_TRAINING: dict[str, Any] = {
     "pbt": {"period_frames": 5000, "warmup_frames": 5000},
     "runtime": {"placement": "inline", "workers": 1},
 }
-"""The config of a population that has something to store all the time; when it stores what is for each test to add."""
+"""The config of a population that has something to store all the time; when it stores what is
+for each test to add.
+"""
 READY_S, STOPPED_S = 60.0, 40.0
 """Generous: the machine may be busy. Figures of an idle one stand in docs/service.md."""
 
@@ -31,7 +33,8 @@ READY_S, STOPPED_S = 60.0, 40.0
 class Served:
     """Started again, it has the port it had before.
 
-    python, env: whose program it is, and its environment; else this one's.  words: more options of `arena serve`
+    python, env: whose program it is, and its environment; else this one's.  words: more options of
+    `arena serve`
     """
 
     def __init__(

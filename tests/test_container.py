@@ -1,4 +1,6 @@
-"""The image without Docker: entrypoint, environment and health check of the Dockerfile, run here; the compose file held against it."""
+"""The image without Docker: entrypoint, environment and health check of the Dockerfile, run
+here; the compose file held against it.
+"""
 
 import json
 import os
@@ -146,7 +148,9 @@ def compose_program() -> list[str] | None:
     compose_program() is None, reason="needs docker compose (Debian: docker-compose)"
 )
 def test_compose_takes_the_file_and_its_variables() -> None:
-    """What it makes of the file, with the GPU's service and without; the proxy's name goes through."""
+    """What it makes of the file, with the GPU's service and without; the proxy's name goes
+    through.
+    """
     program = compose_program()
     assert program is not None
     for profile, services in ((), {"arena"}), (("--profile", "gpu"), {"arena", "arena-gpu"}):

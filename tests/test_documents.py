@@ -97,7 +97,9 @@ def test_trap_an_anchor_of_another_number_is_seen() -> None:
 
 
 def sources() -> Iterator[Path]:
-    """Program, tests and documents, but for this file, whose references are examples, and history."""
+    """Program, tests and documents, but for this file, whose references are examples, and
+    history.
+    """
     yield from ROOT.glob("*.md")
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):

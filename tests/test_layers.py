@@ -1,4 +1,6 @@
-"""The arrows point one way: web -> api -> arena -> pbt, and inside pbt from the loop down to plain facts."""
+"""The arrows point one way: web -> api -> arena -> pbt, and inside pbt from the loop down to
+plain facts.
+"""
 
 import ast
 import subprocess
@@ -18,7 +20,8 @@ BANNED = {
     "api": {"torch", "vizdoom", "faster_fifo"},
 }
 
-# Inside pbt: what each part may import besides itself. Parts that are not listed may be imported by nobody here and import everything.
+# Inside pbt: what each part may import besides itself. Parts that are not listed may be imported by
+# nobody here and import everything.
 FACTS = {"errors", "files", "records", "seeding"}
 CONFIG = FACTS | {"config", "hyperparams"}
 ENVS = CONFIG | {"envs"}
@@ -57,7 +60,8 @@ PARTS = {
     },
 }
 
-# Read by processes that never load torch: the service, `arena --help`, tools that only look at results.
+# Read by processes that never load torch: the service, `arena --help`, tools that only look at
+# results.
 TORCH_FREE = (
     "pbt",
     "pbt.errors",
@@ -105,7 +109,9 @@ def module_name(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, dotted module) of every import, those inside functions and under TYPE_CHECKING as well."""
+    """(line, dotted module) of every import, those inside functions and under TYPE_CHECKING as
+    well.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -220,5 +226,6 @@ def test_files_stay_readable(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     says_why = any("350 lines" in line for line in lines[:10])
     assert len(lines) <= 350 or says_why, (
-        f"{len(lines)} lines; split it, or say in the first 10 lines why it is longer than 350 lines"
+        f"{len(lines)} lines; split it, or say in the first 10 lines why it is longer than "
+        "350 lines"
     )

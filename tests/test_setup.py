@@ -1,4 +1,6 @@
-"""The installation script names what the machine lacks in one line, before it downloads anything; the wheel holds all it needs."""
+"""The installation script names what the machine lacks in one line, before it downloads
+anything; the wheel holds all it needs.
+"""
 
 import re
 import shutil
@@ -95,7 +97,10 @@ BARE = f'case "$*" in *ensurepip*) exit 1;; *) exec {sys.executable} "$@";; esac
 
 def test_python_missing(machine: Machine) -> None:
     assert re.search(
-        r"Python 3\.11 or newer is missing \(found: none\); install it: .*apt-get install -y python3 python3-venv$",
+        (
+            r"Python 3\.11 or newer is missing \(found: none\); install it: .*apt-get install -y "
+            r"python3 python3-venv$"
+        ),
         machine.refusal(),
     )
 

@@ -20,7 +20,9 @@ class Cached:
 
 
 class RevisionCache:
-    """Callers that ask for the same at the same time wait for one computation. An answer stays good for FRESH_S without a look at the league."""
+    """Callers that ask for the same at the same time wait for one computation. An answer stays
+    good for FRESH_S without a look at the league.
+    """
 
     def __init__(
         self, revision: Callable[[], str], clock: Callable[[], float] = time.monotonic

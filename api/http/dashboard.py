@@ -1,4 +1,6 @@
-"""The dashboard: a page and its files, built from `web/`. Everybody may read them; what they show needs a session."""
+"""The dashboard: a page and its files, built from `web/`. Everybody may read them; what they
+show needs a session.
+"""
 
 import re
 from pathlib import Path
@@ -11,13 +13,17 @@ from api.http.problems import Problem
 
 STATIC = Path(__file__).parents[1] / "static"
 BUNDLE = STATIC / "dashboard"
-"""What `vite build` wrote: `index.html`, and in `assets/` files whose names carry a hash of their content."""
+"""What `vite build` wrote: `index.html`, and in `assets/` files whose names carry a hash of
+their content.
+"""
 _ASSET = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+")
 _FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
 def add_dashboard(app: FastAPI) -> None:
-    """Routes without FastAPI's checks of parameters: the address of a view says what it shows, and only the page reads it."""
+    """Routes without FastAPI's checks of parameters: the address of a view says what it shows,
+    and only the page reads it.
+    """
     app.add_route("/", page)
     app.add_route("/app/{view:path}", page)
     app.add_route("/assets/{name}", asset)

@@ -1,4 +1,6 @@
-"""What every request passes before any route sees it: its name, where it comes from, who sent it. Refusing is the default."""
+"""What every request passes before any route sees it: its name, where it comes from, who sent
+it. Refusing is the default.
+"""
 
 import re
 import time
@@ -22,12 +24,17 @@ from api.http.tokens import COOKIE, RANK, Level, Tokens
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 SESSION_PATH = "/v1/session"
-"""Where a one-time code is swapped for a cookie (the code itself says who may), the cookie is forgotten, and anybody learns what theirs allows."""
+"""Where a one-time code is swapped for a cookie (the code itself says who may), the cookie is
+forgotten, and anybody learns what theirs allows.
+"""
 PUBLIC_PATHS = frozenset({"/", "/login.js", "/livez", "/readyz", SESSION_PATH})
 PUBLIC_PREFIXES = ("/app/", "/assets/")
 """The dashboard's page, whatever view its address names, and its files."""
 SECURITY_HEADERS = {
-    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -40,7 +47,9 @@ log = structlog.stdlib.get_logger("api.http")
 
 
 def required_level(method: str, path: str) -> Level:
-    """What a request must show. Whatever changes something is an admin's, also where no such route exists."""
+    """What a request must show. Whatever changes something is an admin's, also where no such
+    route exists.
+    """
     if method in SAFE_METHODS:
         return "none" if path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES) else "viewer"
     if path == SESSION_PATH:
@@ -49,7 +58,9 @@ def required_level(method: str, path: str) -> Level:
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, lower case, without port and brackets; None for what is no host."""
+    """The name in a Host header, lower case, without port and brackets; None for what is no
+    host.
+    """
     found = _HOST.fullmatch(host)
     return None if found is None else found["name"].strip("[]").lower()
 
@@ -65,7 +76,8 @@ def origin_host(origin: str) -> str | None:
 def origin_problem(headers: Headers, method: str, host: str, *, cookie: bool) -> str | None:
     """Why a request may come from another site's page; None when it does not.
 
-    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request; a page cannot leave either out. Programs send neither.
+    Browsers send Origin with every unsafe method and Sec-Fetch-Site with every request; a page
+    cannot leave either out. Programs send neither.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     unsafe = method not in SAFE_METHODS
@@ -88,7 +100,9 @@ def is_json(content_type: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and logs every request."""
+    """ASGI middleware. Puts `request_id` and `level` into the request's state; counts, times and
+    logs every request.
+    """
 
     def __init__(
         self, app: ASGIApp, settings: Settings, tokens: Tokens, observed: Observed
@@ -154,13 +168,19 @@ class Guard:
         if name is None or name not in self._settings.hosts:
             raise Problem(
                 "bad-host",
-                f"Host {', '.join(hosts)!r} is none of this service's names; name it with --allowed-host when it is started",
+                (
+                    f"Host {', '.join(hosts)!r} is none of this service's names; name it with "
+                    "--allowed-host when it is started"
+                ),
             )
         level, cookie = self._level(headers)
         if problem := origin_problem(headers, method, hosts[0], cookie=cookie):
             raise Problem(
                 "cross-site",
-                f"{problem}; requests that change something must come from this service's own pages, or from a program",
+                (
+                    f"{problem}; requests that change something must come from this service's "
+                    "own pages, or from a program"
+                ),
             )
         needed = required_level(method, scope["path"])
         if RANK[level] >= RANK[needed]:
@@ -171,7 +191,10 @@ class Guard:
             ):
                 raise Problem(
                     "unsupported-media-type",
-                    f"Content-Type is {headers.get('content-type', 'missing')!r}; expected application/json",
+                    (
+                        f"Content-Type is {headers.get('content-type', 'missing')!r}; expected "
+                        "application/json"
+                    ),
                 )
             return level
         if level == "none":
@@ -205,7 +228,9 @@ def _reader_left(error: BaseException) -> bool:
 
 
 def _limited(receive: Receive, most_bytes: int) -> Receive:
-    """A `receive` that refuses a body longer than it may be, also where no length was announced. Raises: HTTPException, as routes expect it."""
+    """A `receive` that refuses a body longer than it may be, also where no length was announced.
+    Raises: HTTPException, as routes expect it.
+    """
     total = 0
 
     async def limited() -> Message:
@@ -220,7 +245,9 @@ def _limited(receive: Receive, most_bytes: int) -> Receive:
 
 
 class _Answer:
-    """A `send` that knows the status, adds what every answer carries, and makes a problem of every refusal that is none."""
+    """A `send` that knows the status, adds what every answer carries, and makes a problem of
+    every refusal that is none.
+    """
 
     def __init__(self, send: Send, path: str, request_id: str) -> None:
         self._send, self._path, self.request_id, self.status = send, path, request_id, 0
@@ -250,7 +277,9 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
-        """Nothing more can be said once an answer has begun: the connection then ends early, which the client sees."""
+        """Nothing more can be said once an answer has begun: the connection then ends early,
+        which the client sees.
+        """
         if self.status:
             return
         status, body = problem_bytes(problem, self._path, self.request_id)

@@ -1,4 +1,6 @@
-"""`python -P -m api.http.make_tokens SETTINGS`: the token files of a service that is not started yet."""
+"""`python -P -m api.http.make_tokens SETTINGS`: the token files of a service that is not started
+yet.
+"""
 
 import json
 import sys

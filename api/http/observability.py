@@ -78,7 +78,9 @@ class Observed:
         )
 
     def count(self, states: Iterable[str]) -> None:
-        """One of each population. A state that was seen before stands at 0 when nobody is in it: whoever collects meanwhile never misses one."""
+        """One of each population. A state that was seen before stands at 0 when nobody is in it:
+        whoever collects meanwhile never misses one.
+        """
         found = Counter(states)
         self._states |= found.keys()
         for state in self._states:

@@ -7,7 +7,9 @@ MAX_DEPTH = 20
 
 
 def plain(value: Any) -> Any:
-    """The value itself. Raises: ValueError for what JSON cannot say, or nests too deep: nan, infinities, half of a surrogate pair."""
+    """The value itself. Raises: ValueError for what JSON cannot say, or nests too deep: nan,
+    infinities, half of a surrogate pair.
+    """
     waiting = [(value, 0)]
     while waiting:
         found, depth = waiting.pop()

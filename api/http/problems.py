@@ -44,7 +44,9 @@ KINDS: Mapping[str, tuple[int, str]] = {
 
 
 class ProblemBody(BaseModel):
-    """RFC 9457. errors: what is wrong where, as JSON pointers into the body, or names of parameters."""
+    """RFC 9457. errors: what is wrong where, as JSON pointers into the body, or names of
+    parameters.
+    """
 
     type: str
     title: str
@@ -79,8 +81,14 @@ def problem_bytes(problem: Problem, path: str, request_id: str) -> tuple[int, by
     status, title = KINDS[problem.kind]
     said = [{"pointer": pointer, "detail": detail} for pointer, detail in problem.errors]
     body = ProblemBody(
-        type=TYPE_PREFIX + problem.kind, title=title, status=status, detail=problem.detail, instance=path, request_id=request_id, errors=said
-    )  # fmt: skip
+        type=TYPE_PREFIX + problem.kind,
+        title=title,
+        status=status,
+        detail=problem.detail,
+        instance=path,
+        request_id=request_id,
+        errors=said,
+    )
     return status, body.model_dump_json().encode()
 
 
@@ -98,7 +106,9 @@ def respond(request: Request, problem: Problem) -> Response:
 
 
 def as_problem(error: PbtError) -> Problem:
-    """What an error of the layers below is to a caller. One that nobody foresaw is a fault of the service, raised again."""
+    """What an error of the layers below is to a caller. One that nobody foresaw is a fault of
+    the service, raised again.
+    """
     text = str(error)
     if DISK_FULL in text:
         return Problem("disk-full", text)
@@ -120,7 +130,9 @@ def as_problem(error: PbtError) -> Problem:
 
 
 def place(line: str, source: str) -> str:
-    """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have dots in them, "/set/learning.gamma"."""
+    """`learning.gamma = 2: must be ...` -> "/config/learning/gamma"; in edits, whose keys have
+    dots in them, "/set/learning.gamma".
+    """
     key = line.removeprefix("--set ").partition(":")[0].partition(" ")[0].partition("=")[0]
     return (
         "/set/" + key.partition("[")[0].replace("/", "~1")
@@ -165,7 +177,9 @@ def install(app: FastAPI) -> None:
 
 
 def validation_problem(errors: Sequence[Any]) -> Problem:
-    """What pydantic found: a body that is no JSON is a bad request, one of another content type an unsupported one."""
+    """What pydantic found: a body that is no JSON is a bad request, one of another content type
+    an unsupported one.
+    """
     if any(entry["type"] == "json_invalid" for entry in errors):
         return Problem("bad-request", "the body is not JSON")
     said = []

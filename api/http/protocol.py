@@ -1,5 +1,6 @@
-"""HTTP as uvicorn speaks it, but for two things. Bytes that are none get a problem, too, and what every answer carries. And connections are bounded,
-in their number and in the time that a request takes to arrive: else the service would end where somebody opens enough of them and says nothing.
+"""HTTP as uvicorn speaks it, but for two things. Bytes that are none get a problem, too, and what
+every answer carries. And connections are bounded, in their number and in the time that a request
+takes to arrive: else the service would end where somebody opens enough of them and says nothing.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from api.http.problems import MEDIA_TYPE, Problem, problem_bytes
 
 log = structlog.stdlib.get_logger("api.http")
 
-# From the first byte of a request, or the connection, to the last byte of the body, which has 1 MiB at most.
+# From the first byte of a request, or the connection, to the last byte of the body, which has 1 MiB
+# at most.
 ARRIVAL_S = 30.0
 # One more is closed at once. Half of the files that a process may open stay for everything else.
 MOST_CONNECTIONS = 1000
@@ -34,7 +36,8 @@ class Protocol(H11Protocol):
         super().__init__(*given, **named)
         self._arrival: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+    # as uvicorn has it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > most_connections():
             # No warning: whoever opens them would fill the log as well.
@@ -67,8 +70,11 @@ class Protocol(H11Protocol):
         self.transport.close()
 
     def _drop_answer(self) -> None:
-        """A request whose body does not come, or is none, is being answered already: that answer is not sent any more."""
-        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]  # None before the first request
+        """A request whose body does not come, or is none, is being answered already: that answer
+        is not sent any more.
+        """
+        # None before the first request
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
             self.cycle.disconnected = True
             self.cycle.message_event.set()
 

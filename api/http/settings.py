@@ -18,10 +18,14 @@ class Settings(BaseModel):
     """data           the data directory
     host, port        where to listen; port 0: any free one
     allowed_hosts     names by which others may call it, besides the loopback ones and `host` itself
-    tokens_set        a person chose the tokens, or they exist: needed to listen to others than this machine
-    max_running       populations that train at the same time, max_evaluations: matches that are played; others wait
-    soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it trainings save and stop, and changes are refused
-    max_plays         games that people play by hand at the same time;  play_idle_s: so long one waits for their next move
+    tokens_set        a person chose the tokens, or they exist: needed to listen to others than this
+                      machine
+    max_running       populations that train at the same time, max_evaluations: matches that are
+                      played; others wait
+    soft_disk_bytes   below so much free space nothing new is started;  hard_disk_bytes: below it
+                      trainings save and stop, and changes are refused
+    max_plays         games that people play by hand at the same time;  play_idle_s: so long one
+                      waits for their next move
     trainer, checker, player, sitting, replayer  the programs started, before their arguments
     """
 
@@ -67,7 +71,8 @@ class Settings(BaseModel):
     @property
     def hosts(self) -> frozenset[str]:
         """Names a request's Host may have, lower case, without port."""
-        own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104  # compared, not bound
+        # compared, not bound
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)  # noqa: S104
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *own, *self.allowed_hosts))
 
 
@@ -85,10 +90,12 @@ def public_problems(host: str, allowed_hosts: tuple[str, ...], tokens_set: bool)
     found = []
     if not tokens_set:
         found.append(
-            f"--host {host} is open to other machines: make tokens first with `arena serve --make-tokens`"
+            f"--host {host} is open to other machines: make tokens first with `arena serve "
+            "--make-tokens`"
         )
     if not allowed_hosts:
         found.append(
-            f"--host {host} is open to other machines: name how they call it with --allowed-host NAME"
+            f"--host {host} is open to other machines: name how they call it with "
+            "--allowed-host NAME"
         )
     return found

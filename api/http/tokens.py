@@ -1,4 +1,6 @@
-"""Who may do what: token files that only their owner can read, one-time codes for a browser, and the cookie that a code is swapped for."""
+"""Who may do what: token files that only their owner can read, one-time codes for a browser, and
+the cookie that a code is swapped for.
+"""
 
 import hashlib
 import hmac
@@ -22,7 +24,9 @@ MIN_TOKEN_CHARS = 16
 
 
 def read_or_make(path: Path) -> str:
-    """A secret of a file with mode 0600, made when there is none. Raises: PbtError for a file that others can read, or that holds too little."""
+    """A secret of a file with mode 0600, made when there is none. Raises: PbtError for a file
+    that others can read, or that holds too little.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -38,18 +42,21 @@ def _read(path: Path) -> str:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
         raise PbtError(
-            f"{path}: mode {mode:o}, so others can read it; expected 600: chmod 600 {path}, or remove it and a new one is made"
+            f"{path}: mode {mode:o}, so others can read it; expected 600: chmod 600 {path}, "
+            "or remove it and a new one is made"
         )
     token = path.read_text(encoding="utf-8").strip()
     if len(token) < MIN_TOKEN_CHARS:
         raise PbtError(
-            f"{path}: {len(token)} characters; expected {MIN_TOKEN_CHARS} or more; remove it and a new one is made"
+            f"{path}: {len(token)} characters; expected {MIN_TOKEN_CHARS} or more; remove it "
+            "and a new one is made"
         )
     return token
 
 
 class Tokens:
-    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are signed, so they outlive a restart.
+    """The two tokens of a service, its codes and its cookies. Codes live in memory; cookies are
+    signed, so they outlive a restart.
 
     cookie  the name of those it gives; the plain COOKIE is taken, too
     """
@@ -58,7 +65,8 @@ class Tokens:
         self._tokens = {
             level: _digest(read_or_make(folder / name)) for level, name in TOKEN_FILES.items()
         }
-        # Browsers send a cookie to every port of a host: two services of one machine must not overwrite each other's.
+        # Browsers send a cookie to every port of a host: two services of one machine must not
+        # overwrite each other's.
         self.cookie = f"{COOKIE}_{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
         self._key = read_or_make(folder / "cookie.key").encode()
         self._clock = clock

@@ -1,5 +1,6 @@
-"""Answers written where they are made: a model that is returned is checked once more by FastAPI, in another thread, and written by its event loop,
-which takes longer than most questions. That answers are as documented is for the tests to see.
+"""Answers written where they are made: a model that is returned is checked once more by FastAPI, in
+another thread, and written by its event loop, which takes longer than most questions. That answers
+are as documented is for the tests to see.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""What to do about a match that was asked for, decided from what is wanted and what is seen. Pure."""
+"""What to do about a match that was asked for, decided from what is wanted and what is seen.
+Pure.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +19,8 @@ class MatchFacts:
 
     cancelled  nobody wants it any more
     running    this service's own process plays it;  outside: one of an earlier service still does
-    asked_s    seconds since its process was asked to stop, None when it was not;  grace_s: how long that may take
+    asked_s    seconds since its process was asked to stop, None when it was not;  grace_s: how long
+               that may take
     wait_s     until it may be started again after it ended by itself
     place      there is room among the evaluations that play
     """

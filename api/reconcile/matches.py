@@ -1,4 +1,6 @@
-"""Matches that were asked for: each played by a process of its own, looked after like a training. Used from the supervisor's thread."""
+"""Matches that were asked for: each played by a process of its own, looked after like a
+training. Used from the supervisor's thread.
+"""
 
 import json
 import random
@@ -33,7 +35,8 @@ log = structlog.stdlib.get_logger("api.evaluations")
 class Table:
     """What this service knows of one evaluation beyond its row.
 
-    told  time of its report file, in ns, when that was read last;  progressed: there were new games since its process started
+    told  time of its report file, in ns, when that was read last;  progressed: there were new games
+          since its process started
     """
 
     process: Trainer | None = None

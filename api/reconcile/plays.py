@@ -1,4 +1,6 @@
-"""Games that people play by hand: each in a process of its own, of which only so many run at once. Used from the threads of requests."""
+"""Games that people play by hand: each in a process of its own, of which only so many run at
+once. Used from the threads of requests.
+"""
 
 import json
 import secrets
@@ -30,8 +32,10 @@ log = structlog.stdlib.get_logger("api.plays")
 class Play:
     """One game, from its start to its end.
 
-    asked     what its process was told (arena.matches.by_hand.Request);  said: the body of the request for it, key: that of its repetitions
-    state     turn: the person's;  thinking: their last move is being answered;  dropped: it ended, and nothing was stored
+    asked     what its process was told (arena.matches.by_hand.Request);  said: the body of the
+              request for it, key: that of its repetitions
+    state     turn: the person's;  thinking: their last move is being answered;  dropped: it ended,
+              and nothing was stored
     standing  how the game stands, as its process said last; None before that
     message   why it failed or was dropped
     """
@@ -94,12 +98,17 @@ class Play:
         return self._errors.read()[-_WORDS:].decode(errors="replace").splitlines()
 
     def say(self, message: Mapping[str, Any]) -> None:
-        """Return when it is answered. Raises: Problem when the person is not to move, and for what is no move."""
+        """Return when it is answered. Raises: Problem when the person is not to move, and for
+        what is no move.
+        """
         with self._changed:
             if self.state != "turn":
                 raise Problem(
                     "conflict",
-                    f"play {self.asked['id']} is {self.state}; a move can be made when it is at turn",
+                    (
+                        f"play {self.asked['id']} is {self.state}; a move can be made when it is "
+                        "at turn"
+                    ),
                 )
             self.state, self._refused = "thinking", None
             with suppress(BrokenPipeError, ValueError):
@@ -124,7 +133,9 @@ class Play:
             self._changed.wait_for(lambda: self.state != "starting", timeout_s)
 
     def resign(self) -> None:
-        """End it: forfeited where the person had moved, else dropped. Raises: Problem while a move is being answered."""
+        """End it: forfeited where the person had moved, else dropped. Raises: Problem while a
+        move is being answered.
+        """
         if self.state == "starting":
             with self._changed:
                 self.state, self.message = "dropped", "it was ended before it began"
@@ -154,8 +165,8 @@ class Plays:
         self._lock = threading.Lock()
 
     def begin(self, asked: Mapping[str, Any], said: object, key: str | None) -> Play:
-        """asked: as for `arena.matches.by_hand.Request`, without the id. Raises: Problem when too many run, and when `key` was used for something
-        else.
+        """asked: as for `arena.matches.by_hand.Request`, without the id. Raises: Problem when too
+        many run, and when `key` was used for something else.
         """
         with self._lock:
             known = next(
@@ -194,7 +205,10 @@ class Plays:
         if play is None:
             raise Problem(
                 "not-found",
-                f"there is no play {name}: it ended a while ago, or the service was started again since",
+                (
+                    f"there is no play {name}: it ended a while ago, or the service was started "
+                    "again since"
+                ),
             )
         return play
 

@@ -1,4 +1,6 @@
-"""One training as a process tree: started on a leash, asked to stop, killed, and read after its end."""
+"""One training as a process tree: started on a leash, asked to stop, killed, and read after its
+end.
+"""
 
 import os
 import signal
@@ -14,7 +16,8 @@ CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
 class Trainer:
-    """A child process that leads a session of its own; its standard input ends when this process does, and then it saves and stops.
+    """A child process that leads a session of its own; its standard input ends when this process
+    does, and then it saves and stops.
 
     Its own processes end with it (pbt.runtime.entry). Output of all of them goes to `log`.
     """
@@ -57,7 +60,9 @@ class Trainer:
             kill_session(self.pid)
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed something of this control group for memory since it was started."""
+        """Whether the kernel killed something of this control group for memory since it was
+        started.
+        """
         return oom_kills() > self._oom_kills
 
     def output(self, lines: int) -> list[str]:
@@ -66,7 +71,9 @@ class Trainer:
 
 
 def identity(pid: int) -> str | None:
-    """Of a process, as no later one has it: pid, this boot, and when it was started. None when there is no such process."""
+    """Of a process, as no later one has it: pid, this boot, and when it was started. None when
+    there is no such process.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -92,7 +99,9 @@ def alive(known: str) -> int | None:
 
 
 def kill_session(leader: int) -> None:
-    """End a process that leads a session, and everything of its group; what it started in other groups sees the end of its channel."""
+    """End a process that leads a session, and everything of its group; what it started in other
+    groups sees the end of its channel.
+    """
     with suppress(ProcessLookupError):
         os.killpg(leader, signal.SIGKILL)
 
@@ -111,7 +120,9 @@ def tail(path: Path, lines: int, offset: int = 0) -> list[str]:
 
 
 def complaint(lines: Sequence[str], code: int) -> str:
-    """Why a process ended, by the lines it wrote last: its last error, else its last words, else its exit code."""
+    """Why a process ended, by the lines it wrote last: its last error, else its last words, else
+    its exit code.
+    """
     errors = [line for line in lines if line.startswith("error")]
     return (errors or list(lines) or [f"ended with code {code}"])[-1].removeprefix("error: ")
 

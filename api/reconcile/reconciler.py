@@ -1,4 +1,6 @@
-"""The loop that makes what is there what is wanted: one thread, one look every quarter of a second, or at once when something was asked for."""
+"""The loop that makes what is there what is wanted: one thread, one look every quarter of a
+second, or at once when something was asked for.
+"""
 
 import os
 import shutil
@@ -74,7 +76,9 @@ class Supervisor:
         return time.monotonic() - self._beat
 
     def close(self) -> None:
-        """Every trainer saves and stops; what was wanted stays wanted, for the next service. May be called again."""
+        """Every trainer saves and stops; what was wanted stays wanted, for the next service. May
+        be called again.
+        """
         self._closing = True
         self.wake()
         if self._thread.is_alive():
@@ -119,7 +123,8 @@ class Supervisor:
         if now - self._forgot >= FORGET_EVERY_S:
             self._forgot = now
             forget_old_events(self._league)
-        # In this order: what is asked for between the two looks changes the row at once, and its operation is seen at the next look.
+        # In this order: what is asked for between the two looks changes the row at once, and its
+        # operation is seen at the next look.
         operations = open_operations(self._league)
         rows = list_supervised(self._league)
         if measured:
@@ -225,7 +230,9 @@ class Supervisor:
                 )
 
     def _stop_outside(self, facts: Facts, operations: Sequence[Operation]) -> None:
-        """A training that a person started by hand is asked to stop once, when that was asked of the service."""
+        """A training that a person started by hand is asked to stop once, when that was asked of
+        the service.
+        """
         for operation in operations:
             if (
                 facts.outside is not None
@@ -237,7 +244,9 @@ class Supervisor:
                     os.kill(facts.outside, signal.SIGTERM)
 
     def _delete(self, row: Supervised) -> None:
-        """In a thread of its own: many games take minutes, and the others are looked after meanwhile."""
+        """In a thread of its own: many games take minutes, and the others are looked after
+        meanwhile.
+        """
         running = self._deletions.get(row.name)
         if running is None:
             record(
@@ -302,7 +311,9 @@ class Supervisor:
 
 
 def outcome(kind: Kind, state: str, facts: Facts) -> OperationState:
-    """What has become of an operation, by the state that was recorded. Deletions answer for themselves."""
+    """What has become of an operation, by the state that was recorded. Deletions answer for
+    themselves.
+    """
     at_rest = not facts.running and facts.outside is None
     match kind:
         case "delete":

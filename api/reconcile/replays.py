@@ -1,4 +1,6 @@
-"""Stored games played again for a page: each in a process of its own, a few at once, remembered, since they never change."""
+"""Stored games played again for a page: each in a process of its own, a few at once, remembered,
+since they never change.
+"""
 
 import subprocess
 import threading
@@ -24,7 +26,9 @@ class Replays:
         self._lock = threading.Lock()
 
     def report(self, key: int) -> bytes:
-        """JSON, as `arena replay --json`. Raises: Problem for a game that cannot be played again."""
+        """JSON, as `arena replay --json`. Raises: Problem for a game that cannot be played
+        again.
+        """
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)

@@ -29,12 +29,15 @@ class Facts:
     """What is seen of one population.
 
     running     this service's own trainer is alive;  ready: and it has said that it trains
-    outside     pid of another process that trains it, None when none does;  leaving: a stop of it was asked for and is not done yet
+    outside     pid of another process that trains it, None when none does;  leaving: a stop of it
+                was asked for and is not done yet
     asked_s     seconds since its trainer was asked to stop, None when it was not
     grace_s     how long that may take
     edited      there are edits that the running trainer does not know
-    wait_s      until it may be started again after it ended by itself;  ends: how often that happened since its last new checkpoint
-    place       there is room among the populations that train;  disk: "ok", "soft" (nothing new starts) or "hard" (everything stops)
+    wait_s      until it may be started again after it ended by itself;  ends: how often that
+                happened since its last new checkpoint
+    place       there is room among the populations that train;  disk: "ok", "soft" (nothing new
+                starts) or "hard" (everything stops)
     """
 
     running: bool
@@ -67,7 +70,8 @@ def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None
     if desired == "running":
         return _to_start(facts)
     if facts.outside is not None:
-        # Asked to stop once, when that was asked for; after that a person may train it by hand again.
+        # Asked to stop once, when that was asked for; after that a person may train it by hand
+        # again.
         state = "stopping" if facts.leaving or desired == "deleted" else "running"
         return Decision(
             "none",
@@ -134,7 +138,7 @@ def _to_start(facts: Facts) -> Decision:
     )
 
 
-# --- why a trainer ended ---------------------------------------------------------------------------------------------------------------------
+# --- why a trainer ended --------------------------------------------------------------------------
 
 USAGE = 2
 
@@ -163,7 +167,10 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
     if code == -signal.SIGKILL and out_of_memory:
         return End(
             "oom_killed",
-            "killed, because memory ran out; lower sampling.environments, the number of members or of workers",
+            (
+                "killed, because memory ran out; lower sampling.environments, the number of "
+                "members or of workers"
+            ),
         )
     if code < 0:
         return End("killed", f"killed by {signal.Signals(-code).name}")
@@ -175,5 +182,7 @@ def why_it_ended(code: int, output: Sequence[str], *, out_of_memory: bool = Fals
 
 
 def backoff_s(ends: int, first_s: float, longest_s: float, jitter: float) -> float:
-    """Doubling from first_s; jitter in [0, 1): up to a quarter longer, so that many do not start in the same moment."""
+    """Doubling from first_s; jitter in [0, 1): up to a quarter longer, so that many do not start
+    in the same moment.
+    """
     return float(min(longest_s, first_s * 2 ** max(0, ends - 1)) * (1 + jitter / 4))

@@ -1,4 +1,6 @@
-"""Processes that a killed service left behind: trainers and players of matches, known by their identities in the league."""
+"""Processes that a killed service left behind: trainers and players of matches, known by their
+identities in the league.
+"""
 
 import time
 
@@ -25,8 +27,8 @@ class Strays:
         self._deadline = time.monotonic() + STRAY_TIMEOUT_S
 
     def end(self) -> None:
-        """Kill those that still live after their time. Nothing is written for it: one that was stopped in the middle of a commit keeps the league's
-        write lock, and everybody waits for it.
+        """Kill those that still live after their time. Nothing is written for it: one that was
+        stopped in the middle of a commit keeps the league's write lock, and everybody waits for it.
         """
         if not self._left or time.monotonic() < self._deadline:
             return

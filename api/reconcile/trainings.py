@@ -149,7 +149,9 @@ class Keeper:
         self._launched, self._asked, self._left = row.overrides, None, 0
 
     def _needs_new_start(self, row: Supervised, now: float) -> bool:
-        """To know what was edited. What its trainer can take while it runs is left for it here, until it says that it has."""
+        """To know what was edited. What its trainer can take while it runs is left for it here,
+        until it says that it has.
+        """
         known = len(self._launched)
         waiting = row.overrides[known:]
         if row.overrides[:known] != self._launched or not all(

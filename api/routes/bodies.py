@@ -32,7 +32,9 @@ Table = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Body(BaseModel):
-    """What a request may say: nothing that is not named here, and a number is no text that looks like one."""
+    """What a request may say: nothing that is not named here, and a number is no text that looks
+    like one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -46,7 +48,9 @@ class NewPopulationBody(Body):
 
 
 class PatchBody(Body):
-    """set: dotted key of the config -> new value; only what a started population can take. null takes a term out of `learning.shaping`."""
+    """set: dotted key of the config -> new value; only what a started population can take. null
+    takes a term out of `learning.shaping`.
+    """
 
     set: Annotated[
         dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,200}$")], Any],
@@ -86,7 +90,9 @@ class PopulationStatus(BaseModel):
 
 
 class PopulationBody(BaseModel):
-    """A population. revision: counts what was asked for, and is its ETag;  effects: what an edit does beside, in words, in the answer to one"""
+    """A population. revision: counts what was asked for, and is its ETag;  effects: what an edit
+    does beside, in words, in the answer to one
+    """
 
     id: str
     created_at: float
@@ -97,7 +103,9 @@ class PopulationBody(BaseModel):
 
 
 class OperationBody(BaseModel):
-    """States as in Ray's job interface: PENDING, RUNNING, then SUCCEEDED, FAILED or STOPPED (something else was asked for instead)."""
+    """States as in Ray's job interface: PENDING, RUNNING, then SUCCEEDED, FAILED or STOPPED
+    (something else was asked for instead).
+    """
 
     id: str
     population: str

@@ -1,4 +1,6 @@
-"""Config and status of a population as they stand; and edits, decided on what stands, and anew where another request came in between."""
+"""Config and status of a population as they stand; and edits, decided on what stands, and anew
+where another request came in between.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,7 +23,9 @@ WITH_TRAINER = ("starting", "running", "recovering")
 
 @dataclass(frozen=True)
 class Decided:
-    """words: "key=value", in order;  anchor: a snapshot that is kept from now on, with the edit or not at all"""
+    """words: "key=value", in order;  anchor: a snapshot that is kept from now on, with the edit
+    or not at all
+    """
 
     words: Sequence[str]
     render: Callable[[Supervised], Answer]
@@ -35,9 +39,11 @@ def edit_decided(
     keyed: Keyed | None,
     if_match: str | None,
 ) -> Answer:
-    """decide: from the population and its config with the edits that wait; what it refuses it raises.
+    """decide: from the population and its config with the edits that wait; what it refuses it
+    raises.
 
-    Two edits that are each sound are held against each other: the second one is decided on what the first one left.
+    Two edits that are each sound are held against each other: the second one is decided on what the
+    first one left.
     """
     wished = revision_of(if_match)
     for attempt in range(1, TRIES + 1):
@@ -61,7 +67,9 @@ def edit_decided(
 
 
 def effects(state: str, before: RunConfig, after: RunConfig, status: RunStatus | None) -> list[str]:
-    """What an edit does beside setting values, in words. state: of the population;  status: of its newest trainer. Pure."""
+    """What an edit does beside setting values, in words. state: of the population;  status: of
+    its newest trainer. Pure.
+    """
     found = []
     if state in WITH_TRAINER and not takes_live(before, after):
         found.append("its trainer saves, and starts again with the new values")
@@ -98,7 +106,9 @@ def config_table(here: Context, name: str) -> dict[str, Any]:
 
 
 def status_of(here: Context, name: str) -> RunStatus | None:
-    """What its trainer tells, or told last; None where it is damaged: it is written anew every second."""
+    """What its trainer tells, or told last; None where it is damaged: it is written anew every
+    second.
+    """
     try:
         return read_status(here.paths(name).status)
     except PbtError:

@@ -1,4 +1,6 @@
-"""Evaluations: `arena match` on the service's machine, asked for, watched while its interval shrinks, cancelled."""
+"""Evaluations: `arena match` on the service's machine, asked for, watched while its interval
+shrinks, cancelled.
+"""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -29,7 +31,9 @@ Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO, allow_inf_nan=False)]
 
 
 class SprtBody(Body):
-    """A sequential test, in normalised Elo: the match ends as soon as it is clear which is true, each error 5 %."""
+    """A sequential test, in normalised Elo: the match ends as soon as it is clear which is true,
+    each error 5 %.
+    """
 
     elo0: Elo
     elo1: Elo
@@ -42,7 +46,9 @@ class SprtBody(Body):
 
 
 class NewEvaluationBody(Body):
-    """players: `random`, `first@best`, `first/m0`, `first/m0@1.2M`, a snapshot's id; the score is the first's. env: where nobody was trained."""
+    """players: `random`, `first@best`, `first/m0`, `first/m0@1.2M`, a snapshot's id; the score
+    is the first's. env: where nobody was trained.
+    """
 
     players: Annotated[
         list[Annotated[str, Field(pattern=PLAYER)]], Field(min_length=2, max_length=16)
@@ -55,7 +61,9 @@ class NewEvaluationBody(Body):
 
 
 class EvaluationStatistics(BaseModel):
-    """Of the first of two players, from whole pairs. low, high: 95 % interval of the score; elo: null where it has no finite value."""
+    """Of the first of two players, from whole pairs. low, high: 95 % interval of the score; elo:
+    null where it has no finite value.
+    """
 
     score: float
     low: float
@@ -71,7 +79,8 @@ class EvaluationStatistics(BaseModel):
 
 
 class EvaluationBody(BaseModel):
-    """A match on the service. games: so far, of those planned;  match: its number in the league, from its first game on
+    """A match on the service. games: so far, of those planned;  match: its number in the league,
+    from its first game on
 
     statistics  null before the first whole pair, and for more than two players
     report      as `arena match --json`, for one that is shown alone: so far, or whole
@@ -105,7 +114,9 @@ class EvaluationList(BaseModel):
 def create_evaluation(
     request: Request, here: Here, body: NewEvaluationBody, key: KeyHeader = None
 ) -> Response:
-    """A match between players of the league. Who they are is looked up when its turn comes; a name that names nobody makes it FAILED."""
+    """A match between players of the league. Who they are is looked up when its turn comes; a
+    name that names nobody makes it FAILED.
+    """
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
     asked = EvaluationRequest(
         tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt

@@ -1,4 +1,6 @@
-"""One stream of everything that happens, as server-sent events. A client that comes back names the last number it saw and misses nothing."""
+"""One stream of everything that happens, as server-sent events. A client that comes back names
+the last number it saw and misses nothing.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +25,9 @@ TOPICS = ("population", "operation", "training", "evaluation")
 
 @dataclass(frozen=True)
 class Stream:
-    """after: the number behind which it begins;  lost: what was between is not kept any more;  topics: empty for all"""
+    """after: the number behind which it begins;  lost: what was between is not kept any more;
+    topics: empty for all
+    """
 
     here: Context
     after: int
@@ -79,7 +83,9 @@ def open_stream(
 
 @router.get("", operation_id="streamEvents", response_class=EventSourceResponse)
 async def stream(opened: Annotated[Stream, Depends(open_stream)]) -> AsyncIterator[ServerSentEvent]:
-    """`event` is the topic, `id` the number to come back with. `resync`: what you missed is gone, read everything anew."""
+    """`event` is the topic, `id` the number to come back with. `resync`: what you missed is
+    gone, read everything anew.
+    """
     after = opened.after
     if opened.lost:
         yield ServerSentEvent(event="resync", id=str(after), retry=RETRY_MS, data={"newest": after})

@@ -21,7 +21,9 @@ MEDIA_TYPE = "video/mp4"
 
 
 class FilmBody(BaseModel):
-    """game: the league's id of the game it shows;  number: of that game in its population;  made_at: seconds since 1970"""
+    """game: the league's id of the game it shows;  number: of that game in its population;
+    made_at: seconds since 1970
+    """
 
     game: str
     number: int
@@ -66,14 +68,19 @@ def list_films(here: Here, name: Annotated[str, Path(pattern=NAME_PATTERN)]) -> 
     },
 )
 def get_film(here: Here, game_id: Annotated[str, Path(pattern=r"^[0-9]{1,19}$")]) -> FileResponse:
-    """What its seats saw, side by side, as H.264 in MP4. Ranges are served, so a browser can jump in it."""
+    """What its seats saw, side by side, as H.264 in MP4. Ranges are served, so a browser can
+    jump in it.
+    """
     found = film_of_game(here.league, key) if (key := int(game_id)) <= MAX_KEY else None
     if found is None:
         raise PlayerError(f"no game {game_id} of a training")
     population, name = found
     path = here.paths(population).films / name.file
     if not _within(here, path):
-        why = "evaluation.record_share says how many are, record_films and record_mb how many are kept"
+        why = (
+            "evaluation.record_share says how many are, record_films and record_mb how "
+            "many are kept"
+        )
         raise Problem(
             "not-found", f"game {game_id} was not recorded, or its film was removed since; {why}"
         )

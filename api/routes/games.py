@@ -33,7 +33,9 @@ class SeatBody(BaseModel):
 
 
 class GameBody(BaseModel):
-    """As `pbt.records.GameRecord`. id: the league's, as text, since it has more digits than a JavaScript number."""
+    """As `pbt.records.GameRecord`. id: the league's, as text, since it has more digits than a
+    JavaScript number.
+    """
 
     id: str
     number: int

@@ -28,7 +28,9 @@ async def livez() -> Response:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="readyz", response_model=Alive)
 async def readyz(here: Here) -> Response:
-    """The league takes rows, the supervisor looks, the disk has room; else 503 with what is missing."""
+    """The league takes rows, the supervisor looks, the disk has room; else 503 with what is
+    missing.
+    """
     if missing := unready(here):
         raise Problem("not-ready", "; ".join(missing), headers={"retry-after": "5"})
     return written(Alive())

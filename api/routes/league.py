@@ -1,4 +1,6 @@
-"""What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the league's revision."""
+"""What the league knows: ratings, the win matrix, circles, matches, snapshots. ETag: the
+league's revision.
+"""
 
 from typing import Annotated, Any
 
@@ -74,7 +76,9 @@ def ratings(
     all: Everyone = False,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """As `arena league --json`: the rating table, most surely strong first. In games of one seat the returns."""
+    """As `arena league --json`: the rating table, most surely strong first. In games of one seat
+    the returns.
+    """
     return tagged_by_league(
         here, request, if_none_match, lambda: league_report(here.league, population, everyone=all)
     )

@@ -62,7 +62,9 @@ class MatchStatisticsBody(BaseModel):
 def statistics(
     request: Request, here: Here, match_id: MatchId, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """From the whole pairs that are stored; null for more than two players, and before the first game that counts. ETag: the league's revision."""
+    """From the whole pairs that are stored; null for more than two players, and before the first
+    game that counts. ETag: the league's revision.
+    """
     match = the_match(here, match_id)
     return tagged_by_league(
         here, request, if_none_match, lambda: statistics_table(stored_duel(here.league, match))

@@ -1,4 +1,6 @@
-"""Members of a population: who they are, their values and curves over frames, where they come from, what they left behind."""
+"""Members of a population: who they are, their values and curves over frames, where they come
+from, what they left behind.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -39,7 +41,8 @@ Member = Annotated[
 
 
 class MemberBody(BaseModel):
-    """frames: as its trainer told last;  generation, version: of its newest snapshot;  left: it learns no more
+    """frames: as its trainer told last;  generation, version: of its newest snapshot;  left: it
+    learns no more
 
     hyperparams: after its last round; before one, those it began with
     """
@@ -62,7 +65,9 @@ class MemberList(BaseModel):
 
 
 class HyperparamsPoint(BaseModel):
-    """In force from `frames` of the member's clock on. copied_from: whose weights and values it took there."""
+    """In force from `frames` of the member's clock on. copied_from: whose weights and values it
+    took there.
+    """
 
     frames: int
     round: int
@@ -80,7 +85,9 @@ class HyperparamsHistory(BaseModel):
 
 
 class Curve(BaseModel):
-    """values: one for each of `frames`; one that was not finite is null.  seconds: its trainers had run by then, where `times` asked for it"""
+    """values: one for each of `frames`; one that was not finite is null.  seconds: its trainers
+    had run by then, where `times` asked for it
+    """
 
     frames: list[int]
     values: list[float | None]
@@ -135,7 +142,9 @@ def members(here: Here, name: Name) -> Response:
 def member_body(
     row: MemberSummary, began: Mapping[str, float], frames: int, left: bool
 ) -> dict[str, Any]:
-    """As `MemberBody`. began: the values it began with;  frames: that it has trained by now, as far as anybody told"""
+    """As `MemberBody`. began: the values it began with;  frames: that it has trained by now, as
+    far as anybody told
+    """
     return {
         **asdict(row),
         "frames": max(row.frames, frames),
@@ -201,7 +210,9 @@ def lineage(
     ],
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """The chain of copies and mutations behind a policy, as `arena lineage --json`; frames are counted along the chain."""
+    """The chain of copies and mutations behind a policy, as `arena lineage --json`; frames are
+    counted along the chain.
+    """
     return tagged_by_content(if_none_match, ancestry(here.league, name, player))
 
 

@@ -1,5 +1,5 @@
-"""Members into and out of a population, also while it trains: an edit of its config, which its trainer puts in force
-(`arena.training.live_edits`).
+"""Members into and out of a population, also while it trains: an edit of its config, which its
+trainer puts in force (`arena.training.live_edits`).
 """
 
 import json
@@ -33,8 +33,8 @@ MAX_NAMES = 10_000
 class NewMemberBody(Body):
     """role: may be left out where there is one.
 
-    weights: a member's name (its learner as it stands when this is put in force, with its hyperparameters), the id of a snapshot of this
-    population, or null: weights of its own
+    weights: a member's name (its learner as it stands when this is put in force, with its
+    hyperparameters), the id of a snapshot of this population, or null: weights of its own
     """
 
     role: Annotated[str, Field(min_length=1, max_length=64)] | None = None
@@ -42,7 +42,9 @@ class NewMemberBody(Body):
 
 
 class MembershipBody(BaseModel):
-    """A change that is wanted. It is in force when `pending_edits` of the population does not hold it any more."""
+    """A change that is wanted. It is in force when `pending_edits` of the population does not
+    hold it any more.
+    """
 
     population: str
     member: str
@@ -71,7 +73,9 @@ def add_member(
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """One that learns from now on, under the next name that nobody had. Its trainer saves and goes on with it within seconds, or starts with it."""
+    """One that learns from now on, under the next name that nobody had. Its trainer saves and
+    goes on with it within seconds, or starts with it.
+    """
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         number = 1 + max(map(member_number, roles))
@@ -111,7 +115,9 @@ def remove_member(
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """It learns no more. A last snapshot of it is kept; its games, snapshots and ratings stay. Each role keeps a member."""
+    """It learns no more. A last snapshot of it is kept; its games, snapshots and ratings stay.
+    Each role keeps a member.
+    """
 
     def want(row: Supervised, config: RunConfig, roles: dict[str, str]) -> Wanted:
         there = playing(config, roles)
@@ -123,7 +129,10 @@ def remove_member(
         if [roles[other] for other in there].count(roles[member]) == 1:
             raise Problem(
                 "conflict",
-                f"{member} is the only one that plays {roles[member]}; add another one first, or stop the population",
+                (
+                    f"{member} is the only one that plays {roles[member]}; add another one "
+                    "first, or stop the population"
+                ),
             )
         left = json.dumps([*config.population.left, member])
         return Wanted(
@@ -142,7 +151,9 @@ def ask(
     key: str | None,
     if_match: str | None,
 ) -> Response:
-    """Write down what is wanted: names and lists of members must not cross with those of other requests."""
+    """Write down what is wanted: names and lists of members must not cross with those of other
+    requests.
+    """
 
     def decide(row: Supervised, config: RunConfig) -> Decided:
         wanted = want(row, config, everybody(here.league, name, config))
@@ -191,7 +202,9 @@ def chosen_role(asked: str | None, roles: Sequence[str]) -> str:
 def check_weights(
     league: League, row: Supervised, weights: str, role: str, there: dict[str, str]
 ) -> None:
-    """Raises: Problem unless it is a member that plays or a snapshot of this population, of this role."""
+    """Raises: Problem unless it is a member that plays or a snapshot of this population, of this
+    role.
+    """
     if weights.startswith("m"):
         if there.get(weights) != role:
             others = ", ".join(member for member, plays in there.items() if plays == role)
@@ -203,7 +216,10 @@ def check_weights(
         if any(word.startswith(f"population.joined.{weights}.") for word in row.overrides):
             raise Problem(
                 "conflict",
-                f"{weights} has no weights yet: it joins first; ask again when it is no more among pending_edits",
+                (
+                    f"{weights} has no weights yet: it joins first; ask again when it is no more "
+                    "among pending_edits"
+                ),
             )
         return
     found = next(

@@ -23,8 +23,9 @@ Square = Annotated[
 
 
 class NewPlayBody(Body):
-    """opponent: `random`, `first@best`, `first/m0@1.2M`, a snapshot's id. env: where nobody was trained. name: the person's, under which the game is
-    rated. seat: theirs, 0 begins. seed: null: any.
+    """opponent: `random`, `first@best`, `first/m0@1.2M`, a snapshot's id. env: where nobody was
+    trained. name: the person's, under which the game is rated. seat: theirs, 0 begins. seed: null:
+    any.
     """
 
     opponent: Annotated[str, Field(pattern=PLAYER)]
@@ -77,8 +78,10 @@ class ResultBody(BaseModel):
 class PlayBody(BaseModel):
     """A game by hand.
 
-    state     `turn`: the person's;  `thinking`: their last move is being answered;  `dropped`, `failed`: nothing was stored, `message` says why
-    seats     null until it has begun;  start: the position before the first move;  grid: rows and columns of its squares, null where it has none
+    state     `turn`: the person's;  `thinking`: their last move is being answered;  `dropped`,
+              `failed`: nothing was stored, `message` says why
+    seats     null until it has begun;  start: the position before the first move;  grid: rows and
+              columns of its squares, null where it has none
     in_a_row  so many equal marks in a line win, null where something else does
     legal     what the person may play now
     """
@@ -109,7 +112,9 @@ FULL: dict[int | str, dict[str, Any]] = {429: {"description": "too many games ar
 def create_play(
     response: Response, here: Here, body: NewPlayBody, key: KeyHeader = None
 ) -> PlayBody:
-    """Begin. Its process takes some seconds to start; who cannot meet makes it `failed`. The game is stored when it is over, and rated."""
+    """Begin. Its process takes some seconds to start; who cannot meet makes it `failed`. The
+    game is stored when it is over, and rated.
+    """
     asked = body.model_dump()
     if body.seed is None:
         asked["seed"] = secrets.randbelow(2**31)
@@ -128,7 +133,9 @@ def get_play(here: Here, play_id: PlayId) -> PlayBody:
 
 @router.post("/{play_id}/moves", operation_id="makeMove", response_model=PlayBody)
 def make_move(here: Here, play_id: PlayId, body: MoveBody) -> PlayBody:
-    """Answered when the opponent has moved, too. 409 when it is not the person's turn, or another move than the `at`-th; 422 for an illegal one."""
+    """Answered when the opponent has moved, too. 409 when it is not the person's turn, or
+    another move than the `at`-th; 422 for an illegal one.
+    """
     play = here.plays.find(play_id)
     play.say(body.model_dump())
     return play_body(play, here.settings.play_idle_s)
@@ -136,7 +143,9 @@ def make_move(here: Here, play_id: PlayId, body: MoveBody) -> PlayBody:
 
 @router.delete("/{play_id}", operation_id="endPlay", response_model=PlayBody)
 def end_play(here: Here, play_id: PlayId) -> PlayBody:
-    """Resign: the game is lost, as a guest's who forfeits; before the person's first move it is dropped. Of one that is over nothing changes."""
+    """Resign: the game is lost, as a guest's who forfeits; before the person's first move it is
+    dropped. Of one that is over nothing changes.
+    """
     play = here.plays.find(play_id)
     play.resign()
     return play_body(play, here.settings.play_idle_s)

@@ -66,7 +66,9 @@ class Checked(BaseModel):
 
 
 class LogLines(BaseModel):
-    """lines: of its output;  records: what it noted, as `populations/NAME/logs/train-*.jsonl` have it: timestamp, level, logger, event and more"""
+    """lines: of its output;  records: what it noted, as `populations/NAME/logs/train-*.jsonl`
+    have it: timestamp, level, logger, event and more
+    """
 
     lines: list[str]
     records: list[dict[str, Any]]
@@ -125,7 +127,10 @@ def create_population(
         ):
             raise Problem(
                 "conflict",
-                f"the files of a population {body.name!r} are there already; `arena delete {body.name}`, or another name",
+                (
+                    f"the files of a population {body.name!r} are there already; `arena delete "
+                    f"{body.name}`, or another name"
+                ),
             )
         return create_supervised(
             here.league, made, keyed, lambda row: render(row, made.config), start=body.start
@@ -138,7 +143,9 @@ def create_population(
 
 @router.get("/{name}", operation_id="getPopulation", response_model=PopulationBody)
 def get_population(here: Here, name: Name) -> Response:
-    """With its config, newest checkpoint and the end of its log. ETag: its revision, for If-Match."""
+    """With its config, newest checkpoint and the end of its log. ETag: its revision, for
+    If-Match.
+    """
     row = get_supervised(here.league, name)
     return written(full(here, row), {"etag": f'"{row.revision}"'})
 
@@ -152,7 +159,9 @@ def edit_population(
     key: KeyHeader = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Values that a started population can take. One that runs goes on with them, where they need it after a new start of its processes."""
+    """Values that a started population can take. One that runs goes on with them, where they
+    need it after a new start of its processes.
+    """
     if members := [key for key in body.set if key.partition(".")[0] == "population"]:
         problems = [
             (
@@ -196,7 +205,9 @@ def delete_population(
 
 @router.get("/{name}/logs", operation_id="getPopulationLogs", response_model=LogLines)
 def get_logs(here: Here, name: Name, lines: Annotated[int, Query(ge=1, le=2000)] = 100) -> LogLines:
-    """The newest of what its trainers wrote while they were this service's, and of what they noted, one record each, whoever started them."""
+    """The newest of what its trainers wrote while they were this service's, and of what they
+    noted, one record each, whoever started them.
+    """
     get_supervised(here.league, name)
     folder = here.paths(name).logs
     return LogLines(lines=tail(folder / LOG_NAME, lines), records=newest_records(folder, lines))
@@ -283,7 +294,7 @@ def ask_for(
     )
 
 
-# --- shown -----------------------------------------------------------------------------------------------------------------------------------
+# --- shown ----------------------------------------------------------------------------------------
 
 
 def brief(here: Context, row: Supervised) -> PopulationBody:
@@ -306,13 +317,14 @@ def full(here: Context, row: Supervised) -> PopulationBody:
     return shown.model_copy(update={"spec": spec, "status": shown.status.model_copy(update=more)})
 
 
-# --- checked ---------------------------------------------------------------------------------------------------------------------------------
+# --- checked --------------------------------------------------------------------------------------
 
 
 def checked(
     here: Context, table: Mapping[str, Any], source: str = "config"
 ) -> tuple[RunConfig, list[tuple[str, str]]]:
-    """The config and its (member, role) pairs. Games only by registered name; a game's own code runs in another process.
+    """The config and its (member, role) pairs. Games only by registered name; a game's own code
+    runs in another process.
 
     Raises: ConfigError with every problem.
     """
@@ -331,7 +343,10 @@ def checked(
         raise ConfigError(
             source,
             [
-                f"env.name = {config.env.name}: the game could not be made ({error}); try `arena env check`"
+                (
+                    f"env.name = {config.env.name}: the game could not be made ({error}); try "
+                    "`arena env check`"
+                )
             ],
         ) from error
     if found["problems"]:
@@ -340,7 +355,8 @@ def checked(
 
 
 def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...], RunConfig]:
-    """The edits that change something as words, and the config with them. None takes a shaping term out: its weight goes back to the game's own.
+    """The edits that change something as words, and the config with them. None takes a shaping term
+    out: its weight goes back to the game's own.
 
     Raises: ConfigError, Problem.
     """
@@ -358,7 +374,10 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
         ]:
             raise Problem(
                 "invalid",
-                f"what is not there cannot be removed; there are {', '.join(after.learning.shaping) or 'none'}",
+                (
+                    "what is not there cannot be removed; there are "
+                    f"{', '.join(after.learning.shaping) or 'none'}"
+                ),
                 missing,
             )
         kept = ", ".join(
@@ -376,7 +395,9 @@ def edited(before: RunConfig, values: Mapping[str, Any]) -> tuple[tuple[str, ...
 
 
 def toml_value(value: Any) -> str:
-    """As `--set` reads it. JSON's numbers, texts, booleans and lists are TOML's, too; null and tables are not."""
+    """As `--set` reads it. JSON's numbers, texts, booleans and lists are TOML's, too; null and
+    tables are not.
+    """
     if value is None or isinstance(value, Mapping):
         raise Problem(
             "invalid",

@@ -41,9 +41,11 @@ class ReplaySeatBody(SeatedBody):
 
 
 class ReplayMoveBody(BaseModel):
-    """step: in games where all act at once several moves share one. action: a number, or as many as it has parts. opening: nobody chose it.
+    """step: in games where all act at once several moves share one. action: a number, or as many as
+    it has parts. opening: nobody chose it.
 
-    rewards  by seat, one for each of `reward_terms`, with the last move of a step;  board: the position after it
+    rewards  by seat, one for each of `reward_terms`, with the last move of a step;  board: the
+             position after it
     """
 
     step: int
@@ -57,7 +59,8 @@ class ReplayMoveBody(BaseModel):
 
 
 class ReplayBody(BaseModel):
-    """As `arena replay --json`. start: the position before the first move;  grid: rows and columns of its squares; both null where none is drawn.
+    """As `arena replay --json`. start: the position before the first move;  grid: rows and columns
+    of its squares; both null where none is drawn.
 
     in_a_row  so many equal marks in a line win, null where something else does
     problems  how the game differs from what was stored of it; none where all is well
@@ -103,7 +106,9 @@ def get_game(here: Here, game_id: GameKey) -> Response:
     responses={409: {}, **FULL},
 )
 def replay_game(here: Here, game_id: GameKey) -> ReplayBody:
-    """Played again from its seed and its stored actions, in a process of its own. 404 where actions are not kept, 409 where the game's code fails."""
+    """Played again from its seed and its stored actions, in a process of its own. 404 where
+    actions are not kept, 409 where the game's code fails.
+    """
     named, _ = _game(here, game_id)
     if (why := no_actions(named)) is not None:
         raise Problem("not-found", why)

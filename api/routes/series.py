@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 
 def decimate(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Which of the values to keep, at most `count`, in order: the first, the last, and of each stretch between them its lowest and its highest.
+    """Which of the values to keep, at most `count`, in order: the first, the last, and of each
+    stretch between them its lowest and its highest.
 
     A gap (NaN) stands for its stretch where nothing else is there. values [N];  count: 4 or more.
     """

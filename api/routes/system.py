@@ -25,7 +25,8 @@ router = APIRouter(prefix="/v1", tags=["service"])
 class ProcessBody(BaseModel):
     """One process of a training.
 
-    rate    rows per second;  queue: what waits in front of it;  beat_age_s: since its last sign of life when that was written
+    rate    rows per second;  queue: what waits in front of it;  beat_age_s: since its last sign of
+            life when that was written
     shares  of its time, by stage ("simulate", "infer", "wait", "learn", "gather")
     """
 
@@ -43,7 +44,9 @@ class ProcessBody(BaseModel):
 
 
 class RowsBody(BaseModel):
-    """Rows of experience since the population began: produced = trained + dropped + standing, but for those on their way."""
+    """Rows of experience since the population began: produced = trained + dropped + standing,
+    but for those on their way.
+    """
 
     produced: int
     trained: int
@@ -52,7 +55,9 @@ class RowsBody(BaseModel):
 
 
 class HealthBody(BaseModel):
-    """running: somebody trains it;  age_s: of what is told here, null where nothing was ever told;  checkpoint_age_s: null without one"""
+    """running: somebody trains it;  age_s: of what is told here, null where nothing was ever
+    told;  checkpoint_age_s: null without one
+    """
 
     running: bool
     placement: str | None
@@ -65,7 +70,9 @@ class HealthBody(BaseModel):
 
 
 class DiskBody(BaseModel):
-    """free_bytes, total_bytes: where the data lie;  state: "soft": nothing new starts, "hard": trainings save and wait, changes are refused"""
+    """free_bytes, total_bytes: where the data lie;  state: "soft": nothing new starts, "hard":
+    trainings save and wait, changes are refused
+    """
 
     free_bytes: int
     total_bytes: int
@@ -75,7 +82,9 @@ class DiskBody(BaseModel):
 
 
 class MachineBody(BaseModel):
-    """cores, memory_bytes: lent to this service;  load: processes that want to run, mean of a minute"""
+    """cores, memory_bytes: lent to this service;  load: processes that want to run, mean of a
+    minute
+    """
 
     cores: int
     load: float
@@ -84,7 +93,9 @@ class MachineBody(BaseModel):
 
 
 class SystemBody(BaseModel):
-    """populations: how many in each state;  processes: of all that train here;  problems: why it is not ready, nothing when it is"""
+    """populations: how many in each state;  processes: of all that train here;  problems: why it
+    is not ready, nothing when it is
+    """
 
     versions: dict[str, str]
     pid: int

@@ -18,14 +18,18 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "as the caller ha
 def tagged_by_league(
     here: Context, request: Request, if_none_match: str | None, report: Callable[[], object]
 ) -> Response:
-    """The report as JSON, computed once for each revision of the league's results, or 304 when the caller has it."""
+    """The report as JSON, computed once for each revision of the league's results, or 304 when
+    the caller has it.
+    """
     name = f"{request.url.path}?{sorted(request.query_params.items())}"
     cached = here.cache.get(name, lambda: json_bytes(report()))
     return tagged(cached.revision, if_none_match, lambda: cached.body)
 
 
 def tagged_by_content(if_none_match: str | None, report: object) -> Response:
-    """The report as JSON, or 304 when the caller has it. For what rests on more than results: rounds, snapshots, edits."""
+    """The report as JSON, or 304 when the caller has it. For what rests on more than results:
+    rounds, snapshots, edits.
+    """
     body = json_bytes(report)
     return tagged(hashlib.sha256(body).hexdigest()[:16], if_none_match, lambda: body)
 

@@ -4,7 +4,9 @@ from arena.data.status import STALE_AFTER_S, RunStatus
 from arena.league.operations import Supervised
 
 DROPPED_SHARE = 0.05
-"""Rows that were made for nothing are part of every run; above it they cost speed that somebody may want back."""
+"""Rows that were made for nothing are part of every run; above it they cost speed that somebody
+may want back.
+"""
 
 LATE_START_S = 120.0
 """Processes of a large population take a minute, on a machine that is busy."""
@@ -21,7 +23,8 @@ def warnings(row: Supervised, status: RunStatus | None, now: float) -> list[str]
         and (waited_s := now - row.since) > LATE_START_S
     ):
         found.append(
-            f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its log may say why"
+            f"its trainer has been starting for {waited_s:.0f} s and does not train yet; its "
+            "log may say why"
         )
     if status is None:
         return found

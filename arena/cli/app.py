@@ -1,7 +1,9 @@
-"""The command line: a table of commands, each loaded only when it is called, so `arena --help` never waits for torch.
+"""The command line: a table of commands, each loaded only when it is called, so `arena --help`
+never waits for torch.
 
-A new command is one row of COMMANDS. Its target is either a function (one command, its parameters described by Typer's annotations)
-or a `typer.Typer` (a group of commands, like `arena config show`).
+A new command is one row of COMMANDS. Its target is either a function (one command, its parameters
+described by Typer's annotations) or a `typer.Typer` (a group of commands, like `arena config
+show`).
 """
 
 import errno
@@ -40,7 +42,9 @@ _OF_THE_MACHINE = (
 
 @dataclass(frozen=True)
 class Command:
-    """name as typed; target "module:attribute"; panel and summary as `--help` shows them; example: one line to copy."""
+    """name as typed; target "module:attribute"; panel and summary as `--help` shows them;
+    example: one line to copy.
+    """
 
     name: str
     target: str
@@ -253,7 +257,9 @@ COMMANDS = (
 
 
 class LazyGroup(TyperGroup):
-    """Lists every command from the table; imports a command's module only when that command is called."""
+    """Lists every command from the table; imports a command's module only when that command is
+    called.
+    """
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -262,10 +268,12 @@ class LazyGroup(TyperGroup):
                 TyperCommand(command.name, help=command.help, rich_help_panel=command.panel)
             )
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's vendored Context is the public one
+    # typer's vendored Context is the public one
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return [command.name for command in COMMANDS]
 
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # as above
+    # as above
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         for command in COMMANDS:
             if args and command.name == args[0]:
                 self.add_command(load_command(command), command.name)
@@ -294,7 +302,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Train populations of policies by self-play, and know how good they are.",
-    epilog="First steps: [bold]arena demo[/bold]. Data lies in ./arena-data, in $ARENA_DATA, or where --data says.",
+    epilog=(
+        "First steps: [bold]arena demo[/bold]. Data lies in ./arena-data, in $ARENA_DATA, "
+        "or where --data says."
+    ),
 )
 
 
@@ -319,8 +330,9 @@ def _program(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """One call of the command line; returns the exit code. Errors become one message on stderr: 2 for what the user typed, else
-    mostly 1."""
+    """One call of the command line; returns the exit code. Errors become one message on stderr: 2
+    for what the user typed, else mostly 1.
+    """
     try:
         get_command(app)(args=list(arguments), prog_name=PROGRAM)
     except SystemExit as leaving:
@@ -337,7 +349,10 @@ def run(arguments: Sequence[str]) -> int:
             return _report_bug(error)
         where = "" if error.filename is None else f"{error.filename}: "
         print(
-            f"error: {where}{error.strerror}; expected a place that you may write to, on a disk with room",
+            (
+                f"error: {where}{error.strerror}; expected a place that you may write to, on a "
+                "disk with room"
+            ),
             file=sys.stderr,
         )
         return 1
@@ -352,7 +367,10 @@ def _report_bug(error: Exception) -> int:
         return 1
     reason = str(error).partition("\n")[0]
     print(
-        f"error: unexpected {type(error).__name__}: {reason}; the traceback is in {_write_traceback(error)} (ARENA_DEBUG=1 prints it)",
+        (
+            f"error: unexpected {type(error).__name__}: {reason}; the traceback is in "
+            f"{_write_traceback(error)} (ARENA_DEBUG=1 prints it)"
+        ),
         file=sys.stderr,
     )
     return 1
@@ -373,7 +391,8 @@ def _write_traceback(error: Exception) -> Path:
 
 def main() -> None:
     """The console script."""
-    # Ratings are small linear algebra: threads that wait for each other, or for a core that is training, cost more than they gain.
+    # Ratings are small linear algebra: threads that wait for each other, or for a core that is
+    # training, cost more than they gain.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = run(sys.argv[1:])
     try:

@@ -32,8 +32,13 @@ EXIT_CODES = {"better": 0, "worse": WORSE, "undecided": UNDECIDED}
 
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a value of both configs; may be given often.", show_default=False),
-]  # fmt: skip
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help=("Override a value of both configs; may be given often."),
+        show_default=False,
+    ),
+]
 OverridesOfA = Annotated[
     list[str] | None,
     typer.Option("--set-a", metavar="KEY=VALUE", help="Only of A.", show_default=False),
@@ -81,7 +86,10 @@ def command(
     name: Annotated[
         str | None,
         typer.Option(
-            help="Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the configs.",
+            help=(
+                "Of the comparison; its populations are NAME-a1, NAME-b1, ... Else from the "
+                "configs."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -91,10 +99,12 @@ def command(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train A and B with each seed, one training after the other, and play all finals of A against all of B; the score is A's.
+    """Train A and B with each seed, one training after the other, and play all finals of A against
+    all of B; the score is A's.
 
-    Exit codes: 0 when A is better, 5 when it is worse, 6 while that is undecided; 2 for what was typed; 4 when more than one game and more than 1 %
-    of them raised; 130 after Ctrl-C, which keeps everything: the same command goes on.
+    Exit codes: 0 when A is better, 5 when it is worse, 6 while that is undecided; 2 for what was
+    typed; 4 when more than one game and more than 1 % of them raised; 130 after Ctrl-C, which keeps
+    everything: the same command goes on.
     """
     shared = overrides or []
     contestants = {
@@ -150,7 +160,10 @@ def outcome_lines(outcome: Outcome) -> list[str]:
     """The report for people; what it comes to stands last."""
     comparison, total, seeds = outcome.comparison, outcome.total, len(outcome.scores)
     env = comparison.contestants["a"].config.env.name
-    size = f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, {outcome.games} games for each pair of runs"
+    size = (
+        f"{seeds} seed{'s' * (seeds != 1)} each, {comparison.frames} frames per member, "
+        f"{outcome.games} games for each pair of runs"
+    )
     lines = [
         f"{comparison.name}   {env}, {size}",
         *(
@@ -161,18 +174,21 @@ def outcome_lines(outcome: Outcome) -> list[str]:
             f"Differs  {key}: A {left}, B {right}"
             for key, (left, right) in comparison.differences().items()
         ),
-        f"Runs          {''.join(f'b{run + 1}'.rjust(7) for run in range(seeds))}   mean   (score of each run of A, %)",
+        (
+            f"Runs          {''.join(f'b{run + 1}'.rjust(7) for run in range(seeds))}   mean   "
+            "(score of each run of A, %)"
+        ),
     ]
     for run, row in enumerate(outcome.scores):
-        lines.append(
-            f"{f'a{run + 1}':>14}{''.join(f'{100 * score:7.1f}' for score in row)}{100 * sum(row) / seeds:7.1f}"
-        )
+        cells = "".join(f"{100 * score:7.1f}" for score in (*row, sum(row) / seeds))
+        lines.append(f"{f'a{run + 1}':>14}{cells}")
     lines.append(f"Score    {100 * total.score:.1f} % for A" + _interval(total))
     if total.low is not None and total.high is not None:
         lines.append(f"Elo      {_elo(total.score)} [{_elo(total.low)}, {_elo(total.high)}]")
     if len(outcome.looks) > 1:
         lines.append(
-            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; who stops at the first verdict errs more often than in 5 % of cases"
+            f"Looks    {len(outcome.looks)}, {looks_text(outcome.looks)}; who stops at the "
+            "first verdict errs more often than in 5 % of cases"
         )
     return [*lines, f"Verdict  {verdict(outcome)}"]
 
@@ -184,7 +200,10 @@ def looks_text(looks: Sequence[int]) -> str:
 def _interval(total: SeedScore) -> str:
     if total.low is None or total.high is None:
         return "; of one seed nobody knows how much the next would differ"
-    return f" [{100 * total.low:.1f}, {100 * total.high:.1f}]   95 % over seeds, Student's t with {total.freedom:.1f} degrees of freedom"
+    return (
+        f" [{100 * total.low:.1f}, {100 * total.high:.1f}]   95 % over seeds, Student's t "
+        f"with {total.freedom:.1f} degrees of freedom"
+    )
 
 
 def verdict(outcome: Outcome) -> str:
@@ -196,11 +215,16 @@ def verdict(outcome: Outcome) -> str:
         case "worse":
             return f"A is worse (95 %, {seeds} seeds)"
         case _:
-            return f"undecided (95 %); with --seeds {max(2, 2 * seeds)} the same command goes on: a narrower interval, and one more look"
+            return (
+                f"undecided (95 %); with --seeds {max(2, 2 * seeds)} the same command "
+                "goes on: a narrower interval, and one more look"
+            )
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
-    """Fractions are of 1, from A's side; scores[i][j] is training i of A against training j of B; what one seed cannot tell is null."""
+    """Fractions are of 1, from A's side; scores[i][j] is training i of A against training j of
+    B; what one seed cannot tell is null.
+    """
     comparison, total = outcome.comparison, outcome.total
     return {
         "comparison": comparison.name,

@@ -1,4 +1,6 @@
-"""`arena demo`: train a small population on connect four, then say how strong it became and how sure that is. Run again: go on, or show."""
+"""`arena demo`: train a small population on connect four, then say how strong it became and how
+sure that is. Run again: go on, or show.
+"""
 
 import json
 from collections.abc import Callable
@@ -27,7 +29,9 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """One match of the best member. opponent: a player name;  question: what it answers;  lines: the report."""
+    """One match of the best member. opponent: a player name;  question: what it answers;  lines:
+    the report.
+    """
 
     opponent: str
     question: str
@@ -37,7 +41,9 @@ class Verdict:
 def run_demo(
     data: Path, say: Say, display: Display, config_name: str = NAME, overrides: tuple[str, ...] = ()
 ) -> bool:
-    """Train (or go on, or find it done), then show table and verdicts. Returns False when the training was stopped before its end."""
+    """Train (or go on, or find it done), then show table and verdicts. Returns False when the
+    training was stopped before its end.
+    """
     paths, config = population_paths(data, NAME), load_config(config_name, overrides)
     say(introduction(config))
     if not train_to_end(config, data, paths, say, display):
@@ -58,11 +64,14 @@ def introduction(config: RunConfig) -> str:
     usual = PbtConfig()
     pbt = config.pbt
     return (
-        f"{config.population.members} members learn {config.env.name} by playing each other, {short(config.stop_at_frames)} frames each "
+        f"{config.population.members} members learn {config.env.name} by playing each other, "
+        f"{short(config.stop_at_frames)} frames each "
         "(1 frame = 1 move of one's own).\n"
-        f"Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames instead of {short(usual.period_frames)}, the first after "
+        f"Shortened for the demo: a PBT round every {short(pbt.period_frames)} frames "
+        f"instead of {short(usual.period_frames)}, the first after "
         f"{short(pbt.warmup_frames)} instead of {short(usual.warmup_frames)}.\n"
-        f"A member copies another only if the scores say so ({pbt.copy_gap if pbt.copy_gap is not None else 0.35:.2f} in win rate): "
+        "A member copies another only if the scores say so "
+        f"({pbt.copy_gap if pbt.copy_gap is not None else 0.35:.2f} in win rate): "
         "in a run this short there may be none."
     )
 
@@ -70,7 +79,9 @@ def introduction(config: RunConfig) -> str:
 def train_to_end(
     config: RunConfig, data: Path, paths: PopulationPaths, say: Say, display: Display
 ) -> bool:
-    """Start, resume, or nothing if it is finished. Returns False when it was stopped before the end."""
+    """Start, resume, or nothing if it is finished. Returns False when it was stopped before the
+    end.
+    """
     if not paths.config.exists():
         with display:
             result = start_training(config, NAME, data, display)
@@ -85,7 +96,8 @@ def train_to_end(
             result = resume_training(NAME, data, (), display)
     progress = result.progress
     say(
-        f"{short(progress.frames)} frames and {progress.training_games} games in {clock(progress.elapsed_s)}."
+        f"{short(progress.frames)} frames and {progress.training_games} games in "
+        f"{clock(progress.elapsed_s)}."
     )
     return result.finished
 
@@ -113,7 +125,10 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
     third = stop_at_frames // 3
     questions = {
         "random": "Does it beat random play?",
-        "oneply": "Does it beat a player that wins or blocks whenever it can, and plays at random otherwise?",
+        "oneply": (
+            "Does it beat a player that wins or blocks whenever it can, and plays at "
+            "random otherwise?"
+        ),
         earlier_self(
             data, str(best.member), third
         ): "Is it stronger than it was after a third of the training?",
@@ -133,7 +148,9 @@ def verdicts(data: Path, paths: PopulationPaths, say: Say) -> list[Verdict]:
 
 
 def earlier_self(data: Path, member: str, frames: int) -> str:
-    """The player name of a member's snapshot nearest to so many frames. "At or below" would not do: snapshots come a little after each period."""
+    """The player name of a member's snapshot nearest to so many frames. "At or below" would not
+    do: snapshots come a little after each period.
+    """
     with open_league(league_path(data), read_only=True) as league:
         clocks = [
             snapshot.record.frames
@@ -156,7 +173,7 @@ def what_next(data: Path) -> str:
     return f"""
 What to try next
   arena match demo@best demo/m0{option}            any two players, with error bars
-  arena rounds verify demo{option}                 every PBT decision, recomputed from the stored games
+  arena rounds verify demo{option}                 every PBT decision, recomputed from stored games
   arena train --resume demo --set stop_at_frames=2_000_000{option}
   arena train connect_four{option}                 the same game for longer, with the usual periods
   arena env check ./my_game.py:make                your own game; README shows one of 30 lines"""

@@ -1,4 +1,6 @@
-"""The live display of a training: a table that redraws on a terminal, a line now and then elsewhere."""
+"""The live display of a training: a table that redraws on a terminal, a line now and then
+elsewhere.
+"""
 
 import time
 from types import TracebackType
@@ -91,8 +93,14 @@ class Display:
         return [*lines, bar]
 
     def _line(self, progress: Progress) -> str:
-        done = f"{progress.share:4.0%}  {short(progress.frames)} of {short(progress.target_frames)} frames"
-        games = f"{progress.training_games} training games, {progress.evaluation_games} evaluation games"
+        done = (
+            f"{progress.share:4.0%}  {short(progress.frames)} of "
+            f"{short(progress.target_frames)} frames"
+        )
+        games = (
+            f"{progress.training_games} training games, {progress.evaluation_games} "
+            "evaluation games"
+        )
         if progress.closing:
             played, planned = progress.closing
             return f"{done}  {games}  closing evaluation: {played} of {planned} games"

@@ -1,4 +1,6 @@
-"""`arena doctor`: is this machine fit for training? Each check is a function that returns findings; nothing is changed."""
+"""`arena doctor`: is this machine fit for training? Each check is a function that returns
+findings; nothing is changed.
+"""
 
 import importlib
 import importlib.metadata
@@ -42,7 +44,9 @@ NETWORK_FILE_SYSTEMS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """state: "ok", "note" (works, but look), "broken" (does not work); text says what to do unless it is ok."""
+    """state: "ok", "note" (works, but look), "broken" (does not work); text says what to do
+    unless it is ok.
+    """
 
     check: str
     state: Literal["ok", "note", "broken"]
@@ -50,7 +54,9 @@ class Finding:
 
 
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Look at Python, PyTorch, cores, memory, disk, database and processes; exit 1 if something is broken."""
+    """Look at Python, PyTorch, cores, memory, disk, database and processes; exit 1 if something
+    is broken.
+    """
     findings = [finding for check in CHECKS for finding in check(data_dir(data))]
     broken = [finding for finding in findings if finding.state == "broken"]
     if as_json:
@@ -87,7 +93,10 @@ def check_torch(data: Path) -> Iterator[Finding]:
     yield Finding(
         "PyTorch",
         "ok",
-        f"{torch.__version__}, {torch.get_num_threads()} threads, kernels {torch.backends.cpu.get_cpu_capability()}",
+        (
+            f"{torch.__version__}, {torch.get_num_threads()} threads, kernels "
+            f"{torch.backends.cpu.get_cpu_capability()}"
+        ),
     )
     if torch.cuda.is_available():
         for index in range(torch.cuda.device_count()):
@@ -96,7 +105,10 @@ def check_torch(data: Path) -> Iterator[Finding]:
             yield Finding(
                 "GPU",
                 "ok",
-                f"{properties.name}, {size}, CUDA {torch.version.cuda}; the default placement is central",
+                (
+                    f"{properties.name}, {size}, CUDA {torch.version.cuda}; the default "
+                    "placement is central"
+                ),
             )
     elif Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi"):
         build = (
@@ -107,7 +119,10 @@ def check_torch(data: Path) -> Iterator[Finding]:
         yield Finding(
             "GPU",
             "note",
-            f"an NVIDIA driver is here, but PyTorch cannot use it: {build}; training runs on the CPU, placement inline",
+            (
+                f"an NVIDIA driver is here, but PyTorch cannot use it: {build}; training runs on "
+                "the CPU, placement inline"
+            ),
         )
     else:
         yield Finding(
@@ -124,7 +139,10 @@ def check_queues(data: Path) -> Iterator[Finding]:
         yield Finding(
             "queues",
             "ok",
-            "faster-fifo is not installed (it has no wheel for some systems); the placement central uses sockets",
+            (
+                "faster-fifo is not installed (it has no wheel for some systems); the placement "
+                "central uses sockets"
+            ),
         )
     except (ImportError, OSError) as error:
         yield Finding(
@@ -137,7 +155,9 @@ def check_queues(data: Path) -> Iterator[Finding]:
 
 
 def check_precision(data: Path) -> Iterator[Finding]:
-    """What networks over images compute in on this CPU, and with which kernels. Nothing where PyTorch is broken: that is said elsewhere."""
+    """What networks over images compute in on this CPU, and with which kernels. Nothing where
+    PyTorch is broken: that is said elsewhere.
+    """
     try:
         import torch
     except (ImportError, OSError):
@@ -169,7 +189,10 @@ def check_doom(data: Path) -> Iterator[Finding]:
     if sys.platform != "linux":
         return
     if doom_preload() is None:
-        slower = "the library that keeps engines in step is not compiled: matches wait for every engine after every tic, several times slower"
+        slower = (
+            "the library that keeps engines in step is not compiled: matches wait for "
+            "every engine after every tic, several times slower"
+        )
         yield Finding(
             "Doom matches", "note", f"{slower}; {COMPILE}, in a checkout python hatch_build.py"
         )
@@ -204,7 +227,9 @@ def check_memory(data: Path) -> Iterator[Finding]:
 
 
 def check_data_folder(data: Path) -> Iterator[Finding]:
-    """Space, the right to write, and whether SQLite's WAL works there. Writes one temporary folder and removes it."""
+    """Space, the right to write, and whether SQLite's WAL works there. Writes one temporary
+    folder and removes it.
+    """
     place = host.existing_parent(data)
     if not place.is_dir():
         yield Finding(
@@ -226,7 +251,10 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
         yield Finding(
             "data folder",
             "note",
-            f"{data} is on a network file system ({kind}), where SQLite may lose writes; use a local disk with --data",
+            (
+                f"{data} is on a network file system ({kind}), where SQLite may lose writes; use "
+                "a local disk with --data"
+            ),
         )
     try:
         with (
@@ -239,14 +267,20 @@ def check_data_folder(data: Path) -> Iterator[Finding]:
         yield Finding(
             "data folder",
             "broken",
-            f"cannot write at {place} ({error}); choose another folder with --data or $ARENA_DATA, or mend its permissions",
+            (
+                f"cannot write at {place} ({error}); choose another folder with --data or "
+                "$ARENA_DATA, or mend its permissions"
+            ),
         )
         return
     if mode != "wal":
         yield Finding(
             "data folder",
             "broken",
-            f"{place} ({kind}) cannot hold a WAL database (mode {mode}); use a local disk with --data",
+            (
+                f"{place} ({kind}) cannot hold a WAL database (mode {mode}); use a local disk "
+                "with --data"
+            ),
         )
     else:
         yield Finding("data folder", "ok", f"{data} is writable ({kind or 'unknown file system'})")
@@ -269,7 +303,10 @@ def check_league(data: Path) -> Iterator[Finding]:
         yield Finding(
             "league",
             "broken",
-            f"{path} is damaged ({found[0].splitlines()[0]}); stop what writes to it and restore it from a backup",
+            (
+                f"{path} is damaged ({found[0].splitlines()[0]}); stop what writes to it and "
+                "restore it from a backup"
+            ),
         )
     else:
         yield Finding(
@@ -307,7 +344,10 @@ def check_processes(data: Path) -> Iterator[Finding]:
         yield Finding(
             "processes",
             "broken",
-            f"children without their training: pid {', '.join(map(str, stray))}; end them: kill {' '.join(map(str, stray))}",
+            (
+                f"children without their training: pid {', '.join(map(str, stray))}; end them: "
+                f"kill {' '.join(map(str, stray))}"
+            ),
         )
     with_children = f", with {len(children)} processes of their own" if children else ""
     yield Finding(

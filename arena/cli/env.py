@@ -50,7 +50,8 @@ def list_games(as_json: JsonOption = False) -> None:
         ]
         print_table(("name", "chance", "opponents", "what"), rows)
         say(
-            "OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: arena env check ./my_game.py:function"
+            "OpenSpiel's, where it is installed: arena env check openspiel:NAME. Your own: "
+            "arena env check ./my_game.py:function"
         )
 
 

@@ -44,10 +44,17 @@ def evaluate(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Returns of a player over episodes, and of others over the same. Where a game has more seats, `random` sits in the rest. Nothing is recorded."""
+    """Returns of a player over episodes, and of others over the same. Where a game has more
+    seats, `random` sits in the rest. Nothing is recorded.
+    """
     spec, players = resolve_players(
-        [player, *(others or ())], data, env, options=options_from(options or ()), allow_files=True, move_timeout_s=move_timeout_s
-    )  # fmt: skip
+        [player, *(others or ())],
+        data,
+        env,
+        options=options_from(options or ()),
+        allow_files=True,
+        move_timeout_s=move_timeout_s,
+    )
     results: list[Evaluation] = []
     for found in players:
         with progress_bar(found.label) as on_progress:
@@ -77,13 +84,19 @@ def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> lis
     """The report for people. first: the one that it stands below, and is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
     others = (
-        f"; `random` in the {'other seat' if result.others == 1 else f'{result.others} other seats'}"
+        (
+            "; `random` in the "
+            f"{'other seat' if result.others == 1 else f'{result.others} other seats'}"
+        )
         if result.others
         else ""
     )
     actions = ", greedy actions" if result.greedy else ""
     lines = [
-        f"{result.player.label}   {result.player.env_name}, {len(result.returns)} episodes{actions}, seed {result.seed}",
+        (
+            f"{result.player.label}   {result.player.env_name}, {len(result.returns)} "
+            f"episodes{actions}, seed {result.seed}"
+        ),
         *(
             [f"Options  {options_text(result.player.env_options)}"]
             if result.player.env_options and first is None
@@ -96,11 +109,13 @@ def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> lis
     ]
     if first is not None and (lead := first.lead_over(result)) is not None:
         lines.append(
-            f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of {first.player.label}, by the returns of equal seeds"
+            f"Lead     {lead[0]:+.4g} [{lead[1]:+.4g}, {lead[2]:+.4g}]   of "
+            f"{first.player.label}, by the returns of equal seeds"
         )
     if result.errors:
         lines.append(
-            f"Note     the game raised {len(result.errors)} times, those episodes were played again; first: {result.errors[0]}"
+            f"Note     the game raised {len(result.errors)} times, those episodes were "
+            f"played again; first: {result.errors[0]}"
         )
     return (
         [*lines, f"Interim  {len(result.returns)} of {result.planned} episodes"]
@@ -116,7 +131,9 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
-    """The first player's numbers; those of others under "beside", each with the first one's lead over it, [mean, low, high] or null."""
+    """The first player's numbers; those of others under "beside", each with the first one's lead
+    over it, [mean, low, high] or null.
+    """
     beside = [
         {**evaluation_json(other), "lead": results[0].lead_over(other)} for other in results[1:]
     ]
@@ -124,7 +141,9 @@ def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def evaluation_json(result: Evaluation) -> dict[str, Any]:
-    """Lengths are decisions of all seats; low and high are null for a single episode, points where the game keeps no count."""
+    """Lengths are decisions of all seats; low and high are null for a single episode, points
+    where the game keeps no count.
+    """
     low, high = result.return_interval or (None, None)
     return {
         "mean_return": result.mean_return,

@@ -34,7 +34,9 @@ def export(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere: arena import FILE."""
+    """Write a snapshot's weights, byte for byte, and a card that says what they are. Elsewhere:
+    arena import FILE.
+    """
     from arena.players.exchange import card_beside, export_snapshot
 
     with open_league(league_path(data_dir(data)), read_only=True) as league:
@@ -45,7 +47,8 @@ def export(
         print_json({**card.model_dump(mode="json"), "weights": out, "card": card_beside(out)})
     else:
         print(
-            f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its card: {card_beside(out)}"
+            f"{out}: {player.label} ({card.snapshot_id[:8]}), {card.size_bytes} bytes; its "
+            f"card: {card_beside(out)}"
         )
 
 
@@ -68,7 +71,9 @@ def import_(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a snapshot from another league, after checking its size, header, shapes and content. It plays as imported/NAME."""
+    """Take in a snapshot from another league, after checking its size, header, shapes and
+    content. It plays as imported/NAME.
+    """
     from arena.players.exchange import import_snapshot
 
     chosen = (
@@ -87,11 +92,16 @@ def import_(
 
 
 def _words(card: SnapshotCard) -> str:
-    return f"{card.population}/{card.member}@{frames_text(card.frames)} of {card.env_name} ({card.snapshot_id[:8]})"
+    return (
+        f"{card.population}/{card.member}@{frames_text(card.frames)} of {card.env_name} "
+        f"({card.snapshot_id[:8]})"
+    )
 
 
 def _hyperparams(player: ResolvedPlayer, data: Path | None) -> dict[str, float]:
-    """Those in force when it was taken; {} for one that was imported itself, or whose history is not whole."""
+    """Those in force when it was taken; {} for one that was imported itself, or whose history is
+    not whole.
+    """
     if player.population in (None, IMPORTED):
         return {}
     try:

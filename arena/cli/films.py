@@ -17,7 +17,9 @@ def films(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluation games that were filmed while a population trained (`evaluation.record_share`), the newest last."""
+    """Evaluation games that were filmed while a population trained (`evaluation.record_share`),
+    the newest last.
+    """
     folder = FilmFolder(population_paths(data_dir(data), name).films)
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         listed = recorded(league, name, folder.films())

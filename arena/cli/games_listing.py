@@ -14,9 +14,24 @@ from pbt.records import PlayerRef, SeatRecord
 
 ID_DIGITS = 8
 CSV_COLUMNS = (
-    "number", "incarnation", "kind", "players", "places", "returns", "points", "versions", "seed", "steps", "frames", "end_reason",
-    "opening_plies", "greedy", "pair", "trajectory_hash", "committed_at",
-)  # fmt: skip
+    "number",
+    "incarnation",
+    "kind",
+    "players",
+    "places",
+    "returns",
+    "points",
+    "versions",
+    "seed",
+    "steps",
+    "frames",
+    "end_reason",
+    "opening_plies",
+    "greedy",
+    "pair",
+    "trajectory_hash",
+    "committed_at",
+)
 
 
 def newest_games(

@@ -1,4 +1,6 @@
-"""`arena league`, `populations`, `metrics`, `games`, `anchor`, `delete`: what the data directory holds. None of it needs torch."""
+"""`arena league`, `populations`, `metrics`, `games`, `anchor`, `delete`: what the data directory
+holds. None of it needs torch.
+"""
 
 import sys
 import time
@@ -61,7 +63,9 @@ def league(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The rating table: Elo of frozen snapshots, fitted from all evaluation games, `random` = 0. Below it: who beats whom in circles."""
+    """The rating table: Elo of frozen snapshots, fitted from all evaluation games, `random` = 0.
+    Below it: who beats whom in circles.
+    """
     folder = data_dir(data)
     if name is None and not league_path(folder).exists():
         print_json([]) if as_json else print(NOTHING.format(folder))
@@ -188,7 +192,9 @@ def metrics(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Training curves: the newest values per member, or all of them as CSV. Works while training runs."""
+    """Training curves: the newest values per member, or all of them as CSV. Works while training
+    runs.
+    """
     if (as_csv or telemetry) and as_json:
         raise ConfigError(
             "arena metrics", [f"{'--csv' if as_csv else '--telemetry'} and --json: choose one"]
@@ -309,7 +315,9 @@ def anchor(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Mark a snapshot as an anchor: however long training goes on, its weights stay and it can be played."""
+    """Mark a snapshot as an anchor: however long training goes on, its weights stay and it can
+    be played.
+    """
     path = league_path(data_dir(data))
     with open_league(path, read_only=not path.exists()) as opened:
         found = find_snapshot(opened, player)
@@ -319,7 +327,8 @@ def anchor(
         print_json({"player": label, "id": found.record.snapshot_id, "anchor": not remove})
     else:
         print(
-            f"{label} ({found.record.snapshot_id[:8]}) is {'no anchor any more' if remove else 'an anchor: its weights stay'}"
+            f"{label} ({found.record.snapshot_id[:8]}) is "
+            f"{'no anchor any more' if remove else 'an anchor: its weights stay'}"
         )
 
 
@@ -332,7 +341,9 @@ def delete(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a population for ever: its rows, checkpoints, snapshots and curves; or an imported snapshot. Games of matches stay with the match."""
+    """Remove a population for ever: its rows, checkpoints, snapshots and curves; or an imported
+    snapshot. Games of matches stay with the match.
+    """
     folder = data_dir(data)
     if name.startswith(f"{IMPORTED}/"):
         _delete_import(folder, name, dry_run=dry_run, yes=yes, as_json=as_json)
@@ -371,7 +382,8 @@ def _delete_import(folder: Path, name: str, *, dry_run: bool, yes: bool, as_json
         say(f"warning: {error}; it can be removed all the same")
     if card is not None and not as_json:
         print(
-            f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of {card.population}/{card.member}"
+            f"snapshot {name} ({card.snapshot_id[:8]}), {bytes_text(card.size_bytes)}, of "
+            f"{card.population}/{card.member}"
         )
     if not dry_run:
         _confirm(name, yes)
@@ -395,7 +407,10 @@ def _confirm(name: str, yes: bool) -> None:
         raise ConfigError(
             "arena delete",
             [
-                f"nobody can be asked: repeat it with --yes to delete {name!r}, or with --dry-run to look"
+                (
+                    f"nobody can be asked: repeat it with --yes to delete {name!r}, or with "
+                    "--dry-run to look"
+                )
             ],
         )
     if not typer.confirm(f"Delete {name!r} for ever?", err=True):
@@ -408,7 +423,10 @@ def _plan_lines(plan: DeletionPlan) -> list[str]:
     if plan.rows is not None:
         rows = plan.rows
         starts = f"{rows.incarnations} start" + "s" * (rows.incarnations != 1)
-        counts = f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, {rows.events} events, {starts}"
+        counts = (
+            f"{rows.games} games, {rows.rounds} rounds, {rows.snapshots} snapshots, "
+            f"{rows.events} events, {starts}"
+        )
         lines.append(
             f"  rows   {counts}; about {bytes_text(rows.size_bytes)}, which the league uses again"
         )

@@ -41,7 +41,9 @@ def lineage(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The chain of copies and mutations behind a policy. Frames are those its weights were trained for, whoever trained them."""
+    """The chain of copies and mutations behind a policy. Frames are those its weights were
+    trained for, whoever trained them.
+    """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         population, weights = find_weights(league, player)
         found = trace(read_histories(league, population), weights)
@@ -55,7 +57,8 @@ def lineage(
                 ),
             )
             say(
-                f"{export_schedule}: {found.frames} frames of {label}; train it: arena train {export_schedule}"
+                f"{export_schedule}: {found.frames} frames of {label}; train it: arena train "
+                f"{export_schedule}"
             )
     if as_json:
         print_json(_report(label, weights, found))
@@ -86,7 +89,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def _report(label: str, weights: Weights, found: Lineage) -> dict[str, Any]:
-    """Frames along the chain; of the donor its own clock. created_at is null for a member as it is now."""
+    """Frames along the chain; of the donor its own clock. created_at is null for a member as it
+    is now.
+    """
     return {
         "player": label,
         **asdict(weights),
@@ -116,7 +121,8 @@ def _print(label: str, found: Lineage) -> None:
         spare=("its clock", *reversed(names)),
     )
     print(
-        "* changed there. Frames: of these weights, whoever trained them; a member's clock goes on when it copies."
+        "* changed there. Frames: of these weights, whoever trained them; a member's clock "
+        "goes on when it copies."
     )
 
 

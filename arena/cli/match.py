@@ -70,14 +70,18 @@ GamesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help=f"Games, in pairs with the seats swapped; {DEFAULT_GAMES} without it, with --sprt {DEFAULT_SPRT_GAMES} at most.",
+        help=(
+            f"Games, in pairs with the seats swapped; {DEFAULT_GAMES} without it, with "
+            f"--sprt {DEFAULT_SPRT_GAMES} at most."
+        ),
         show_default=False,
     ),
 ]
 SprtOption = Annotated[
     str | None,
     typer.Option(
-        "--sprt", metavar="ELO0,ELO1", help="Stop as soon as it is clear which is true, in normalised Elo; each error 5 %.", show_default=False
+        "--sprt", metavar="ELO0,ELO1", help=("Stop as soon as it is clear which is true, in "
+"normalised Elo; each error 5 %."), show_default=False
     ),
 ]  # fmt: skip
 AssertOption = Annotated[
@@ -85,7 +89,10 @@ AssertOption = Annotated[
     typer.Option(
         "--assert",
         metavar="TEXT",
-        help='Exit 5 unless it holds: "score>0.55" (score, low, high, los, elo), or sprt: exit 5 on H0, 6 while undecided. May be given often.',
+        help=(
+            'Exit 5 unless it holds: "score>0.55" (score, low, high, los, elo), or sprt: '
+            "exit 5 on H0, 6 while undecided. May be given often."
+        ),
         show_default=False,
     ),
 ]
@@ -129,11 +136,14 @@ def match(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play A against B; the score is A's. With more names, in games of as many seats, everybody plays everybody and the places count.
+    """Play A against B; the score is A's. With more names, in games of as many seats, everybody
+    plays everybody and the places count.
 
-    Exit codes: 0; 1 for an error of the game, of weights or of the league; 2 for what was typed; 3 for a program that cannot be played with; 4 when
-    more than one game and more than 1 % of them raised; 5 when an --assert does not hold; 6 when a sequential test that was asserted did not decide;
-    130 after Ctrl-C, which keeps whole pairs: `--resume` goes on; 141 when nobody reads the output any more.
+    Exit codes: 0; 1 for an error of the game, of weights or of the league; 2 for what was typed; 3
+    for a program that cannot be played with; 4 when more than one game and more than 1 % of them
+    raised; 5 when an --assert does not hold; 6 when a sequential test that was asserted did not
+    decide; 130 after Ctrl-C, which keeps whole pairs: `--resume` goes on; 141 when nobody reads the
+    output any more.
     """
     names, processes = players or [], concurrency or usable_cores()
     if resume is not None:
@@ -142,7 +152,8 @@ def match(
     else:
         if len(names) < 2:
             raise MatchError(
-                f"players named: {len(names)}; expected two or more, such as `arena match demo@best random`"
+                f"players named: {len(names)}; expected two or more, such as `arena match "
+                "demo@best random`"
             )
         test = None if sprt is None else read_sprt(sprt)
         assertions = read_assertions(asserted or (), tested=test is not None)
@@ -193,7 +204,8 @@ def _refuse_planned(ctx: typer.Context, resume: str) -> None:
     ]  # type: ignore[union-attr]
     if given:
         raise MatchError(
-            f"--resume {resume} with {', '.join(given)}: the match has its plan; leave {'it' if len(given) == 1 else 'them'} away"
+            f"--resume {resume} with {', '.join(given)}: the match has its plan; leave "
+            f"{'it' if len(given) == 1 else 'them'} away"
         )
 
 
@@ -216,7 +228,8 @@ def _resume(
 ) -> tuple[MatchResult, tuple[Assertion, ...]]:
     if not league_path(data_dir(data)).exists():
         raise MatchError(
-            f"--resume {wanted}: no league in {data_dir(data)}; name the data directory the match was played in with --data"
+            f"--resume {wanted}: no league in {data_dir(data)}; name the data directory the "
+            "match was played in with --data"
         )
     with open_league(league_path(data_dir(data))) as league:
         begun = _find(league, wanted)
@@ -243,12 +256,15 @@ def _find(league: League, wanted: str) -> Match:
     if wanted == LAST:
         found = newest_unfinished(league)
         say(
-            f"--resume last is match {found.id}, {' vs '.join(_short(player) for player in found.players)}{_passed_over(league, found)}"
+            f"--resume last is match {found.id}, "
+            + " vs ".join(_short(player) for player in found.players)
+            + _passed_over(league, found)
         )
         return found
     if not wanted.isdigit():
         raise MatchError(
-            f'--resume {wanted}: expected the number of a match, or "{LAST}"; `arena match` prints the number when it begins'
+            f'--resume {wanted}: expected the number of a match, or "{LAST}"; `arena match` '
+            "prints the number when it begins"
         )
     return find_match(league, int(wanted))
 
@@ -267,18 +283,22 @@ def _passed_over(league: League, found: Match) -> str:
 def _players_of(
     begun: Match, names: Sequence[str], move_timeout_s: float, data: Path | None
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
-    """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError when they are other players than began."""
+    """names: as typed, needed for programs only: what is stored is never run. Raises: MatchError
+    when they are other players than began.
+    """
     guests = [player.name for player in begun.players if player.kind == "guest"]
     if PERSON_KEY in begun.settings:
         raise MatchError(
-            f"match {begun.id} was played by hand, by {', '.join(guests)}; `arena replay match:{begun.id}:0` shows it"
+            f"match {begun.id} was played by hand, by {', '.join(guests)}; `arena replay "
+            f"match:{begun.id}:0` shows it"
         )
     if guests and not names:
         again = " ".join(
             "exec:PROGRAM" if player.kind == "guest" else _short(player) for player in begun.players
         )
         raise MatchError(
-            f"match {begun.id} was played by {', '.join(guests)}; name its players again: arena match {again} --resume {begun.id}"
+            f"match {begun.id} was played by {', '.join(guests)}; name its players again: "
+            f"arena match {again} --resume {begun.id}"
         )
     trained = any(player.kind == "snapshot" for player in begun.players)
     options = None if trained else begun.env_options
@@ -297,7 +317,8 @@ def _players_of(
             for refs in (begun.players, [player.ref for player in found])
         )
         raise MatchError(
-            f"match {begun.id} was begun by {expected}; found {given}: expected the same players in the same order, or none named"
+            f"match {begun.id} was begun by {expected}; found {given}: expected the same "
+            "players in the same order, or none named"
         )
     return spec, found
 
@@ -323,7 +344,9 @@ def _title(players: Sequence[ResolvedPlayer]) -> str:
 def _saying_how_to_go_on(
     players: Sequence[ResolvedPlayer], data: Path | None
 ) -> Iterator[Callable[[Match], None]]:
-    """Gives what says it when the match begins. Ctrl-C before there is anything to report says it once more."""
+    """Gives what says it when the match begins. Ctrl-C before there is anything to report says
+    it once more.
+    """
     commands: list[str] = []
 
     def begins(begun: Match) -> None:

@@ -32,7 +32,10 @@ OptionsOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="An option of the game that --env names, as in a config's env.options; may be given often. A trained player brings its own.",
+        help=(
+            "An option of the game that --env names, as in a config's env.options; may be "
+            "given often. A trained player brings its own."
+        ),
         show_default=False,
     ),
 ]
@@ -53,7 +56,8 @@ GreedyOption = Annotated[
 def say_spoiled(errors: int, of: str) -> None:
     """of: such as "400 games"."""
     say(
-        f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the numbers; fix the game, or what ends its engines"
+        f"error: the game raised in {errors} tries of {of}, more than 1 %: do not trust the "
+        "numbers; fix the game, or what ends its engines"
     )
 
 

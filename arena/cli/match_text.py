@@ -71,7 +71,10 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     rows = [
         (
             "Score",
-            f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   points {report.points:g} / {counted}",
+            (
+                f"{score}   won {report.wins}, drawn {report.draws}, lost {report.losses}   "
+                f"points {report.points:g} / {counted}"
+            ),
         ),
         ("Elo", f"{result.duel.elo_text}   nElo {nelo}   LOS {100 * report.los:.1f} %   {above}"),
     ]
@@ -88,7 +91,10 @@ def _duel_rows(report: DuelReport, result: MatchResult) -> list[tuple[str, str]]
     if report.returns is not None:
         rows += _return_rows(report.returns, first, second)
     else:
-        seats = f"first {_wdl(report.as_first)}   second {_wdl(report.as_second)}   first vs second {_wdl(report.first_against_second)}"
+        seats = (
+            f"first {_wdl(report.as_first)}   second {_wdl(report.as_second)}   first vs "
+            f"second {_wdl(report.first_against_second)}"
+        )
         rows.append(("Seats", f"{seats}   (won-drawn-lost)"))
     return rows
 
@@ -102,7 +108,10 @@ def _return_rows(returns: ReturnsReport, first: str, second: str) -> list[tuple[
     return [
         (
             "Return",
-            f"{first} {returns.mean_a:.4g}   {second} {returns.mean_b:.4g}   (means; Score counts the seeds on which the first returned more)",
+            (
+                f"{first} {returns.mean_a:.4g}   {second} {returns.mean_b:.4g}   (means; Score "
+                "counts the seeds on which the first returned more)"
+            ),
         ),
         ("Lead", f"{lead}   (of {first}: how much more it returned on the same seed)"),
     ]
@@ -114,7 +123,10 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
     rows = [
         (
             "Place",
-            f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         Elo, {report.anchor} = 0    places",
+            (
+                f"{'':{width}}  mean place [95 %]      points [95 %]        first [95 %]         "
+                f"Elo, {report.anchor} = 0    places"
+            ),
         )
     ]
     rows += [
@@ -143,7 +155,10 @@ def _table_rows(report: TableReport) -> list[tuple[str, str]]:
 def _standing(row: StandingReport) -> str:
     rating = "not known" if row.rating is None else _rating(row.rating)
     places = " ".join(f"{games:g}" for games in row.places)
-    return f"{_measure(row.mean_place, '.2f'):21}  {_percent(row.place_points):19}  {_percent(row.first):19}  {rating:20}  {places}"
+    return (
+        f"{_measure(row.mean_place, '.2f'):21}  {_percent(row.place_points):19}  "
+        f"{_percent(row.first):19}  {rating:20}  {places}"
+    )
 
 
 def _rating(elo: MeasureReport) -> str:
@@ -167,7 +182,10 @@ def _games(report: DuelReport | TableReport) -> str:
     )
     again = " (played again)" if report.errors else ""
     length = f"{report.mean_length:.1f} ± {report.length_deviation:.1f} decisions"
-    return f"{length}, distinct {report.distinct}/{report.games}, forfeits {report.forfeits}, errors {report.errors}{again}{speed}"
+    return (
+        f"{length}, distinct {report.distinct}/{report.games}, forfeits "
+        f"{report.forfeits}, errors {report.errors}{again}{speed}"
+    )
 
 
 def _sprt(sprt: SprtReport, *, paired: bool) -> str:
@@ -177,7 +195,10 @@ def _sprt(sprt: SprtReport, *, paired: bool) -> str:
         sprt.state
     ]
     bounds = f"[{sprt.lower:.2f}, {sprt.upper:.2f}]"
-    return f"{said} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} {sprt.elo0:g} against {sprt.elo1:g}"
+    return (
+        f"{said} after {sprt.looked_at} {units}: LLR {sprt.llr:.2f} in {bounds}, {unit} "
+        f"{sprt.elo0:g} against {sprt.elo1:g}"
+    )
 
 
 def _assertion(one: AssertionReport) -> str:

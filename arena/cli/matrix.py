@@ -17,7 +17,10 @@ from pbt.errors import ConfigError
 
 TOP_PLAYERS = 10
 CSV_COLUMNS = ("player", "opponent", "games", "wins", "draws", "losses", "score", "low", "high")
-_EXPLAINED = "Score of the row against the column with half its 95 % interval (Wilson's, of games), and how many games; ordered as `arena league`"
+_EXPLAINED = (
+    "Score of the row against the column with half its 95 % interval (Wilson's, of "
+    "games), and how many games; ordered as `arena league`"
+)
 
 
 def matrix(
@@ -48,7 +51,9 @@ def matrix(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The win matrix: score, games and interval of every two players that met in evaluation games and matches."""
+    """The win matrix: score, games and interval of every two players that met in evaluation
+    games and matches.
+    """
     if as_csv and as_json:
         raise ConfigError("arena matrix", ["--csv and --json: choose one"])
     with open_league(league_path(data_dir(data)), read_only=True) as opened:
@@ -123,7 +128,8 @@ def print_matrix(title: str, table: Table, top: int) -> None:
     )
     if len(shown) < len(rows):
         print(
-            f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to read then"
+            f"... and {len(rows) - len(shown)} more: --top 0 shows all, --csv is easier to "
+            "read then"
         )
     print(f"{_EXPLAINED}.")
     for line in circle_lines(table):

@@ -1,4 +1,6 @@
-"""How commands talk: results on stdout, everything else on stderr; `--json` is one line of JSON. Also the options that many commands share."""
+"""How commands talk: results on stdout, everything else on stderr; `--json` is one line of JSON.
+Also the options that many commands share.
+"""
 
 import json
 import math
@@ -49,9 +51,11 @@ def print_table(
     title: str | None = None,
     spare: Sequence[str] = (),
 ) -> None:
-    """A table on stdout. Columns whose name starts with ">" are numbers: aligned to the right, and never broken or cut.
+    """A table on stdout. Columns whose name starts with ">" are numbers: aligned to the right, and
+    never broken or cut.
 
-    spare: columns that stay away where the screen is too narrow for all: empty ones, then the first of them first; a line below says which.
+    spare: columns that stay away where the screen is too narrow for all: empty ones, then the first
+    of them first; a line below says which.
     """
     from rich.console import Console
     from rich.table import Table
@@ -96,7 +100,8 @@ def print_table(
     console.print(table)
     if left_out:
         print(
-            f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider terminal have {'it' if len(left_out) == 1 else 'them'}."
+            f"Left out to fit {room} columns: {', '.join(left_out)}; --json and a wider "
+            f"terminal have {'it' if len(left_out) == 1 else 'them'}."
         )
 
 

@@ -176,7 +176,9 @@ def set_(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Edit its config; one that trains goes on with the new values, after a new start of its processes where they need one."""
+    """Edit its config; one that trains goes on with the new values, after a new start of its
+    processes where they need one.
+    """
     body = {"set": dict(_assignment(word) for word in values)}
     found = Client.find(data_dir(data)).call(
         "PATCH", f"/v1/populations/{check_population_name(name)}", body
@@ -185,7 +187,8 @@ def set_(
         print_json(found)
     else:
         say(
-            f"population {name!r} takes: {', '.join(found['spec']['pending_edits']) or 'nothing to change'}"
+            f"population {name!r} takes: "
+            f"{', '.join(found['spec']['pending_edits']) or 'nothing to change'}"
         )
         for effect in found["effects"]:
             say(f"  {effect}")
@@ -234,7 +237,8 @@ def _tell_member(wanted: Any, as_json: bool) -> None:
     else:
         what = f"joins as {wanted['role']}" if wanted["change"] == "join" else "leaves"
         say(
-            f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its trainer has saved, or starts"
+            f"population {wanted['population']!r}: {wanted['member']} {what} as soon as its "
+            "trainer has saved, or starts"
         )
 
 
@@ -277,7 +281,8 @@ def _ask(data: Path | None, name: str, kind: str, as_json: bool, *, wait: bool) 
         print_json(operation)
     if operation["state"] == "FAILED":
         raise PbtError(
-            f"{kind} of population {name!r}: {operation['problem']}; `arena population logs {name}` has more"
+            f"{kind} of population {name!r}: {operation['problem']}; `arena population logs "
+            f"{name}` has more"
         )
     if not as_json:
         words = "queued until another one stops" if queued else operation["state"].lower()

@@ -1,4 +1,6 @@
-"""The rating table for people and for programs: one row per player, most surely strong first; below it what no rating can say."""
+"""The rating table for people and for programs: one row per player, most surely strong first;
+below it what no rating can say.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,8 +27,14 @@ from arena.stats.cycles import CYCLE_LEVEL, cyclic_share, significant_cycles
 from arena.stats.score import Tally, wilson_interval
 from pbt.records import PlayerRef
 
-RATING_TEXT = "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % intervals; ordered by the lower end"
-CENTRED_TEXT = "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` never played), with 95 % intervals; ordered by the lower end"
+RATING_TEXT = (
+    "Elo from evaluation games only (Bradley-Terry, random = 0), with 95 % "
+    "intervals; ordered by the lower end"
+)
+CENTRED_TEXT = (
+    "Elo from evaluation games only (Bradley-Terry, mean = 0, since `random` "
+    "never played), with 95 % intervals; ordered by the lower end"
+)
 # Of the variance of results: beyond, the order of the table says little.
 MUCH_IN_CIRCLES = 0.25
 TOP_ROWS, TOP_CYCLES = 20, 5
@@ -50,7 +58,8 @@ _SPARE = ("met", "W/D/L", "vs random", "id", "score", "games", "vs best")
 def print_league(league: League, name: str, *, everyone: bool = False, top: int = TOP_ROWS) -> None:
     """The table of one population on stdout, and below it who `@best` is.
 
-    everyone: with the other populations of the same game; top: so many rows and no more, 0 for all. Raises: PlayerError.
+    everyone: with the other populations of the same game; top: so many rows and no more, 0 for all.
+    Raises: PlayerError.
     """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
@@ -90,7 +99,8 @@ def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
     print(f"{rating_words(rows)}.")
     if any(is_provisional(row) for row in shown if row.player != ANCHOR):
         print(
-            f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to the others."
+            f"? = provisional: fewer than {BEST_MIN_GAMES} games, or no chain of games to "
+            "the others."
         )
     if any(_is_weightless(row) for row in shown):
         print("* = its weights were removed: its games still count, but it plays no more.")
@@ -99,7 +109,9 @@ def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
 
 
 def league_report(league: League, name: str, *, everyone: bool = False) -> dict[str, Any]:
-    """The same for programs; elo, low and high are null for a player that no chain of games connects to the others. Raises: PlayerError."""
+    """The same for programs; elo, low and high are null for a player that no chain of games
+    connects to the others. Raises: PlayerError.
+    """
     table = population_table(league, name, everyone=everyone)
     if alone := return_standings(league, name) if not table.rows else []:
         return returns_report(name, alone, everyone)
@@ -192,7 +204,10 @@ def circle_lines(table: Table) -> list[str]:
     )
     return [
         *lines,
-        f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating explains (p {_p_text(share.p)}){warning}.",
+        (
+            f"Cyclic share {share.share:.0%} of what decides games is in circles that no rating "
+            f"explains (p {_p_text(share.p)}){warning}."
+        ),
     ]
 
 
@@ -206,7 +221,9 @@ def rating_words(table: Sequence[Standing]) -> str:
 
 
 def leader(table: Sequence[Standing]) -> Standing | None:
-    """Whom `vs best` means: `@best`, among players of whom none can be that the first of the ranked; None while all are provisional."""
+    """Whom `vs best` means: `@best`, among players of whom none can be that the first of the
+    ranked; None while all are provisional.
+    """
     ranked = (
         row for row in by_lower_bound(table) if row.player != ANCHOR and not is_provisional(row)
     )
@@ -214,7 +231,9 @@ def leader(table: Sequence[Standing]) -> Standing | None:
 
 
 def predicted_score(row: Standing, best: Standing | None) -> float | None:
-    """What the ratings expect of a game with the best; None without two ratings, and of the best itself."""
+    """What the ratings expect of a game with the best; None without two ratings, and of the best
+    itself.
+    """
     if best is None or row.player == best.player or row.elo is None or best.elo is None:
         return None
     return 1 / (1 + math.exp((best.elo - row.elo) / ELO_PER_NAT))
@@ -226,20 +245,32 @@ def best_text(name: str, table: Sequence[Standing]) -> str:
     if found is None:
         return f"{name}@best: nobody yet; {why_no_best(table)}"
     who = f"{found.label} ({found.player.name[:ID_DIGITS]})"
-    return f"{name}@best is {who}: the highest lower end, {found.low:+.0f}, of its snapshots that play and have {BEST_MIN_GAMES} games or more"
+    return (
+        f"{name}@best is {who}: the highest lower end, {found.low:+.0f}, of its snapshots "
+        f"that play and have {BEST_MIN_GAMES} games or more"
+    )
 
 
 def why_no_best(table: Sequence[Standing]) -> str:
     """What is missing, and what to do."""
     snapshots = [row for row in table if row.snapshot is not None]
     if not snapshots:
-        return "no evaluation game was played yet; they begin when the first snapshots are there: train on"
+        return (
+            "no evaluation game was played yet; they begin when the first snapshots are "
+            "there: train on"
+        )
     played = [row for row in snapshots if row.total.games >= BEST_MIN_GAMES]
     if not played:
         most = max(snapshots, key=lambda row: row.total.games)
-        return f"it takes {BEST_MIN_GAMES} evaluation games, and {most.label} has most, {most.total.games}: train on"
+        return (
+            f"it takes {BEST_MIN_GAMES} evaluation games, and {most.label} has most, "
+            f"{most.total.games}: train on"
+        )
     if all(row.low is None for row in played):
-        return f"no chain of games connects the players to random: arena match {played[0].label} random"
+        return (
+            "no chain of games connects the players to random: arena match "
+            f"{played[0].label} random"
+        )
     return "the weights of every player with enough games were removed: train on"
 
 
@@ -273,14 +304,18 @@ def _is_weightless(row: Standing) -> bool:
 
 
 def _id_text(player: PlayerRef) -> str:
-    """The beginning of a snapshot's id; a guest, whose program may change under its name, is marked as one."""
+    """The beginning of a snapshot's id; a guest, whose program may change under its name, is
+    marked as one.
+    """
     if player.kind == "snapshot":
         return player.name[:ID_DIGITS]
     return "" if player.kind == "scripted" else player.kind
 
 
 def _versus_best(row: Standing, best: Standing | None) -> str:
-    """Score against the best with half its interval; in brackets what the ratings predict where they never met."""
+    """Score against the best with half its interval; in brackets what the ratings predict where
+    they never met.
+    """
     if best is None or row.player == best.player:
         return ""
     direct = row.results.get(best.player)

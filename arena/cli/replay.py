@@ -20,7 +20,9 @@ def replay(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay a game from its seed and its stored actions: boards as text, other games as lines of moves and rewards. Exit 1 when it differs."""
+    """Replay a game from its seed and its stored actions: boards as text, other games as lines
+    of moves and rewards. Exit 1 when it differs.
+    """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         named = find_game(league, game)
     found = play_again(named, allow_files=True)
@@ -30,7 +32,8 @@ def replay(
         print("\n".join(_lines(named, found)))
     if found.problems:
         say(
-            f"error: game {named.name} does not replay as it was stored: {'; '.join(found.problems)}"
+            f"error: game {named.name} does not replay as it was stored: "
+            f"{'; '.join(found.problems)}"
         )
         raise typer.Exit(DIFFERENT)
 
@@ -49,7 +52,10 @@ def _lines(named: NamedGame, found: Replay) -> list[str]:
         number = f"{move.step:>4}" if move.step != step_shown else "    "
         step_shown = move.step
         chosen = plain_action(move.action) if move.name is None else move.name
-        words = f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: {chosen}{' (opening)' * move.opening}"
+        words = (
+            f"{number}  {found.seat_names[move.seat]} {players[move.seat]}: "
+            f"{chosen}{' (opening)' * move.opening}"
+        )
         lines += (
             ["", words + _rewards(move, found)]
             if move.board is not None

@@ -7,7 +7,10 @@ from arena.cli.output import print_table
 from arena.league.returns import ReturnStanding, best_by_return
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 
-RETURN_TEXT = "Mean returns of evaluation games (one seat: nobody wins), with 95 % intervals; ordered by the lower end"
+RETURN_TEXT = (
+    "Mean returns of evaluation games (one seat: nobody wins), with 95 % "
+    "intervals; ordered by the lower end"
+)
 ID_DIGITS = 8
 
 
@@ -25,11 +28,13 @@ def print_returns(name: str, table: Sequence[ReturnStanding], top: int) -> None:
     best = best_by_return(table)
     if best is None:
         print(
-            f"{name}@best: nobody yet; it takes {BEST_MIN_GAMES} evaluation games, and no snapshot that has its weights has them: train on"
+            f"{name}@best: nobody yet; it takes {BEST_MIN_GAMES} evaluation games, and no "
+            "snapshot that has its weights has them: train on"
         )
     else:
         print(
-            f"{name}@best is {best.label}: the highest lower end of those with {BEST_MIN_GAMES} games or more"
+            f"{name}@best is {best.label}: the highest lower end of those with "
+            f"{BEST_MIN_GAMES} games or more"
         )
 
 

@@ -51,7 +51,8 @@ def list_stored(name: PopulationName, data: DataOption = None, as_json: JsonOpti
         print_table((">round", "member", ">frames", "did", "why"), rows)
     else:
         print(
-            f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a member's clock"
+            f"population {name}: no PBT round yet; the first comes at pbt.warmup_frames of a "
+            "member's clock"
         )
 
 
@@ -65,7 +66,9 @@ def action(stored: StoredRound) -> str:
 
 @app.command()
 def verify(name: PopulationName, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every score from the game rows and every decision from the scores; exit 1 if a row says otherwise."""
+    """Recompute every score from the game rows and every decision from the scores; exit 1 if a
+    row says otherwise.
+    """
     with open_league(league_path(data_dir(data)), read_only=True) as league:
         report = verified(league, name)
     if as_json:
@@ -107,9 +110,15 @@ def report_lines(name: str, report: dict[str, Any]) -> list[str]:
     """The differences, and one line that sums up."""
     lines = [_difference_line(difference) for difference in report["differences"]]
     copies = "1 copy" if report["copies"] == 1 else f"{report['copies']} copies"
-    counts = f"{report['rounds']} rounds ({copies}), {report['scores']} scores from {report['games_read']} game rows"
+    counts = (
+        f"{report['rounds']} rounds ({copies}), {report['scores']} scores from "
+        f"{report['games_read']} game rows"
+    )
     folded = (
-        f"; {report['scores_folded']} scores cannot be recomputed, their games were folded into counts"
+        (
+            f"; {report['scores_folded']} scores cannot be recomputed, their games were folded "
+            "into counts"
+        )
         if report["scores_folded"]
         else ""
     )

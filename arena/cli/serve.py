@@ -1,4 +1,6 @@
-"""`arena serve` and `arena open`. The service is another program (`python -m api`): this one only says how it is set up, and becomes it."""
+"""`arena serve` and `arena open`. The service is another program (`python -m api`): this one
+only says how it is set up, and becomes it.
+"""
 
 import json
 import os
@@ -20,7 +22,10 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on; anything but this machine's own needs tokens and --allowed-host."
+            help=(
+                "Address to listen on; anything but this machine's own needs tokens and "
+                "--allowed-host."
+            )
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = DEFAULT_PORT,
@@ -52,7 +57,9 @@ def serve(
     ] = False,
     data: DataOption = None,
 ) -> None:
-    """Train and watch populations over REST. Ctrl-C saves and stops all of them; what was to run goes on at the next start."""
+    """Train and watch populations over REST. Ctrl-C saves and stops all of them; what was to run
+    goes on at the next start.
+    """
     folder = data_dir(data)
     if log_format not in ("console", "json"):
         raise ConfigError("arena serve", [f"--log-format {log_format}: expected console or json"])
@@ -60,18 +67,29 @@ def serve(
         raise ConfigError(
             "arena serve",
             [
-                f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb {hard_disk_gb:g}; expected at least that much"
+                (
+                    f"--soft-disk-gb {soft_disk_gb:g}: smaller than --hard-disk-gb "
+                    f"{hard_disk_gb:g}; expected at least that much"
+                )
             ],
         )
     settings = {
-        "data": str(folder), "host": host, "port": port, "allowed_hosts": allowed_host or [], "max_running": max_running, "log_format": log_format,
-        "max_plays": max_plays, "soft_disk_bytes": int(soft_disk_gb * 1e9), "hard_disk_bytes": int(hard_disk_gb * 1e9),
+        "data": str(folder),
+        "host": host,
+        "port": port,
+        "allowed_hosts": allowed_host or [],
+        "max_running": max_running,
+        "log_format": log_format,
+        "max_plays": max_plays,
+        "soft_disk_bytes": int(soft_disk_gb * 1e9),
+        "hard_disk_bytes": int(hard_disk_gb * 1e9),
         "tokens_set": (service_folder(folder) / "admin.token").exists(),
-    }  # fmt: skip
+    }
     program = "api.http.make_tokens" if make_tokens else "api"
     sys.stdout.flush()
     # -P: a folder of the user's that holds an `api/` must not be run instead of ours.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606  # our own program
+    # our own program
+    os.execv(sys.executable, [sys.executable, "-P", "-m", program, json.dumps(settings)])  # noqa: S606
 
 
 def open_page(

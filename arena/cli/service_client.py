@@ -1,4 +1,6 @@
-"""The command line as a client of the service: it finds it by its state file, shows its token, and turns problems into messages."""
+"""The command line as a client of the service: it finds it by its state file, shows its token,
+and turns problems into messages.
+"""
 
 import http.client
 import json
@@ -41,12 +43,15 @@ class Client:
         state = read_state(data)
         if state is None:
             raise ServiceUnreachableError(
-                f"no service has {data}; start one with `arena serve`, or name another data directory with --data"
+                f"no service has {data}; start one with `arena serve`, or name another data "
+                "directory with --data"
             )
         return cls(state.url, read_token(data))
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """The answer's JSON. Raises: RefusedError with the service's words, ServiceUnreachableError."""
+        """The answer's JSON. Raises: RefusedError with the service's words,
+        ServiceUnreachableError.
+        """
         place = urlsplit(self.url)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
         headers = {"accept": "application/json"}
@@ -61,7 +66,8 @@ class Client:
             said = answer.read()
         except (OSError, http.client.HTTPException) as error:
             raise ServiceUnreachableError(
-                f"{self.url} does not answer: {error}; look at it, or start it again with `arena serve`"
+                f"{self.url} does not answer: {error}; look at it, or start it again with "
+                "`arena serve`"
             ) from error
         finally:
             connection.close()

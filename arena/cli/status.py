@@ -1,4 +1,6 @@
-"""`arena status`: every process of a running training, every member, where the rows went. Needs no torch."""
+"""`arena status`: every process of a running training, every member, where the rows went. Needs
+no torch.
+"""
 
 import sys
 import time
@@ -25,7 +27,9 @@ def status(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What every process of a training does: role, state, speed, restarts, and when it last gave a sign of life."""
+    """What every process of a training does: role, state, speed, restarts, and when it last gave
+    a sign of life.
+    """
     folder = data_dir(data)
     paths = population_paths(folder, name)
     if not paths.config.exists():
@@ -78,7 +82,8 @@ def print_status(seen: Look, logs: str) -> None:
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
     )
     print(
-        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"
+        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
+        f"standing; dropped: {dropped}"
     )
 
 
@@ -92,10 +97,16 @@ def headlines(seen: Look, logs: str) -> list[str]:
     if not seen.running:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.written_at))
         return [
-            f"{name} is not running: {seen.state}; the rest is what was written last, at {when}. Go on with `arena train --resume {name}`"
+            (
+                f"{name} is not running: {seen.state}; the rest is what was written last, at "
+                f"{when}. Go on with `arena train --resume {name}`"
+            )
         ]
     lines = [
-        f"{name} is running (process {seen.pid}), placement {found.placement}, for {found.written_at - found.started_at:.0f} s"
+        (
+            f"{name} is running (process {seen.pid}), placement {found.placement}, for "
+            f"{found.written_at - found.started_at:.0f} s"
+        )
     ]
     if seen.stale:
         stuck = (
@@ -111,6 +122,13 @@ def process_cells(row: ProcessRow) -> tuple[str, ...]:
     shares = row.shares
     counted = (f"{shares[stage]:.0%}" if stage in shares else "-" for stage in _COUNTED)
     return (
-        row.name, str(row.pid), ", ".join(row.roles), row.state, f"{row.rate:,.0f}", str(row.queue), str(row.restarts), f"{row.beat_age_s:.1f} s ago",
+        row.name,
+        str(row.pid),
+        ", ".join(row.roles),
+        row.state,
+        f"{row.rate:,.0f}",
+        str(row.queue),
+        str(row.restarts),
+        f"{row.beat_age_s:.1f} s ago",
         *counted,
-    )  # fmt: skip
+    )

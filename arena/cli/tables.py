@@ -1,4 +1,6 @@
-"""Which tables `arena league` and `arena matrix` show: of one population, of everybody who plays a game, or of all there is."""
+"""Which tables `arena league` and `arena matrix` show: of one population, of everybody who plays
+a game, or of all there is.
+"""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -61,8 +63,9 @@ class GameTable:
 def tables_of(
     league: League, name: str | None, env: str | None, *, everyone: bool = False
 ) -> Sequence[PopulationTable | GameTable]:
-    """The population called `name`; or the game called `env`, once for each of its options; or, without both, every population, and every game
-    that was only played in matches. everyone: one table per game instead.
+    """The population called `name`; or the game called `env`, once for each of its options; or,
+    without both, every population, and every game that was only played in matches. everyone: one
+    table per game instead.
 
     Raises: ConfigError for both at once, PlayerError for a game that nobody plays here.
     """

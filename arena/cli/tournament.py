@@ -59,10 +59,12 @@ def tournament(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A round robin of matches, which are kept in the league, and the ratings of its players from these games alone.
+    """A round robin of matches, which are kept in the league, and the ratings of its players from
+    these games alone.
 
-    The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was played already counts. Exit codes
-    as of `arena match`: 3 when a program cannot be played with, 4 when more than one game and more than 1 % raised, 130 after Ctrl-C.
+    The same command goes on where it was stopped: Ctrl-C keeps whole pairs, and a match that was
+    played already counts. Exit codes as of `arena match`: 3 when a program cannot be played with, 4
+    when more than one game and more than 1 % raised, 130 after Ctrl-C.
     """
     upgrade_league(league_path(data_dir(data)))
     spec, found = resolve_players(
@@ -94,7 +96,8 @@ def tournament(
     elif played.results:
         print_standings(_title(played), table, top=0)
         print(
-            f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env {found[0].env_name}{data_text(data)}"
+            f"Saved: {_matches(played)}; everybody against everybody: arena matrix --env "
+            f"{found[0].env_name}{data_text(data)}"
         )
     _exit(played)
 
@@ -104,7 +107,8 @@ def _say_match(fixture: Fixture, result: MatchResult) -> None:
     number = f"match {result.match_id}: " if result.match_id is not None else ""
     interim = " (interim)" * result.interim
     say(
-        f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, {stats.high:.1%}] of {stats.total.games} games{interim}"
+        f"{number}{result.a.label} vs {result.b.label}   {stats.score:.1%} [{stats.low:.1%}, "
+        f"{stats.high:.1%}] of {stats.total.games} games{interim}"
     )
 
 

@@ -42,7 +42,9 @@ def train(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a population until every member reached stop_at_frames. Ctrl-C saves and stops; twice stops at once."""
+    """Train a population until every member reached stop_at_frames. Ctrl-C saves and stops;
+    twice stops at once.
+    """
     from arena.cli.display import Display
     from arena.training.train import Result, resume_training, start_training
 
@@ -86,7 +88,8 @@ def told_when_cut_off(name: str, folder: Path) -> Iterator[None]:
         raise
 
 
-def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]  # RunConfig would import pydantic for --help
+# RunConfig would import pydantic for --help
+def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The configuration and the population's name: `name`, else the config file's."""
     from pbt.config.load import load_config
     from pbt.envs.names import absolute_name
@@ -100,7 +103,8 @@ def load_named(config: str, name: str | None, overrides: list[str] | tuple[str, 
     return loaded.model_copy(update={"env": env}), chosen
 
 
-def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # arena.training.train imports torch
+# arena.training.train imports torch
+def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]
     """What a training did, for people or for programs."""
     from arena.cli.display import clock, short
     from arena.data.telemetry import stage_seconds, telemetry_lines
@@ -137,7 +141,8 @@ def report(result, as_json: bool) -> None:  # type: ignore[no-untyped-def]  # ar
         )
         return
     say(
-        f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement {result.status.placement}"
+        f"{short(progress.frames)} frames in {clock(progress.elapsed_s)}, placement "
+        f"{result.status.placement}"
     )
     for line in telemetry_lines(result.status):
         say(f"  {line}")
@@ -184,7 +189,9 @@ def demo(
     overrides: SetOption = None,
     config: Annotated[str, typer.Option(help="The config to train.", hidden=True)] = "demo",
 ) -> None:
-    """Train a small population on connect four in a few minutes, then match its best member against random, a one-ply player and its own past."""
+    """Train a small population on connect four in a few minutes, then match its best member
+    against random, a one-ply player and its own past.
+    """
     from arena.cli.demo import run_demo
     from arena.cli.display import Display
 

@@ -68,9 +68,11 @@ def watch(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Film games: a tile for every seat with what it sees, two side by side, more in a grid. For games whose players see an image, such as Doom's.
+    """Film games: a tile for every seat with what it sees, two side by side, more in a grid. For
+    games whose players see an image, such as Doom's.
 
-    Nothing is recorded in the league. Ctrl-C ends the film with a whole video of what was played (exit 130); a second one leaves none.
+    Nothing is recorded in the league. Ctrl-C ends the film with a whole video of what was played
+    (exit 130); a second one leaves none.
     """
     require_video()
     from arena.matches.filming import film
@@ -85,8 +87,17 @@ def watch(
     )
     with _bar(" vs ".join(player.label for player in found)) as on_progress:
         result = film(
-            found, spec, out, games=games, seed=seed, greedy=greedy, scale=scale, moves_per_s=fps, force=force, on_progress=on_progress
-        )  # fmt: skip
+            found,
+            spec,
+            out,
+            games=games,
+            seed=seed,
+            greedy=greedy,
+            scale=scale,
+            moves_per_s=fps,
+            force=force,
+            on_progress=on_progress,
+        )
     if as_json:
         print_json(film_json(result, found, seed, greedy=greedy))
     elif result.path is not None:
@@ -106,7 +117,10 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
     assert result.path is not None
     size_mb = result.path.stat().st_size / 1e6
     lines = [
-        f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, {result.pictures} pictures, {size_mb:.1f} MB"
+        (
+            f"{result.path}   {result.width}x{result.height}, {result.seconds:.1f} s, "
+            f"{result.pictures} pictures, {size_mb:.1f} MB"
+        )
     ]
     for number, game in enumerate(result.games, start=1):
         shown = []
@@ -117,12 +131,14 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
                 + (f" (place {seat.place + 1})" if len(game.sitting) > 1 else "")
             )
         lines.append(
-            f"Game {number}   {',   '.join(shown)};   {game.end.reason} after {game.end_s - game.start_s:.1f} s"
+            f"Game {number}   {',   '.join(shown)};   {game.end.reason} after "
+            f"{game.end_s - game.start_s:.1f} s"
         )
     if result.voided:
         tries = "once" if len(result.voided) == 1 else f"{len(result.voided)} times"
         lines.append(
-            f"Note     a game was voided {tries}, filmed up to there, and played again; first: {result.voided[0]}"
+            f"Note     a game was voided {tries}, filmed up to there, and played again; "
+            f"first: {result.voided[0]}"
         )
     return lines
 
@@ -130,7 +146,9 @@ def film_lines(result: "Film", players: list[ResolvedPlayer]) -> list[str]:
 def film_json(
     result: "Film", players: list[ResolvedPlayer], seed: int, *, greedy: bool
 ) -> dict[str, Any]:
-    """Seats of a game in their order, with the index of their player; start_s and end_s are seconds of the video."""
+    """Seats of a game in their order, with the index of their player; start_s and end_s are
+    seconds of the video.
+    """
     games = [
         {
             "seed": game.end.plan.seed,
@@ -170,7 +188,9 @@ def film_json(
 
 @contextmanager
 def _bar(title: str) -> "Iterator[Filming | None]":
-    """On stderr, on a terminal only. Nobody knows how long a game will be, so within the last one it only shows that something moves."""
+    """On stderr, on a terminal only. Nobody knows how long a game will be, so within the last
+    one it only shows that something moves.
+    """
     if not sys.stderr.isatty():
         yield None
         return

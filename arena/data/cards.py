@@ -1,6 +1,8 @@
-"""Snapshots from other leagues: `arena-data/imported/NAME.json`, a card that says what the weights are, and `imported/weights/ID.safetensors`.
+"""Snapshots from other leagues: `arena-data/imported/NAME.json`, a card that says what the weights
+are, and `imported/weights/ID.safetensors`.
 
-The id is the SHA-256 of the weights' file, as in the league they come from: the same snapshot is the same player everywhere, whatever it is called.
+The id is the SHA-256 of the weights' file, as in the league they come from: the same snapshot is
+the same player everywhere, whatever it is called.
 """
 
 import re
@@ -26,7 +28,8 @@ Name = Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$")]
 class SnapshotCard(BaseModel):
     """All that is needed to seat a snapshot away from the league it was trained in.
 
-    snapshot_id, size_bytes  of the weights' file;  model, precision: of the network;  opening_plies: random moves its matches begin with
+    snapshot_id, size_bytes  of the weights' file;  model, precision: of the network;
+                             opening_plies: random moves its matches begin with
     population, member, frames, hyperparams  where it comes from, for people
     """
 
@@ -49,7 +52,9 @@ class SnapshotCard(BaseModel):
     made_by: Text = ""
 
     def config(self) -> RunConfig:
-        """As much of a population's configuration as its players need. Raises: ConfigError when it contradicts itself."""
+        """As much of a population's configuration as its players need. Raises: ConfigError when
+        it contradicts itself.
+        """
         table = {
             "env": {"name": self.env_name, "options": self.env_options},
             "model": self.model.model_dump(mode="json"),
@@ -66,7 +71,8 @@ def read_card(path: Path) -> SnapshotCard:
             content = file.read(MAX_CARD_BYTES + 1)
     except OSError as error:
         raise SnapshotError(
-            f"{path}: cannot be read ({error.strerror}); expected the card that `arena export` writes beside the weights"
+            f"{path}: cannot be read ({error.strerror}); expected the card that `arena "
+            "export` writes beside the weights"
         ) from error
     if len(content) > MAX_CARD_BYTES:
         raise SnapshotError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a snapshot's card")
@@ -92,7 +98,8 @@ def card_path(data: Path, name: str) -> Path:
     """Raises: PlayerError for a name that is no safe file name."""
     if not NAME.fullmatch(name):
         raise PlayerError(
-            f"player {f'{IMPORTED}/{name}'!r}: found the name {name!r}; expected 1 to 64 of a-z, 0-9, '.', '-' and '_', the first a letter or digit"
+            f"player {f'{IMPORTED}/{name}'!r}: found the name {name!r}; expected 1 to 64 of "
+            "a-z, 0-9, '.', '-' and '_', the first a letter or digit"
         )
     return imported_folder(data) / f"{name}.json"
 
@@ -107,7 +114,9 @@ def existing_card(data: Path, name: str) -> Path:
 
 
 def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
-    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card, saying how to be rid of it."""
+    """(name, card) of every import, by name. Raises: SnapshotError for a damaged card, saying
+    how to be rid of it.
+    """
     for path in sorted(imported_folder(data).glob("*.json")):
         try:
             yield path.stem, read_card(path)
@@ -118,7 +127,8 @@ def imported_cards(data: Path) -> Iterator[tuple[str, SnapshotCard]]:
 
 
 def remove_import(data: Path, name: str) -> None:
-    """Its card goes, damaged or not, and its weights unless another card names them, or is damaged and might.
+    """Its card goes, damaged or not, and its weights unless another card names them, or is damaged
+    and might.
 
     Raises: PlayerError when there is none of this name.
     """

@@ -1,4 +1,5 @@
-"""Training curves in memory, for those who look again and again: a file is read once, and then only what was added to it.
+"""Training curves in memory, for those who look again and again: a file is read once, and then only
+what was added to it.
 
 Holds what `arena.data.metrics.read_metrics` gives. Needs no torch.
 """
@@ -31,7 +32,9 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """One curve. frames [N] int64;  seconds [N]: its trainers had run when the point was taken;  values [N], NaN where one was not finite."""
+    """One curve. frames [N] int64;  seconds [N]: its trainers had run when the point was taken;
+    values [N], NaN where one was not finite.
+    """
 
     frames: NDArray[np.int64]
     seconds: NDArray[np.float64]
@@ -97,7 +100,9 @@ class _File:
         self._incarnation, self._began, self._earlier, self._seconds = -1, 0.0, 0.0, 0.0
 
     def refresh(self) -> None:
-        """Take what was added. A line still being written waits. Raises: PbtError naming a damaged line."""
+        """Take what was added. A line still being written waits. Raises: PbtError naming a
+        damaged line.
+        """
         try:
             file = self._path.open("rb")
         except FileNotFoundError:
@@ -159,9 +164,11 @@ class CurveStore:
         first: int = 0,
         last: int | None = None,
     ) -> tuple[list[str], dict[str, dict[str, Points]]]:
-        """(names of all curves there are, member -> name -> curve), without superseded rows; nothing where there is no file.
+        """(names of all curves there are, member -> name -> curve), without superseded rows;
+        nothing where there is no file.
 
-        keys, members: only these;  first, last: only points of these frames. Raises: PbtError naming the line when one is damaged.
+        keys, members: only these;  first, last: only points of these frames. Raises: PbtError
+                                    naming the line when one is damaged.
         """
         path = folder / METRICS_FILE
         with self._lock:

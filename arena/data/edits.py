@@ -1,6 +1,8 @@
-"""Edits for a training that runs: the service leaves them in a file, the trainer takes them at its next rest and says so in its status.
+"""Edits for a training that runs: the service leaves them in a file, the trainer takes them at its
+next rest and says so in its status.
 
-What is left stays until the trainer starts anew: who is killed in between finds the edits in the league, and starts with them. Needs no torch.
+What is left stays until the trainer starts anew: who is killed in between finds the edits in the
+league, and starts with them. Needs no torch.
 """
 
 import json
@@ -33,5 +35,6 @@ def read_edits(path: Path) -> Edits | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise PbtError(
-            f"{path}: damaged ({type(error).__name__}: {error}); the service leaves it anew with the next edit"
+            f"{path}: damaged ({type(error).__name__}: {error}); the service leaves it anew "
+            "with the next edit"
         ) from error

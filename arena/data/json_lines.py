@@ -12,7 +12,9 @@ TAIL_BYTES = 1 << 16
 
 
 def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
-    """Whole lines with these bytes in them, parsed. Raises: PbtError naming the line when one in the middle is damaged."""
+    """Whole lines with these bytes in them, parsed. Raises: PbtError naming the line when one in
+    the middle is damaged.
+    """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -22,13 +24,16 @@ def read_lines(path: Path, containing: bytes) -> Iterator[dict[str, Any]]:
             parsed = _parsed(line)
             if parsed is None:
                 raise PbtError(
-                    f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; delete that line"
+                    f"{path}, line {number}: found {line[:60]!r}, expected a JSON object; "
+                    "delete that line"
                 )
             yield parsed
 
 
 def cut_torn_tail(path: Path) -> None:
-    """Truncate behind the last whole line: a killed process, or a power cut, may have left part of one."""
+    """Truncate behind the last whole line: a killed process, or a power cut, may have left part
+    of one.
+    """
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
         window = TAIL_BYTES
@@ -45,7 +50,9 @@ def cut_torn_tail(path: Path) -> None:
 
 
 def last_lines(path: Path, most_bytes: int) -> tuple[list[dict[str, Any]], bool]:
-    """Whole lines of the end of a file, parsed, without damaged ones; and whether that is all of the file. [] where there is none."""
+    """Whole lines of the end of a file, parsed, without damaged ones; and whether that is all of
+    the file. [] where there is none.
+    """
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - most_bytes)

@@ -1,4 +1,6 @@
-"""Who holds a population: an operating-system lock that ends with its process, however that ends."""
+"""Who holds a population: an operating-system lock that ends with its process, however that
+ends.
+"""
 
 import fcntl
 import os
@@ -10,13 +12,16 @@ from typing import Self
 from pbt.errors import ConfigError, HeldError
 
 GLANCE_S = 0.2
-"""Who looks who holds a lock shares it for microseconds (`holder`); one that is held for so long is held."""
+"""Who looks who holds a lock shares it for microseconds (`holder`); one that is held for so long
+is held.
+"""
 
 
 class PopulationLock:
     """An exclusive lock on a population's `lock` file, which names the holder's pid.
 
-    Raises, on entry: HeldError while another process holds it, ConfigError where no folder can be made for it.
+    Raises, on entry: HeldError while another process holds it, ConfigError where no folder can be
+    made for it.
     """
 
     def __init__(self, path: Path, name: str) -> None:

@@ -1,4 +1,6 @@
-"""A training's own log: one JSON object a line with the population on each, in the words of the service's log."""
+"""A training's own log: one JSON object a line with the population on each, in the words of the
+service's log.
+"""
 
 import json
 import logging
@@ -51,7 +53,9 @@ def log_to(folder: Path, population: str, incarnation: int) -> None:
 
 
 def newest_records(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The newest lines of all starts without a gap, oldest first; a line that was cut short is left out. [] where nothing was noted."""
+    """The newest lines of all starts without a gap, oldest first; a line that was cut short is
+    left out. [] where nothing was noted.
+    """
     found: list[dict[str, Any]] = []
     for path in _newest_first(folder):
         records, whole = last_lines(path, TAIL_BYTES)

@@ -1,8 +1,10 @@
-"""Training curves of one population: an append-only file of JSON lines that every reader uses, and the same points as TensorBoard events.
+"""Training curves of one population: an append-only file of JSON lines that every reader uses, and
+the same points as TensorBoard events.
 
-A line is {"incarnation", "member", "frames", "t", value by name ...} or, at a resume, {"incarnation", "resume": {member: frames}, "t"}: rows of
-earlier incarnations behind those frames were played again and count no more. `t` is in seconds since the epoch. How often a point is taken is the
-caller's choice; with 15 values, one takes about 430 bytes here and 280 there.
+A line is {"incarnation", "member", "frames", "t", value by name ...} or, at a resume,
+{"incarnation", "resume": {member: frames}, "t"}: rows of earlier incarnations behind those frames
+were played again and count no more. `t` is in seconds since the epoch. How often a point is taken
+is the caller's choice; with 15 values, one takes about 430 bytes here and 280 there.
 """
 
 import csv
@@ -36,9 +38,11 @@ class MetricsRow:
 
 
 class MetricsWriter:
-    """Appends points; `flush` makes them readable. One writer per population (the holder of its lock), used from one thread.
+    """Appends points; `flush` makes them readable. One writer per population (the holder of its
+    lock), used from one thread.
 
-    A disk that refuses loses none: they wait, and the next flush goes on at the very byte where this one stopped.
+    A disk that refuses loses none: they wait, and the next flush goes on at the very byte where
+    this one stopped.
     """
 
     def __init__(
@@ -62,10 +66,13 @@ class MetricsWriter:
         )
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
-        """One point per name at `frames` of the member's clock. Raises: PbtError on a name that the format uses itself."""
+        """One point per name at `frames` of the member's clock. Raises: PbtError on a name that
+        the format uses itself.
+        """
         if taken := RESERVED_NAMES & values.keys():
             raise PbtError(
-                f"metrics of {member}: the names {sorted(taken)} belong to the file format; use others"
+                f"metrics of {member}: the names {sorted(taken)} belong to the file format; "
+                "use others"
             )
         t = round(self._clock(), 3)
         plain = {name: float(value) for name, value in values.items()}
@@ -83,7 +90,9 @@ class MetricsWriter:
             self._events.points(member, int(frames), t, plain)
 
     def resume(self, frames_by_member: Mapping[str, int]) -> None:
-        """Training goes on from a checkpoint with these clocks; later rows of earlier incarnations are superseded."""
+        """Training goes on from a checkpoint with these clocks; later rows of earlier
+        incarnations are superseded.
+        """
         t = round(self._clock(), 3)
         self._append(
             {
@@ -98,7 +107,8 @@ class MetricsWriter:
         self.flush()
 
     def flush(self) -> None:
-        """Hand everything to the operating system; due at least every second, since a killed process loses what was not flushed.
+        """Hand everything to the operating system; due at least every second, since a killed
+        process loses what was not flushed.
 
         Raises: OSError when the disk refuses.
         """
@@ -131,7 +141,8 @@ class MetricsWriter:
 
 
 def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterator[MetricsRow]:
-    """Rows in the order written, without superseded ones; nothing when there is no file. A line still being written is left out.
+    """Rows in the order written, without superseded ones; nothing when there is no file. A line
+    still being written is left out.
 
     members: only these. Raises: PbtError naming the line when one in the middle is damaged.
     """
@@ -158,7 +169,9 @@ def read_metrics(folder: Path, members: Collection[str] | None = None) -> Iterat
 
 
 def metrics_csv(folder: Path, out: TextIO) -> int:
-    """Write the rows of `read_metrics` as CSV, one column per name (empty where a row has none); returns the number of rows."""
+    """Write the rows of `read_metrics` as CSV, one column per name (empty where a row has none);
+    returns the number of rows.
+    """
     names = sorted({name for row in read_metrics(folder) for name in row.values})
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["incarnation", "member", "frames", "t", *names])
@@ -188,7 +201,9 @@ class _Record(Protocol):
 
 
 class _EventFiles:
-    """TensorBoard event files, one per member and incarnation. Written in place: tensorboard's writer adds a thread and a queue without deadline."""
+    """TensorBoard event files, one per member and incarnation. Written in place: tensorboard's
+    writer adds a thread and a queue without deadline.
+    """
 
     def __init__(self, folder: Path, incarnation: int, clock: Callable[[], float]) -> None:
         self._folder = folder
@@ -219,7 +234,9 @@ class _EventFiles:
         )
 
     def flush(self) -> None:
-        """Raises: OSError when the disk refuses; half an event may stand in a file then, so the next flush begins new ones."""
+        """Raises: OSError when the disk refuses; half an event may stand in a file then, so the
+        next flush begins new ones.
+        """
         try:
             for member, event in self._unwritten:
                 self._record(member).write(event)
@@ -237,7 +254,9 @@ class _EventFiles:
         self._records.clear()
 
     def _record(self, member: str) -> _Record:
-        """The member's file; TensorBoard reads a folder's files in the order of their names, so time comes first."""
+        """The member's file; TensorBoard reads a folder's files in the order of their names, so
+        time comes first.
+        """
         if member not in self._records:
             from tensorboard.compat.proto.event_pb2 import Event
             from tensorboard.summary.writer.record_writer import RecordWriter

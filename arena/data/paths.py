@@ -5,7 +5,8 @@ arena-data/
     matches.lock                  which matches are being played
     imported/                     snapshots from other leagues: NAME.json, weights/
     logs/                         crashes of the command line
-    evaluations/NUMBER/           of a match that the service was asked for: report.json as it stands, service.log
+    evaluations/NUMBER/           of a match that the service was asked for: report.json as it
+                                  stands, service.log
     populations/NAME/
         config.json               the resolved config
         checkpoints/ snapshots/ metrics/ logs/
@@ -42,12 +43,17 @@ def data_text(option: Path | None) -> str:
 
 
 def check_population_name(name: str) -> str:
-    """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError with a name that would do."""
+    """The name itself, if it is safe as a folder's name and in player names. Raises: ConfigError
+    with a name that would do.
+    """
     if name in RESERVED_NAMES:
         raise ConfigError(
             "population name",
             [
-                f'"{name}": reserved: imported/NAME and match:12:5 name snapshots and games; choose another'
+                (
+                    f'"{name}": reserved: imported/NAME and match:12:5 name snapshots and games; '
+                    "choose another"
+                )
             ],
         )
     if POPULATION_NAME.fullmatch(name):
@@ -56,7 +62,10 @@ def check_population_name(name: str) -> str:
     raise ConfigError(
         "population name",
         [
-            f'"{name}": must be 1 to 64 of a-z, 0-9, "-" and "_", not starting with "-" or "_"; try {fitting}'
+            (
+                f'"{name}": must be 1 to 64 of a-z, 0-9, "-" and "_", not starting with "-" or '
+                f'"_"; try {fitting}'
+            )
         ],
     )
 

@@ -1,4 +1,6 @@
-"""Where the service of a data directory answers: a small file it writes, and a lock that says whether it can be believed. Needs no torch."""
+"""Where the service of a data directory answers: a small file it writes, and a lock that says
+whether it can be believed. Needs no torch.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""What a run does at this moment, as plain data: written by the process that trains into `status.json`, read by anybody. Needs no torch."""
+"""What a run does at this moment, as plain data: written by the process that trains into
+`status.json`, read by anybody. Needs no torch.
+"""
 
 import json
 import time
@@ -18,7 +20,8 @@ STALE_AFTER_S = 10.0
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process. rate: rows per second;  beat_age_s: since its last sign of life when the file was written;  queue: what waits in front of it.
+    """One process. rate: rows per second;  beat_age_s: since its last sign of life when the file
+    was written;  queue: what waits in front of it.
 
     stage_s  seconds by stage ("simulate", "infer", "wait", "learn", "gather") since the run began
     """
@@ -49,7 +52,9 @@ class ProcessRow:
 
 @dataclass(frozen=True)
 class MemberRow:
-    """lag: mean policy lag of its newest update, in versions of the weights, None before one;  state: "learning", "finished" or "failed"."""
+    """lag: mean policy lag of its newest update, in versions of the weights, None before one;
+    state: "learning", "finished" or "failed".
+    """
 
     name: str
     frames: int
@@ -59,7 +64,9 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of experience since the population began; produced = trained + dropped + standing, but for those on their way at this moment."""
+    """Rows of experience since the population began; produced = trained + dropped + standing,
+    but for those on their way at this moment.
+    """
 
     produced: int
     trained: int
@@ -69,9 +76,11 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs, else how it ended, in words.
+    """One look at a run. started_at, written_at: seconds since the epoch;  ended: "" while it runs,
+    else how it ended, in words.
 
-    edits_taken, edits_refused: numbers of the newest edits left for it (`arena.data.edits`) that are in force, or need a new start
+    edits_taken, edits_refused: numbers of the newest edits left for it (`arena.data.edits`) that
+    are in force, or need a new start
     trouble  what keeps results from being kept, in words; None when nothing does
     """
 
@@ -118,13 +127,16 @@ def read_status(path: Path) -> RunStatus | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise PbtError(
-            f"{path}: damaged ({type(error).__name__}: {error}); a running training writes it anew every second"
+            f"{path}: damaged ({type(error).__name__}: {error}); a running training writes "
+            "it anew every second"
         ) from error
 
 
 @dataclass(frozen=True)
 class Look:
-    """A population from outside. pid: of the process that holds its lock, None when nobody trains it;  status: written by it, or by the last one."""
+    """A population from outside. pid: of the process that holds its lock, None when nobody
+    trains it;  status: written by it, or by the last one.
+    """
 
     population: str
     pid: int | None
@@ -159,7 +171,9 @@ class Look:
 
     @property
     def state(self) -> str:
-        """In words: "running", "starting", or how it ended; a run that could not say so was killed."""
+        """In words: "running", "starting", or how it ended; a run that could not say so was
+        killed.
+        """
         if self.running:
             return "starting" if self.starting else "running"
         if self.status is None:

@@ -1,8 +1,11 @@
-"""Where the time of a run goes: JSON lines in the metrics folder, and the lines that are printed when it ends. Needs no torch.
+"""Where the time of a run goes: JSON lines in the metrics folder, and the lines that are printed
+when it ends. Needs no torch.
 
-A line of `telemetry.jsonl` is {"incarnation", "t", "elapsed_s", "frames", "restarts", "rows_produced", "rows_trained", "rows_standing",
-"dropped.REASON" ..., "KIND.processes", "KIND.rate", "KIND.queue", "KIND.STAGE_s" ...}. KIND is what processes host ("main", "worker+learner",
-"server", ...), its values are sums over them. Rows count since the population began; seconds and restarts since this start.
+A line of `telemetry.jsonl` is {"incarnation", "t", "elapsed_s", "frames", "restarts",
+"rows_produced", "rows_trained", "rows_standing", "dropped.REASON" ..., "KIND.processes",
+"KIND.rate", "KIND.queue", "KIND.STAGE_s" ...}. KIND is what processes host ("main",
+"worker+learner", "server", ...), its values are sums over them. Rows count since the population
+began; seconds and restarts since this start.
 """
 
 import csv
@@ -40,7 +43,9 @@ _FIRST_COLUMNS = (
 
 
 class TelemetryWriter:
-    """Appends points; each is readable at once. One writer per population (the holder of its lock)."""
+    """Appends points; each is readable at once. One writer per population (the holder of its
+    lock).
+    """
 
     def __init__(self, folder: Path, incarnation: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +130,9 @@ def stage_seconds(processes: Iterable[ProcessRow]) -> dict[str, float]:
 
 
 def telemetry_csv(folder: Path, out: TextIO) -> int:
-    """Write every point as CSV, one column per name (empty where a point has none); returns their number. Raises: PbtError for a damaged line."""
+    """Write every point as CSV, one column per name (empty where a point has none); returns
+    their number. Raises: PbtError for a damaged line.
+    """
     path = folder / TELEMETRY_FILE
     lines = list(read_lines(path, b'"incarnation":')) if path.exists() else []
     names = sorted({name for line in lines for name in line} - {*_FIRST_COLUMNS})
@@ -142,7 +149,10 @@ def telemetry_lines(status: RunStatus) -> list[str]:
         ", ".join(f"{count:,} {reason}" for reason, count in sorted(rows.dropped.items())) or "none"
     )
     lines = [
-        f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} standing; dropped: {dropped}"
+        (
+            f"rows: {rows.produced:,} produced, {rows.trained:,} trained, {rows.standing:,} "
+            f"standing; dropped: {dropped}"
+        )
     ]
     for kind, processes in by_kind(status.processes).items():
         restarts, queue = (

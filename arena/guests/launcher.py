@@ -1,7 +1,9 @@
-"""Runs a guest and whatever it starts, and ends them all: `python -I -S launcher.py PARENT PROGRAM [ARGUMENT ...]`.
+"""Runs a guest and whatever it starts, and ends them all: `python -I -S launcher.py PARENT PROGRAM
+[ARGUMENT ...]`.
 
-When the program ends, when this process is told to (SIGTERM), or when the match that started it is gone, however it went, all that
-descends from here is killed, also what moved to a process group of its own or lost its parent. Standard streams are the program's alone.
+When the program ends, when this process is told to (SIGTERM), or when the match that started it is
+gone, however it went, all that descends from here is killed, also what moved to a process group of
+its own or lost its parent. Standard streams are the program's alone.
 """
 
 import ctypes
@@ -60,7 +62,9 @@ def _become(launcher: int, command: list[str]) -> NoReturn:
 
 
 def _kill_descendants() -> None:
-    """Orphans of the killed become children of this process (it is their reaper), so this ends when there are none left."""
+    """Orphans of the killed become children of this process (it is their reaper), so this ends
+    when there are none left.
+    """
     while True:
         try:
             with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:

@@ -25,7 +25,9 @@ class Person:
     def act(
         self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
     ) -> list[Action | GuestFault]:
-        """As `arena.guests.tables.Guest.act`, in one game: what they see is not this, but the whole board."""
+        """As `arena.guests.tables.Guest.act`, in one game: what they see is not this, but the
+        whole board.
+        """
         (legal,) = mask
         try:
             return [(self._choose(np.flatnonzero(legal).tolist()),)]

@@ -1,4 +1,6 @@
-"""A guest at several tables at once: one process for each seat it sits in at the same time, used again for later games."""
+"""A guest at several tables at once: one process for each seat it sits in at the same time, used
+again for later games.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ class GuestError(PbtError):
 
 @dataclass(frozen=True)
 class SeatTaken:
-    """A seat of a game. key: one for game and seat;  seed: for the guest's own random choices, says nothing about the game's."""
+    """A seat of a game. key: one for game and seat;  seed: for the guest's own random choices,
+    says nothing about the game's.
+    """
 
     key: int
     game: int
@@ -42,13 +46,17 @@ class _Seat:
 
     @property
     def where(self) -> str:
-        return f"game {self.taken.game}, seat {self.taken.seat} ({self.taken.seat_name}), move {self.moves}"
+        return (
+            f"game {self.taken.game}, seat {self.taken.seat} ({self.taken.seat_name}), "
+            f"move {self.moves}"
+        )
 
 
 class GuestPlayer:
     """The processes of one guest in one role.
 
-    `take` and `leave` frame a game of a seat; in between `act`. A fault costs the game; the process is ended, and the next game gets another one.
+    `take` and `leave` frame a game of a seat; in between `act`. A fault costs the game; the process
+    is ended, and the next game gets another one.
     """
 
     def __init__(
@@ -151,14 +159,17 @@ class GuestPlayer:
             self._forfeits += 1
             if self._forfeits >= MAX_FORFEITS:
                 raise GuestError(
-                    f"{where}{words}\nThat is {MAX_FORFEITS} forfeited games in a row; mend the program, or give it more time"
+                    f"{where}{words}\nThat is {MAX_FORFEITS} forfeited games in a row; mend "
+                    "the program, or give it more time"
                 ) from fault
             return GuestFault(where)
         seat.moves += 1
         return action
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
-        """The game is over. result: what the guest is told of it. The process stays for the next one."""
+        """The game is over. result: what the guest is told of it. The process stays for the next
+        one.
+        """
         seat = self._seats.pop(key)
         if seat.process is not None:
             seat.process.tell(line({"type": "game_end", **result}))

@@ -1,4 +1,6 @@
-"""Running programs and asking them: no wait without a deadline, no line without a limit, nothing left behind."""
+"""Running programs and asking them: no wait without a deadline, no line without a limit, nothing
+left behind.
+"""
 
 import os
 import selectors
@@ -28,7 +30,8 @@ _CHUNKS = 16
 
 
 class GuestProcess:
-    """One running program behind its launcher. It writes and reads only while it is asked, so a program that says too much waits.
+    """One running program behind its launcher. It writes and reads only while it is asked, so a
+    program that says too much waits.
 
     Raises: GuestFault when the launcher cannot be started.
     """
@@ -101,11 +104,14 @@ class GuestProcess:
                 self.errors_ended = not chunk
 
     def line(self) -> bytes | None:
-        """The next whole line. Raises: GuestFault for one without end, and when the program ended."""
+        """The next whole line. Raises: GuestFault for one without end, and when the program
+        ended.
+        """
         text, newline, rest = self._said.partition(b"\n")
         if len(text) > MAX_LINE_BYTES:
             raise GuestFault(
-                f"said {shown(bytes(text))} without an end; expected a line of at most {MAX_LINE_BYTES} bytes"
+                f"said {shown(bytes(text))} without an end; expected a line of at most "
+                f"{MAX_LINE_BYTES} bytes"
             )
         if newline:
             self._said = rest
@@ -119,7 +125,8 @@ class GuestProcess:
         self.read()
         if self._said:
             raise GuestFault(
-                f"said {shown(bytes(self._said))} without being asked; expected exactly one line for each question"
+                f"said {shown(bytes(self._said))} without being asked; expected exactly one "
+                "line for each question"
             )
 
     def _how_it_ended(self) -> str:
@@ -145,7 +152,9 @@ class GuestProcess:
         self.stdin.close()
 
     def end(self, patience_s: float) -> None:
-        """End it, and all it started, if it does not leave by itself within patience_s. After `hang_up`."""
+        """End it, and all it started, if it does not leave by itself within patience_s. After
+        `hang_up`.
+        """
         try:
             self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -182,7 +191,9 @@ class Question:
 
 
 def ask_all(questions: Sequence[Question]) -> list[bytes | GuestFault]:
-    """Ask several processes at the same time. Returns their answers, in order: a line, or what went wrong."""
+    """Ask several processes at the same time. Returns their answers, in order: a line, or what
+    went wrong.
+    """
     answers: dict[int, bytes | GuestFault] = {}
     with selectors.DefaultSelector() as selector:
         for index, question in enumerate(questions):

@@ -23,8 +23,10 @@ _OF_SHELLS = ("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>>", "2>&1")
 class GuestProgram:
     """A program and how it is called.
 
-    command  what is executed, its first part an absolute path;  label: the same for people, files without their folders, printable
-    name     what the league knows it by: the label and the beginning of a hash over it and the files in it; who changes a bot has another player
+    command  what is executed, its first part an absolute path;  label: the same for people, files
+             without their folders, printable
+    name     what the league knows it by: the label and the beginning of a hash over it and the
+             files in it; who changes a bot has another player
     move_timeout_s  for one answer
     """
 
@@ -39,7 +41,9 @@ def is_guest(name: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """Without what moves a terminal's cursor or breaks its lines: such characters as their escapes."""
+    """Without what moves a terminal's cursor or breaks its lines: such characters as their
+    escapes.
+    """
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
@@ -48,7 +52,8 @@ def printable(text: str) -> str:
 def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> GuestProgram:
     """The program of "exec:COMMAND [ARGUMENT ...]", quoted as for a shell, which has no part in it.
 
-    Raises: PlayerError when there is no such file, or it may not be executed, and for what only a shell could do.
+    Raises: PlayerError when there is no such file, or it may not be executed, and for what only a
+    shell could do.
     """
     example = "expected exec:./bot.py, or exec:'./bot.py --depth 3'"
     try:
@@ -59,7 +64,8 @@ def find_program(name: str, move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S) -> G
         raise PlayerError(f"player {name!r} names no program; {example}")
     if operators := [word for word in words if word in _OF_SHELLS]:
         raise PlayerError(
-            f"player {name!r}: {operators[0]} is for a shell, which has no part in it; {example}; put the rest into a script"
+            f"player {name!r}: {operators[0]} is for a shell, which has no part in it; "
+            f"{example}; put the rest into a script"
         )
     command = (_executable(name, words[0]), *words[1:])
     label = printable(
@@ -81,16 +87,19 @@ def _executable(name: str, program: str) -> str:
             return found
         here = f"; did you mean exec:./{printable(program)}?" if Path(program).exists() else ""
         raise PlayerError(
-            f"player {name!r}: no program {program!r} on the PATH{here or '; expected a path such as ./bot.py'}"
+            f"player {name!r}: no program {program!r} on the "
+            f"PATH{here or '; expected a path such as ./bot.py'}"
         )
     path = Path(program).expanduser().absolute()
     if not path.is_file():
         raise PlayerError(
-            f"player {name!r}: no file {printable(str(path))}; paths are relative to the working directory"
+            f"player {name!r}: no file {printable(str(path))}; paths are relative to the "
+            "working directory"
         )
     if not os.access(path, os.X_OK):
         typed = printable(program)
         raise PlayerError(
-            f"player {name!r}: {printable(str(path))} is not executable; `chmod +x {typed}`, or name its interpreter: exec:'python3 {typed}'"
+            f"player {name!r}: {printable(str(path))} is not executable; `chmod +x {typed}`, "
+            f"or name its interpreter: exec:'python3 {typed}'"
         )
     return str(path)

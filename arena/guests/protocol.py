@@ -1,4 +1,6 @@
-"""What is said to a guest and how its answers are read: one JSON object per line, pure (docs/guests.md)."""
+"""What is said to a guest and how its answers are read: one JSON object per line, pure
+(docs/guests.md).
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,8 @@ def line(message: Mapping[str, Any]) -> bytes:
         return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except ValueError as error:
         raise EnvError(
-            f"what the game shows holds nan or infinity ({error}), which JSON cannot say to a guest; expected finite numbers"
+            f"what the game shows holds nan or infinity ({error}), which JSON cannot say to "
+            "a guest; expected finite numbers"
         ) from error
 
 
@@ -61,7 +64,9 @@ def question(
     observation: Mapping[str, NDArray[Any]],
     masks: Sequence[NDArray[np.bool_]],
 ) -> dict[str, Any]:
-    """observation: leaf name -> array of the leaf's shape;  masks: one per head. Single leaves and single heads stand without a list around them."""
+    """observation: leaf name -> array of the leaf's shape;  masks: one per head. Single leaves
+    and single heads stand without a list around them.
+    """
     seen = {leaf.name: _plain(leaf, observation[leaf.name]) for leaf in leaves}
     mask, legal = (
         [part.astype(int).tolist() for part in masks],
@@ -86,7 +91,8 @@ def read_ready(said: bytes) -> None:
     """Raises: GuestFault."""
     if _object(said).get("protocol") != PROTOCOL:
         raise GuestFault(
-            f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in answer to hello'
+            f'said {shown(said)}; expected one line with {{"protocol": {PROTOCOL}}} in '
+            "answer to hello"
         )
 
 
@@ -109,7 +115,10 @@ def _expected(masks: Sequence[NDArray[np.bool_]]) -> str:
     legal = [_few(np.flatnonzero(mask).tolist()) for mask in masks]
     if len(legal) == 1:
         return f'{{"action": N}}, where N is one of {legal[0]}'
-    return f'{{"action": [{", ".join("N" for _ in legal)}]}}, where N is, in this order, one of {"; one of ".join(legal)}'
+    return (
+        f'{{"action": [{", ".join("N" for _ in legal)}]}}, where N is, in this order, one '
+        f"of {'; one of '.join(legal)}"
+    )
 
 
 def _object(said: bytes) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Guests at the tables of a match: they are asked where a policy server would act, told of every game, and lose the games they spoil."""
+"""Guests at the tables of a match: they are asked where a policy server would act, told of every
+game, and lose the games they spoil.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -22,7 +24,9 @@ _TABLES_PER_CORE = 2
 
 
 def tables_for(programs: Sequence[GuestProgram | None], tables: int) -> int:
-    """Fewer where a program sits at each of them: they share the cores, and their time is limited."""
+    """Fewer where a program sits at each of them: they share the cores, and their time is
+    limited.
+    """
     return min(tables, _TABLES_PER_CORE * usable_cores()) if any(programs) else tables
 
 
@@ -32,7 +36,9 @@ def forfeit_places(seats: int, guilty: int) -> tuple[int, ...]:
 
 
 class Guest(Protocol):
-    """Who is asked outside this process: a program (`GuestPlayer`), or a person (`arena.guests.person`)."""
+    """Who is asked outside this process: a program (`GuestPlayer`), or a person
+    (`arena.guests.person`).
+    """
 
     def take(self, taken: SeatTaken) -> None:
         """A game begins in which the guest sits."""
@@ -40,7 +46,9 @@ class Guest(Protocol):
     def act(
         self, keys: Sequence[int], observations: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_]
     ) -> list[Action | GuestFault]:
-        """In N games at once. observations: leaf name -> [N, *shape]; mask: [N, A]. For each an action, or what forfeits the game."""
+        """In N games at once. observations: leaf name -> [N, *shape]; mask: [N, A]. For each an
+        action, or what forfeits the game.
+        """
 
     def leave(self, key: int, result: Mapping[str, Any]) -> None:
         """The game is over. result: what the guest is told of it."""
@@ -64,7 +72,9 @@ class GuestTables:
         return policy in self._guests
 
     def serve(self, request: ActionRequest) -> ActionsReady:
-        """As `PolicyServer.serve`, but for the rows that were forfeited, which the answer leaves out. Raises: GuestError."""
+        """As `PolicyServer.serve`, but for the rows that were forfeited, which the answer leaves
+        out. Raises: GuestError.
+        """
         slab, at = self._slabs[request.role], (request.slots, request.rows)
         observations = {
             leaf.name: slab.column[OBSERVATION_PREFIX + leaf.name][at]

@@ -1,1 +1,3 @@
-"""The league database: schema, migrations, the one writer, and read models. ORM objects never leave this package."""
+"""The league database: schema, migrations, the one writer, and read models. ORM objects never
+leave this package.
+"""

@@ -35,7 +35,8 @@ STILL_LEARNING = float("inf")
 
 
 def find_weights(league: League, text: str) -> tuple[str, Weights]:
-    """(population, weights) of "demo/m2", a member as it is now, or of a snapshot by any of its names, whose weights may be gone.
+    """(population, weights) of "demo/m2", a member as it is now, or of a snapshot by any of its
+    names, whose weights may be gone.
 
     Raises: PlayerError.
     """
@@ -51,13 +52,16 @@ def find_weights(league: League, text: str) -> tuple[str, Weights]:
     found = find_snapshot(league, text, playable=False)
     if found.population == IMPORTED:
         raise PlayerError(
-            f"{text}: imported from another league, which has its ancestry; its card says what it was trained with at last"
+            f"{text}: imported from another league, which has its ancestry; its card says "
+            "what it was trained with at last"
         )
     return found.population, _weights(found)
 
 
 def population_config(league: League, population: str) -> RunConfig:
-    """The configuration it was made with. Raises: PlayerError, ConfigError for one this program cannot read."""
+    """The configuration it was made with. Raises: PlayerError, ConfigError for one this program
+    cannot read.
+    """
     return _config_of(json.dumps(stored_config(league, population)), population)
 
 
@@ -119,7 +123,9 @@ def _origins(
 
 
 def _began(values: Values, edits: Sequence[Edit], told: Values) -> dict[str, float]:
-    """What a member that joined began with. values: of the config the population was made with;  told: its own, of whose weights it took."""
+    """What a member that joined began with. values: of the config the population was made with;
+    told: its own, of whose weights it took.
+    """
     edited = dict(values)
     for edit in edits:
         edited |= {name: value for name, value in edit.values.items() if name in edited}
@@ -148,7 +154,9 @@ def _weights(stored: StoredSnapshot) -> Weights:
 def _reward_terms(
     config: RunConfig, member: str, rounds: Mapping[str, list[Decision]], told: Mapping[str, Values]
 ) -> tuple[str, ...]:
-    """As the member's rounds name them; a member without rounds is known by what its config says alone."""
+    """As the member's rounds name them; a member without rounds is known by what its config says
+    alone.
+    """
     for decision in rounds.get(member, ()):
         return tuple(
             name.removeprefix(SHAPING_PREFIX)
@@ -184,7 +192,9 @@ def _schedule(config: RunConfig, member: str, terms: tuple[str, ...]) -> list[tu
 
 
 def _told(texts: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Member -> the values of whoever it took over at its start, as the events of that start say."""
+    """Member -> the values of whoever it took over at its start, as the events of that start
+    say.
+    """
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for text in texts:
         if match := _BEGAN.fullmatch(text):
@@ -193,7 +203,9 @@ def _told(texts: Iterable[str]) -> dict[str, dict[str, float]]:
 
 
 def _edited(text: str) -> dict[str, float]:
-    """The hyperparameter an event tells of, {} for any other event. A weight taken out of the config went back to 1."""
+    """The hyperparameter an event tells of, {} for any other event. A weight taken out of the
+    config went back to 1.
+    """
     found = _EDITED.fullmatch(text)
     if not found:
         return {}

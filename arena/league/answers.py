@@ -1,4 +1,6 @@
-"""Answers to requests that may be repeated: the same key gets the same answer, and its effect happened once."""
+"""Answers to requests that may be repeated: the same key gets the same answer, and its effect
+happened once.
+"""
 
 import hashlib
 import time
@@ -30,7 +32,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A request that may be repeated. key: the caller's, with the route;  request: everything that decides its effect."""
+    """A request that may be repeated. key: the caller's, with the route;  request: everything
+    that decides its effect.
+    """
 
     key: str
     request: bytes
@@ -41,7 +45,9 @@ class Keyed:
 
 
 def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection], Answer]) -> Answer:
-    """What `act` answers, or what it answered to the same key before. Raises: ReusedKeyError when that was another request; what `act` raises."""
+    """What `act` answers, or what it answered to the same key before. Raises: ReusedKeyError
+    when that was another request; what `act` raises.
+    """
     now = time.time()
     with league.write() as connection:
         if (stored := _stored(connection, keyed, now)) is not None:
@@ -62,7 +68,9 @@ def answer_once(league: League, keyed: Keyed | None, act: Callable[[Connection],
 
 
 def stored_answer(league: League, keyed: Keyed | None) -> Answer | None:
-    """What was answered to this key before; None where nothing was, or there is no key. Raises: ReusedKeyError when that was another request."""
+    """What was answered to this key before; None where nothing was, or there is no key. Raises:
+    ReusedKeyError when that was another request.
+    """
     with league.read() as connection:
         return _stored(connection, keyed, time.time())
 
@@ -77,6 +85,7 @@ def _stored(connection: Connection, keyed: Keyed | None, now: float) -> Answer |
         return None
     if stored.request_sha256 != keyed.sha256:
         raise ReusedKeyError(
-            "this Idempotency-Key came with another request before; send a new key with a new request"
+            "this Idempotency-Key came with another request before; send a new key with a "
+            "new request"
         )
     return Answer(stored.status, stored.location, stored.body)

@@ -1,4 +1,6 @@
-"""Removing a population: its rows, then its folder. Killed at any moment, the same call finishes the work."""
+"""Removing a population: its rows, then its folder. Killed at any moment, the same call finishes
+the work.
+"""
 
 import difflib
 import os
@@ -16,7 +18,9 @@ from pbt.errors import HeldError, PlayerError
 
 @dataclass(frozen=True)
 class DeletionPlan:
-    """What goes with a population. rows: None when the league knows it no more;  folders: those there are;  size_bytes: of the files."""
+    """What goes with a population. rows: None when the league knows it no more;  folders: those
+    there are;  size_bytes: of the files.
+    """
 
     name: str
     rows: Deletion | None
@@ -26,7 +30,9 @@ class DeletionPlan:
 
 
 def plan_deletion(data: Path, name: str) -> DeletionPlan:
-    """Look, change nothing. Raises: PlayerError when there is nothing of that name, ConfigError when it cannot be one."""
+    """Look, change nothing. Raises: PlayerError when there is nothing of that name, ConfigError
+    when it cannot be one.
+    """
     folders = tuple(
         folder
         for folder in (population_paths(data, name).root, _aside(data, name))
@@ -43,7 +49,9 @@ def plan_deletion(data: Path, name: str) -> DeletionPlan:
 
 
 def delete(data: Path, name: str) -> None:
-    """Remove what `plan_deletion` lists. Raises: HeldError while a process trains it, PlayerError when there is nothing of that name."""
+    """Remove what `plan_deletion` lists. Raises: HeldError while a process trains it,
+    PlayerError when there is nothing of that name.
+    """
     plan = plan_deletion(data, name)
     paths = population_paths(data, name)
     refuse_held(data, name)
@@ -53,7 +61,8 @@ def delete(data: Path, name: str) -> None:
                 delete_population(league, name)
         aside = _aside(data, name)
         _remove(aside)
-        # One step takes the folder from sight; a kill while its files go leaves nothing that looks like a population.
+        # One step takes the folder from sight; a kill while its files go leaves nothing that looks
+        # like a population.
         paths.root.rename(aside)
         _remove(aside)
 
@@ -63,7 +72,8 @@ def refuse_held(data: Path, name: str) -> None:
     pid = holder(population_paths(data, name).lock)
     if pid is not None:
         raise HeldError(
-            f"population {name!r} is held by process {pid}; stop it with `arena stop {name}`, then delete it"
+            f"population {name!r} is held by process {pid}; stop it with `arena stop "
+            f"{name}`, then delete it"
         )
 
 

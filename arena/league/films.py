@@ -1,4 +1,6 @@
-"""Which game a film shows, and which film shows a game: films are named after (table, count, hash of the actions)."""
+"""Which game a film shows, and which film shows a game: films are named after (table, count,
+hash of the actions).
+"""
 
 from collections.abc import Iterable
 
@@ -11,8 +13,8 @@ from pbt.film.folder import FilmName
 
 
 def film_of_game(league: League, key: int) -> tuple[str, FilmName] | None:
-    """The population and the name a film of this game has, if there is one. key: as the league numbers games; None: there is no such game of a
-    training, matches record none.
+    """The population and the name a film of this game has, if there is one. key: as the league
+    numbers games; None: there is no such game of a training, matches record none.
     """
     place = games.c.environment.label("table_number"), games.c.count.label("table_count")
     query = select(populations.c.name, *place, games.c.trajectory_hash).select_from(games)
@@ -31,7 +33,8 @@ def film_of_game(league: League, key: int) -> tuple[str, FilmName] | None:
 def games_of_films(
     league: League, population: str, films: Iterable[FilmName]
 ) -> dict[FilmName, tuple[int, int]]:
-    """Film -> key and number of its game, the newest where a resumed training played it again; those whose game is not stored (yet) are left out.
+    """Film -> key and number of its game, the newest where a resumed training played it again;
+    those whose game is not stored (yet) are left out.
 
     Raises: PlayerError.
     """

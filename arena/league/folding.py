@@ -1,7 +1,9 @@
-"""Old training games become counts: per (period, member, opponent) games, wins, draws and losses; their rows go. The newest stay as they are.
+"""Old training games become counts: per (period, member, opponent) games, wins, draws and losses;
+their rows go. The newest stay as they are.
 
-A period is a stretch of `period_games` game numbers. A game of several opponents counts once for each, one without another player under opponent 0.
-Voided and superseded games only count as gone. Rounds that were scored from folded games can no longer be recomputed.
+A period is a stretch of `period_games` game numbers. A game of several opponents counts once for
+each, one without another player under opponent 0. Voided and superseded games only count as gone.
+Rounds that were scored from folded games can no longer be recomputed.
 """
 
 from sqlalchemy import Connection, func, select, text
@@ -16,33 +18,41 @@ PERIOD_GAMES = 50_000
 
 _FOLD = text("""
 WITH best AS MATERIALIZED (
-    SELECT g.number / :period_games AS period, s.game_id, s.player_id, p.kind, MIN(s.place) AS place, AVG(s.returns) AS returns
+    SELECT g.number / :period_games AS period, s.game_id, s.player_id, p.kind,
+        MIN(s.place) AS place, AVG(s.returns) AS returns
     FROM games g JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
     WHERE g.id BETWEEN :first AND :last AND g.kind = 0 AND g.voided = 0 AND g.superseded = 0
     GROUP BY s.game_id, s.player_id
 )
-INSERT INTO folded_results (population_id, period, member_player_id, opponent_player_id, games, wins, draws, losses, returns)
+INSERT INTO folded_results (population_id, period, member_player_id, opponent_player_id,
+    games, wins, draws, losses, returns)
 SELECT :population_id, m.period, m.player_id, COALESCE(o.player_id, 0), COUNT(*),
-       COALESCE(SUM(m.place < o.place), 0), COALESCE(SUM(m.place = o.place), 0), COALESCE(SUM(m.place > o.place), 0), SUM(m.returns)
+       COALESCE(SUM(m.place < o.place), 0), COALESCE(SUM(m.place = o.place), 0),
+       COALESCE(SUM(m.place > o.place), 0), SUM(m.returns)
 FROM best m LEFT JOIN best o ON o.game_id = m.game_id AND o.player_id <> m.player_id
 WHERE m.kind = 0
 GROUP BY m.period, m.player_id, o.player_id
 ON CONFLICT (population_id, period, member_player_id, opponent_player_id) DO UPDATE SET
-    games = games + excluded.games, wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses,
+    games = games + excluded.games, wins = wins + excluded.wins,
+    draws = draws + excluded.draws, losses = losses + excluded.losses,
     returns = returns + excluded.returns
 """)
 _UNSCORED = text(
-    "SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = 1 OR superseded = 1)"
+    "SELECT COUNT(*) FROM games WHERE id BETWEEN :first AND :last AND kind = 0 AND (voided = "
+    "1 OR superseded = 1)"
 )
 _DELETE_SEATS = text("""
 DELETE FROM game_seats
-WHERE game_id BETWEEN :first AND :last AND game_id IN (SELECT id FROM games WHERE id BETWEEN :first AND :last AND kind = 0)
+WHERE game_id BETWEEN :first AND :last
+    AND game_id IN (SELECT id FROM games WHERE id BETWEEN :first AND :last AND kind = 0)
 """)
 _DELETE_GAMES = text("DELETE FROM games WHERE id BETWEEN :first AND :last AND kind = 0")
 
 
 class Folding:
-    """Keeps between `keep_games` and `keep_games + chunk_games` training games of one population."""
+    """Keeps between `keep_games` and `keep_games + chunk_games` training games of one
+    population.
+    """
 
     def __init__(
         self,
@@ -65,7 +75,9 @@ class Folding:
             self._kept += training_games
 
     def step(self, connection: Connection) -> bool:
-        """Fold one chunk in a transaction of its own, if there are that many too many; True when it did. connection: in autocommit."""
+        """Fold one chunk in a transaction of its own, if there are that many too many; True when
+        it did. connection: in autocommit.
+        """
         if self._kept is None:
             self._kept = self._count(connection)
         if self._kept < self._keep_games + self._chunk_games:
@@ -84,7 +96,9 @@ class Folding:
         )
 
     def _ranges(self, connection: Connection, behind: int) -> list[tuple[int, int]]:
-        """Game keys (first, last possible) of each incarnation, oldest first, without those up to `behind`."""
+        """Game keys (first, last possible) of each incarnation, oldest first, without those up
+        to `behind`.
+        """
         ids = connection.execute(
             select(incarnations.c.id)
             .where(incarnations.c.population_id == self._population_id)
@@ -97,7 +111,9 @@ class Folding:
         return [(first, last) for first, last in ranges if first <= last]
 
     def _fold_oldest(self, connection: Connection) -> int:
-        """Fold the oldest chunk, which ends with its incarnation; returns how many games it held."""
+        """Fold the oldest chunk, which ends with its incarnation; returns how many games it
+        held.
+        """
         through = select(folds.c.through_game_id).where(
             folds.c.population_id == self._population_id
         )

@@ -1,4 +1,6 @@
-"""From what a person types to one stored game: `demo:1234`, game 1234 of a population, or `match:12:5`, game 5 of match 12."""
+"""From what a person types to one stored game: `demo:1234`, game 1234 of a population, or
+`match:12:5`, game 5 of match 12.
+"""
 
 import json
 import re
@@ -23,14 +25,19 @@ from arena.league.schema import games, incarnations, match_game_key, matches, po
 from pbt.errors import PlayerError
 from pbt.records import GameRecord, PlayerRef
 
-FORMS = "demo:1234 (game 1234 of population demo; `arena games demo` lists them) or match:12:5 (game 5 of match 12)"
+FORMS = (
+    "demo:1234 (game 1234 of population demo; `arena games demo` lists them) or "
+    "match:12:5 (game 5 of match 12)"
+)
 _MATCH = re.compile(r"match:(\d{1,18})(?::(\d{1,10}))?")
 _POPULATION = re.compile(r"([^:]+):(\d{1,10})")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedGame:
-    """A stored game and what was played. name: by which it can be found again;  labels: of its players, as people call them"""
+    """A stored game and what was played. name: by which it can be found again;  labels: of its
+    players, as people call them
+    """
 
     name: str
     env_name: str
@@ -54,7 +61,8 @@ def game_of_key(league: League, key: int) -> tuple[NamedGame, StoredGame]:
         row = connection.execute(select(games).where(games.c.id == key)).first()
         if row is None:
             raise PlayerError(
-                f"game {key}: the league has no such game; old training games are folded into counts"
+                f"game {key}: the league has no such game; old training games are folded "
+                "into counts"
             )
         seats = read_seats(connection, [key])
         played = (
@@ -96,7 +104,10 @@ def no_actions(named: NamedGame) -> str | None:
         if named.record.kind == "training"
         else "its actions are not stored"
     )
-    return f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena games NAME --kind evaluation"
+    return (
+        f"game {named.name}: {kind}, so it cannot be replayed; games that can: arena "
+        "games NAME --kind evaluation"
+    )
 
 
 def _of_population(league: League, population: str, number: int) -> NamedGame:

@@ -37,7 +37,9 @@ Conditions = tuple[ColumnElement[bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """incarnation: the number of the population's start it was played in, None in a match;  committed_at: seconds since 1970"""
+    """incarnation: the number of the population's start it was played in, None in a match;
+    committed_at: seconds since 1970
+    """
 
     record: GameRecord
     incarnation: int | None
@@ -48,7 +50,9 @@ class StoredGame:
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Which of a population's games. player: seated, by member name, snapshot id or scripted name;  first, last: game numbers, inclusive."""
+    """Which of a population's games. player: seated, by member name, snapshot id or scripted
+    name;  first, last: game numbers, inclusive.
+    """
 
     kind: GameKind | None = None
     player: str | None = None
@@ -61,7 +65,9 @@ class GameFilter:
 def population_games(
     league: League, population: str, wanted: GameFilter = GameFilter()
 ) -> Iterator[StoredGame]:
-    """By incarnation, then number. Rows committed while this runs may or may not be among them. Raises: PlayerError."""
+    """By incarnation, then number. Rows committed while this runs may or may not be among them.
+    Raises: PlayerError.
+    """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         starts = connection.execute(
@@ -82,7 +88,9 @@ def population_games(
 
 
 def newest_evaluations(league: League, population: str, count: int) -> list[GameRecord]:
-    """The newest evaluation games of a population that stand and were not voided, oldest first. Raises: PlayerError."""
+    """The newest evaluation games of a population that stand and were not voided, oldest first.
+    Raises: PlayerError.
+    """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         mine = (
@@ -113,7 +121,9 @@ def newest_evaluations(league: League, population: str, count: int) -> list[Game
 def training_games(
     league: League, population: str, first: int, last: int, member: str | None = None
 ) -> Iterator[GameRecord]:
-    """What rounds are scored from: neither voided nor superseded, numbers ascending. member: only games it sat in. Raises: PlayerError."""
+    """What rounds are scored from: neither voided nor superseded, numbers ascending. member:
+    only games it sat in. Raises: PlayerError.
+    """
     wanted = GameFilter("training", member, first, last, voided=False)
     return (game.record for game in population_games(league, population, wanted))
 
@@ -127,14 +137,18 @@ def training_score(
     objective: Objective,
     detail: Detail = "plain",
 ) -> MemberScore:
-    """A member's score over a range of game numbers, from the rows, by the rule the controller uses. Raises: PlayerError."""
+    """A member's score over a range of game numbers, from the rows, by the rule the controller
+    uses. Raises: PlayerError.
+    """
     return score_games(
         member, training_games(league, population, first, last, member), objective, detail
     )
 
 
 def folded_through(league: League, population: str) -> int:
-    """Number of the last game whose row is gone: scores over games up to it cannot be recomputed. -1: none is gone. Raises: PlayerError."""
+    """Number of the last game whose row is gone: scores over games up to it cannot be
+    recomputed. -1: none is gone. Raises: PlayerError.
+    """
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)
         key = connection.execute(
@@ -150,12 +164,15 @@ def folded_through(league: League, population: str) -> int:
             select(func.min(incarnations.c.first_game)).where(*later)
         ).scalar()
     number = int(key) & MAX_NUMBER
-    # Behind a later start's first game the folded rows were superseded ones, which no round was scored from.
+    # Behind a later start's first game the folded rows were superseded ones, which no round was
+    # scored from.
     return number if restart is None else min(number, int(restart) - 1)
 
 
 def conditions(connection: Connection, population_id: int, wanted: GameFilter) -> Conditions | None:
-    """None: no game can match. Equal where no player is asked for, so that a statement made of them can be kept."""
+    """None: no game can match. Equal where no player is asked for, so that a statement made of
+    them can be kept.
+    """
     where = _plain_conditions(wanted.kind, wanted.voided, wanted.superseded)
     if wanted.player is None:
         return where
@@ -217,7 +234,9 @@ def _pages(
 
 
 def read_seats(connection: Connection, game_ids: Sequence[int]) -> dict[int, list[Any]]:
-    """Seats in order, of games given in the order of their keys: (game, kind and name of the player, what a SeatRecord says beside the player)."""
+    """Seats in order, of games given in the order of their keys: (game, kind and name of the
+    player, what a SeatRecord says beside the player).
+    """
     rows = connection.execute(_SEATS, {"game_ids": game_ids}).all() if game_ids else ()
     return {game_id: list(found) for game_id, found in groupby(rows, key=itemgetter(0))}
 

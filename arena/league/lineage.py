@@ -1,7 +1,9 @@
-"""Where weights come from: the chain of copies behind a policy, and the hyperparameters in force along it. Pure.
+"""Where weights come from: the chain of copies behind a policy, and the hyperparameters in force
+along it. Pure.
 
-Frames are counted along the chain: those that these very weights were trained for, whichever member trained them. A copy goes on at the frames its
-donor's weights had, so a single member that trains so many frames with these values repeats what the policy went through.
+Frames are counted along the chain: those that these very weights were trained for, whichever member
+trained them. A copy goes on at the frames its donor's weights had, so a single member that trains
+so many frames with these values repeats what the policy went through.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,9 @@ Kind = Literal["start", "join", "copy", "mutate", "edit", "schedule"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A member's weights at a moment. generation: copies it had made;  created_at: seconds since 1970;  snapshot: their id, None while it learns."""
+    """A member's weights at a moment. generation: copies it had made;  created_at: seconds since
+    1970;  snapshot: their id, None while it learns.
+    """
 
     member: str
     frames: int
@@ -28,7 +32,9 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a PBT round asked of its member, at these frames of its clock, and why; without what it was computed from."""
+    """What a PBT round asked of its member, at these frames of its clock, and why; without what
+    it was computed from.
+    """
 
     directive: Directive
     frames: int
@@ -47,7 +53,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a member came that joined later. donor: whose weights it began with, None: its own;  created_at: when"""
+    """How a member came that joined later. donor: whose weights it began with, None: its own;
+    created_at: when
+    """
 
     donor: Weights | None
     created_at: float
@@ -58,7 +66,8 @@ class Histories:
     """What a population left behind, of the rounds and snapshots that stand.
 
     rounds    by member, in order;  snapshots: by id;  edits: in order
-    initial   of a member: flat hyperparameters it began with;  schedules: (frames, flat values) that its config asked for after that
+    initial   of a member: flat hyperparameters it began with;  schedules: (frames, flat values)
+              that its config asked for after that
     origins   of members that joined later
     """
 
@@ -81,8 +90,10 @@ class Histories:
 class LineageStep:
     """What happened at `frames` of the chain.
 
-    member, member_frames  who trained on from here, and where its own clock stood; of an edit about where
-    hyperparams            in force from here on, flat;  changed: those that differ from the step before
+    member, member_frames  who trained on from here, and where its own clock stood; of an edit about
+                           where
+    hyperparams            in force from here on, flat;  changed: those that differ from the step
+                           before
     round, verdict         the PBT round that decided it, and its reasons
     donor                  whose weights were copied, or begun with
     """
@@ -107,7 +118,9 @@ class Lineage:
 
 
 def trace(histories: Histories, weights: Weights) -> Lineage:
-    """The ancestry of weights. Raises: EngineError when rounds and snapshots do not belong together."""
+    """The ancestry of weights. Raises: EngineError when rounds and snapshots do not belong
+    together.
+    """
     steps: list[LineageStep] = []
     length = 0
     for copied, end in _stretches(histories, weights):
@@ -118,9 +131,11 @@ def trace(histories: Histories, weights: Weights) -> Lineage:
 
 
 def _stretches(histories: Histories, weights: Weights) -> list[tuple[Decision | None, Weights]]:
-    """(the round that copied, the weights in the end) of each member's own training between a copy and the next, oldest first.
+    """(the round that copied, the weights in the end) of each member's own training between a copy
+    and the next, oldest first.
 
-    The round is None for a member's first stretch, before which there may be those of whoever it began with.
+    The round is None for a member's first stretch, before which there may be those of whoever it
+    began with.
     """
     found: list[tuple[Decision | None, Weights]] = []
     while weights.generation > 0 or _began_with(histories, weights.member) is not None:
@@ -132,7 +147,8 @@ def _stretches(histories: Histories, weights: Weights) -> list[tuple[Decision | 
         if weights.generation > len(copies):
             known = f"its rounds tell of {len(copies)} copies"
             raise EngineError(
-                f"{weights.member} at {weights.frames} frames is of generation {weights.generation}; {known}: the league is not whole"
+                f"{weights.member} at {weights.frames} frames is of generation "
+                f"{weights.generation}; {known}: the league is not whole"
             )
         copied = copies[weights.generation - 1]
         found.append((copied, weights))
@@ -148,13 +164,16 @@ def _donor(histories: Histories, copied: Decision) -> Weights:
     snapshot = copied.directive.copy_snapshot or ""
     if snapshot not in histories.snapshots:
         raise EngineError(
-            f"round {copied.directive.round} of {copied.directive.member} copied snapshot {snapshot}, which has no row in the league"
+            f"round {copied.directive.round} of {copied.directive.member} copied snapshot "
+            f"{snapshot}, which has no row in the league"
         )
     return histories.snapshots[snapshot]
 
 
 class _Stretch:
-    """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters in force there."""
+    """The steps of one stretch. length: frames of the chain before it;  values: hyperparameters
+    in force there.
+    """
 
     def __init__(
         self,
@@ -189,7 +208,8 @@ class _Stretch:
         )
         since = joined_at if copied is None else copied.created_at
         edits = [edit for edit in histories.edits if since < edit.created_at < end.created_at]
-        # What was decided at the very frame at which the weights were taken has trained nothing of them.
+        # What was decided at the very frame at which the weights were taken has trained nothing of
+        # them.
         rounds = [
             each
             for each in histories.rounds.get(end.member, ())

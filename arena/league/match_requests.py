@@ -1,4 +1,6 @@
-"""Matches that the service was asked for, and what became of them. One short transaction each; the games are a match's like any other."""
+"""Matches that the service was asked for, and what became of them. One short transaction each;
+the games are a match's like any other.
+"""
 
 import json
 import time
@@ -21,7 +23,8 @@ OPEN: tuple[EvaluationState, ...] = ("PENDING", "RUNNING")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What is to be played. players: names, A first;  env: the game, where nobody was trained;  games: None: as many as `arena match` plays
+    """What is to be played. players: names, A first;  env: the game, where nobody was trained;
+    games: None: as many as `arena match` plays
 
     sprt  (elo0, elo1) of a sequential test that ends the match, None without
     """
@@ -38,8 +41,10 @@ class EvaluationRequest:
 class Evaluation:
     """A match as the service sees it.
 
-    restarts  starts in a row that ended by themselves without a new game;  process: identity of the one that plays it, None when none does
-    match_id  in the league, None before it was made;  report: as `arena match --json` (docs/schemas/match.json), so far or whole
+    restarts  starts in a row that ended by themselves without a new game;  process: identity of the
+              one that plays it, None when none does
+    match_id  in the league, None before it was made;  report: as `arena match --json`
+              (docs/schemas/match.json), so far or whole
     created_at, finished_at: seconds since 1970
     """
 
@@ -56,7 +61,7 @@ class Evaluation:
     finished_at: float | None
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------------------------------
+# --- asking ---------------------------------------------------------------------------------------
 
 
 def ask_for_match(
@@ -87,7 +92,9 @@ def ask_for_match(
 def cancel(
     league: League, evaluation_id: int, keyed: Keyed | None, render: Callable[[Evaluation], Answer]
 ) -> Answer:
-    """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is none, ReusedKeyError."""
+    """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is
+    none, ReusedKeyError.
+    """
 
     def act(connection: Connection) -> Answer:
         mine = (
@@ -100,11 +107,13 @@ def cancel(
     return answer_once(league, keyed, act)
 
 
-# --- telling what became of it ---------------------------------------------------------------------------------------------------------------
+# --- telling what became of it --------------------------------------------------------------------
 
 
 def note_match(league: League, evaluation_id: int, match_id: int) -> None:
-    """By the process that plays it, before the first game: whoever goes on with the evaluation goes on with this match."""
+    """By the process that plays it, before the first game: whoever goes on with the evaluation
+    goes on with this match.
+    """
     with league.write() as connection:
         connection.execute(
             update(evaluations).where(evaluations.c.id == evaluation_id).values(match_id=match_id)
@@ -153,7 +162,7 @@ def _tell(connection: Connection, evaluation: Evaluation) -> None:
     )
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def get_evaluation(league: League, evaluation_id: int) -> Evaluation:

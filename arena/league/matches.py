@@ -30,9 +30,11 @@ class MatchError(PbtError):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """players: in the order given, A first;  games: how many are planned, or were counted when a sequential test ended it before that
+    """players: in the order given, A first;  games: how many are planned, or were counted when a
+    sequential test ended it before that
 
-    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to end them, under "failed" what ended them instead,
+    settings  whatever else decided the games (greedy, opening plies, ...), under "sprt" what was to
+              end them, under "failed" what ended them instead,
               under "person" the sitting in which somebody played by hand
     created_at, finished_at: seconds since 1970; finished_at is None until all games are in
     """
@@ -49,7 +51,9 @@ class Match:
 
     @property
     def failed(self) -> str | None:
-        """What ended it before its last game: a program that cannot be played with, a game that keeps raising. None for any other."""
+        """What ended it before its last game: a program that cannot be played with, a game that
+        keeps raising. None for any other.
+        """
         reason = self.settings.get(FAILED_KEY)
         return None if reason is None else str(reason)
 
@@ -107,7 +111,9 @@ def insert_match(
 
 
 def finish_match(league: League, match: Match, counted: int) -> Match:
-    """All games are in. counted: the first so many of the plan; those behind them, played before a test had ended the match, are superseded."""
+    """All games are in. counted: the first so many of the plan; those behind them, played before
+    a test had ended the match, are superseded.
+    """
     finished_at = time.time()
     first, behind = match_game_key(match.id, 0), match_game_key(match.id + 1, 0)
     with league.write() as connection:
@@ -141,7 +147,8 @@ def find_match(league: League, match_id: int) -> Match:
         row = connection.execute(select(matches).where(matches.c.id == match_id)).one_or_none()
     if row is None:
         raise MatchError(
-            f"match {match_id}: none of this number in {league.path}; `arena match` prints the number when it begins"
+            f"match {match_id}: none of this number in {league.path}; `arena match` prints "
+            "the number when it begins"
         )
     return to_match(row)
 
@@ -169,7 +176,9 @@ def matches_between(
     players: Sequence[PlayerRef],
     seed: int,
 ) -> list[Match]:
-    """Of these players in this order with this seed, whatever their settings, finished ones first, then as begun."""
+    """Of these players in this order with this seed, whatever their settings, finished ones
+    first, then as begun.
+    """
     named = to_json([[player.kind, player.name] for player in players])
     same = (
         matches.c.env_name == env_name,
@@ -185,7 +194,9 @@ def matches_between(
 
 
 def settings_of_games(stored: str) -> str:
-    """Of settings as they are stored, what decides the games, without what only ends the match: two matches that agree in it play the same games."""
+    """Of settings as they are stored, what decides the games, without what only ends the match:
+    two matches that agree in it play the same games.
+    """
     return to_json(
         {
             key: value
@@ -205,7 +216,8 @@ def unfinished_matches(league: League) -> list[Match]:
 
 
 def newest_unfinished(league: League) -> Match:
-    """The match begun last among those that can be gone on with: without an end, not failed, and played by no process now.
+    """The match begun last among those that can be gone on with: without an end, not failed, and
+    played by no process now.
 
     Raises: MatchError when there is none, saying why the others are none.
     """
@@ -221,11 +233,15 @@ def newest_unfinished(league: League) -> Match:
         match.failed is not None for match in found
     )
     others = "; ".join(
-        f"match {match.id} {f'failed ({match.failed})' if match.failed else 'is being played by another process'}"
+        (
+            f"match {match.id} "
+            + (f"failed ({match.failed})" if match.failed else "is being played by another process")
+        )
         for match in found[:3]
     )
     raise MatchError(
-        f"no match in {league.path} can be gone on with: {others}; expected one that was cut off{by_number}"
+        f"no match in {league.path} can be gone on with: {others}; expected one that was cut "
+        f"off{by_number}"
     )
 
 
@@ -251,7 +267,8 @@ def stored_games(league: League, match: Match) -> list[GameRecord]:
 
 @contextmanager
 def match_lock(league: League, match_id: int) -> Iterator[None]:
-    """Nobody else plays this match: the byte of its number in a file beside the league is locked, until this process ends, however that happens.
+    """Nobody else plays this match: the byte of its number in a file beside the league is locked,
+    until this process ends, however that happens.
 
     Raises: HeldError while another process plays it.
     """
@@ -261,7 +278,8 @@ def match_lock(league: League, match_id: int) -> Iterator[None]:
     except OSError as error:
         os.close(descriptor)
         raise HeldError(
-            f"match {match_id} is being played by another process; wait for it, or end that process first"
+            f"match {match_id} is being played by another process; wait for it, or end that "
+            "process first"
         ) from error
     try:
         yield
@@ -286,5 +304,7 @@ def _open_locks(league: League) -> int:
 
 
 def _lock_of(match_id: int) -> bytes:
-    """struct flock: type, whence, start, length, pid. A lock of the open file, not of the process: a match may be played in any thread."""
+    """struct flock: type, whence, start, length, pid. A lock of the open file, not of the
+    process: a match may be played in any thread.
+    """
     return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, match_id, 1, 0)

@@ -1,4 +1,6 @@
-"""Bringing a league to this program's schema. Alembic loads slowly, so it is imported only when there is something to migrate."""
+"""Bringing a league to this program's schema. Alembic loads slowly, so it is imported only when
+there is something to migrate.
+"""
 
 import fcntl
 import sqlite3
@@ -19,9 +21,11 @@ SCRIPTS = Path(__file__).parent / "migrations"
 def ensure_schema(
     engine: Engine, path: Path, scripts: Path = SCRIPTS, revision: str = SCHEMA_REVISION
 ) -> None:
-    """Make or upgrade the tables. One process at a time; a copy of a league that holds data is made beside it first, named after its old revision.
+    """Make or upgrade the tables. One process at a time; a copy of a league that holds data is made
+    beside it first, named after its old revision.
 
-    scripts, revision: the migrations and the newest of them. Raises: PbtError when the file is newer than this program, or holds other tables.
+    scripts, revision: the migrations and the newest of them. Raises: PbtError when the file is
+    newer than this program, or holds other tables.
     """
     if _found(engine) == revision:
         return
@@ -45,7 +49,10 @@ def refuse_other_schema(engine: Engine, path: Path) -> None:
     raise PbtError(
         f"league {path}: its schema is {found}, this program's is {SCHEMA_REVISION}; "
         + (
-            "commands that write upgrade it and keep a copy beside it, for example `arena match A B`"
+            (
+                "commands that write upgrade it and keep a copy beside it, for example `arena "
+                "match A B`"
+            )
             if found < SCHEMA_REVISION
             else "upgrade pbt-arena to open it"
         )
@@ -76,7 +83,8 @@ def _refuse_foreign(engine: Engine, path: Path, found: str | None) -> None:
         ]
     if found is None and names:
         raise PbtError(
-            f"league {path}: holds tables that are not a league's ({', '.join(sorted(names)[:3])}); name another data directory with --data"
+            f"league {path}: holds tables that are not a league's "
+            f"({', '.join(sorted(names)[:3])}); name another data directory with --data"
         )
 
 
@@ -91,13 +99,14 @@ def _upgrade(engine: Engine, path: Path, scripts: Path, found: str | None, revis
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if found is not None and found not in known:
         raise PbtError(
-            f"league {path}: its schema is {found}, newer than this program's {revision}; upgrade pbt-arena to open it (nothing was changed)"
+            f"league {path}: its schema is {found}, newer than this program's {revision}; "
+            "upgrade pbt-arena to open it (nothing was changed)"
         )
     if found is not None:
         _back_up(path, found)
     with engine.connect() as connection:
-        # Alembic rebuilds tables to alter them, which foreign keys would turn into deletions; and its own BEGIN would come after the first read.
-        # Nobody uses such a connection again.
+        # Alembic rebuilds tables to alter them, which foreign keys would turn into deletions; and
+        # its own BEGIN would come after the first read. Nobody uses such a connection again.
         connection.detach()
         connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -107,7 +116,8 @@ def _upgrade(engine: Engine, path: Path, scripts: Path, found: str | None, revis
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
             if broken:
                 raise PbtError(
-                    f"league {path}: the upgrade to {revision} would break {len(broken)} references; nothing was changed, please report it"
+                    f"league {path}: the upgrade to {revision} would break {len(broken)} "
+                    "references; nothing was changed, please report it"
                 )
             connection.exec_driver_sql("COMMIT")
         except BaseException:
@@ -126,7 +136,9 @@ def _back_up(path: Path, revision: str) -> None:
 
 @contextmanager
 def _one_process(path: Path) -> Iterator[None]:
-    """Hold the upgrade lock; it falls with the process that holds it. Raises: PbtError when another process keeps it for UPGRADE_WAIT_S."""
+    """Hold the upgrade lock; it falls with the process that holds it. Raises: PbtError when
+    another process keeps it for UPGRADE_WAIT_S.
+    """
     name = path.with_name(path.name + ".upgrade-lock")
     deadline = time.monotonic() + UPGRADE_WAIT_S
     with open(name, "w") as lock:
@@ -137,7 +149,8 @@ def _one_process(path: Path) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise PbtError(
-                        f"league {path}: another process has been upgrading it for {UPGRADE_WAIT_S:.0f} s (it holds {name}); try later"
+                        f"league {path}: another process has been upgrading it for "
+                        f"{UPGRADE_WAIT_S:.0f} s (it holds {name}); try later"
                     ) from None
                 time.sleep(0.02)
         yield

@@ -1,4 +1,6 @@
-"""What the service is asked for and what became of it: desired states and operations. One short transaction each."""
+"""What the service is asked for and what became of it: desired states and operations. One short
+transaction each.
+"""
 
 import json
 import time
@@ -42,10 +44,12 @@ class PreconditionError(PbtError):
 class Supervised:
     """A population as the service sees it.
 
-    desired    what a person asked for last, None where nobody asked this service for anything;  desired_at: when, seconds since 1970
+    desired    what a person asked for last, None where nobody asked this service for anything;
+               desired_at: when, seconds since 1970
     overrides  edits, "key=value", that are not part of its config yet, oldest first
     revision   counts what was asked for; 0: nothing
-    state      as seen last;  reason: of a state that needs one;  message: the same for people;  since: seconds since 1970
+    state      as seen last;  reason: of a state that needs one;  message: the same for people;
+               since: seconds since 1970
     restarts   starts in a row that ended by themselves before a new checkpoint
     trainer    identity of the process that trains it, None when the service started none
     """
@@ -66,7 +70,9 @@ class Supervised:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """grace_s: how long a stop waits before it kills, None for what is usual;  problem: why it failed"""
+    """grace_s: how long a stop waits before it kills, None for what is usual;  problem: why it
+    failed
+    """
 
     id: int
     population: str
@@ -89,7 +95,7 @@ class NewPopulation:
     member_roles: Sequence[tuple[str, str]]
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------------------------------
+# --- asking ---------------------------------------------------------------------------------------
 
 
 def create_supervised(
@@ -100,7 +106,9 @@ def create_supervised(
     *,
     start: bool = False,
 ) -> Answer:
-    """start: it is wanted to run at once. Raises: ConflictError when the name is taken, ReusedKeyError."""
+    """start: it is wanted to run at once. Raises: ConflictError when the name is taken,
+    ReusedKeyError.
+    """
 
     def act(connection: Connection) -> Answer:
         if connection.execute(
@@ -114,7 +122,8 @@ def create_supervised(
         )
         if connection.execute(select(operations.c.id).where(*removing)).first():
             raise ConflictError(
-                f"an earlier population {new.name!r} is still being removed; wait, or choose another name"
+                f"an earlier population {new.name!r} is still being removed; wait, or choose "
+                "another name"
             )
         now, options = time.time(), to_json(new.config["env"]["options"])
         texts = {
@@ -157,9 +166,11 @@ def ask(
     keyed: Keyed | None = None,
     if_revision: int | None = None,
 ) -> Answer:
-    """Note what is wanted. Asked again for what is wanted already, the same operation is given, and at most its grace becomes shorter.
+    """Note what is wanted. Asked again for what is wanted already, the same operation is given, and
+    at most its grace becomes shorter.
 
-    Raises: PlayerError, ConflictError, ReusedKeyError; PreconditionError when its revision is not `if_revision`.
+    Raises: PlayerError, ConflictError, ReusedKeyError; PreconditionError when its revision is not
+    `if_revision`.
     """
 
     def act(connection: Connection) -> Answer:
@@ -226,7 +237,8 @@ def edit(
     if_revision: int | None,
     anchor: str | None = None,
 ) -> Answer:
-    """Add edits that its trainer takes; the caller has checked them. anchor: a snapshot they need, never thinned out from now on.
+    """Add edits that its trainer takes; the caller has checked them. anchor: a snapshot they need,
+    never thinned out from now on.
 
     Raises: PlayerError, PreconditionError, ReusedKeyError.
     """
@@ -275,7 +287,8 @@ def _shortened(connection: Connection, operation: Operation, grace_s: float | No
 def _refuse_revision(seen: Supervised, wanted: int | None) -> None:
     if wanted is not None and wanted != seen.revision:
         raise PreconditionError(
-            f"population {seen.name!r} is at revision {seen.revision}, If-Match names {wanted}; look again, then ask again"
+            f"population {seen.name!r} is at revision {seen.revision}, If-Match names "
+            f"{wanted}; look again, then ask again"
         )
 
 
@@ -284,7 +297,8 @@ def _refuse_transition(seen: Supervised, kind: Kind) -> None:
         raise ConflictError(f"population {seen.name!r} is being deleted")
     if kind == "pause" and seen.desired not in ("running", "paused"):
         raise ConflictError(
-            f"population {seen.name!r} is not meant to run ({seen.desired or 'never started'}); only what runs can be paused"
+            f"population {seen.name!r} is not meant to run "
+            f"({seen.desired or 'never started'}); only what runs can be paused"
         )
     if kind == "resume" and seen.desired not in ("running", "paused"):
         raise ConflictError(
@@ -292,12 +306,14 @@ def _refuse_transition(seen: Supervised, kind: Kind) -> None:
         )
 
 
-# --- telling what became of it ---------------------------------------------------------------------------------------------------------------
+# --- telling what became of it --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the supervisor found. settle: what is desired from now on, None to leave it;  in_force: so many of the oldest edits are in its config."""
+    """What the supervisor found. settle: what is desired from now on, None to leave it;
+    in_force: so many of the oldest edits are in its config.
+    """
 
     state: str
     reason: str | None
@@ -309,7 +325,9 @@ class Seen:
 
 
 def record(league: League, name: str, seen: Seen, revision: int) -> bool:
-    """Keep what was found, unless something else was asked for meanwhile (another revision): then False. Finishes operations that it answers."""
+    """Keep what was found, unless something else was asked for meanwhile (another revision):
+    then False. Finishes operations that it answers.
+    """
     with league.write() as connection:
         before = _supervised(connection, name)
         if before.revision != revision:
@@ -355,7 +373,9 @@ def finish_operations(
     problem: str | None = None,
     kinds: Sequence[Kind] = tuple(WANTED),
 ) -> None:
-    """All open operations of a population, of these kinds, come to this; RUNNING leaves them open."""
+    """All open operations of a population, of these kinds, come to this; RUNNING leaves them
+    open.
+    """
     with league.write() as connection:
         mine = (
             operations.c.population == name,
@@ -378,7 +398,7 @@ def finish_operations(
             )
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def list_supervised(league: League) -> list[Supervised]:
@@ -481,7 +501,9 @@ def _put(
     desired_at: float | None = None,
     revision: int = 1,
 ) -> None:
-    """Insert what a population has no row for yet; else what is wanted, and the state, change, and its trainer stays known."""
+    """Insert what a population has no row for yet; else what is wanted, and the state, change,
+    and its trainer stays known.
+    """
     now = time.time()
     values: dict[str, Any] = {
         "desired": desired,

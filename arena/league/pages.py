@@ -1,4 +1,6 @@
-"""Games and matches page by page, newest first, for callers that come back for more; and what they were read from, as one short mark."""
+"""Games and matches page by page, newest first, for callers that come back for more; and what
+they were read from, as one short mark.
+"""
 
 import hashlib
 import json
@@ -15,12 +17,18 @@ from arena.league.populations import find_population
 from arena.league.rows import to_game
 from arena.league.schema import MAX_NUMBER, game_key, games, incarnations, match_game_key, matches
 
-# Per start and match the newest rated game: appended games, new starts (which supersede), ended matches and deletions all show.
+# Per start and match the newest rated game: appended games, new starts (which supersede), ended
+# matches and deletions all show.
 _REVISION = text("""
-SELECT 'i', i.id, 0, (SELECT MAX(g.id) FROM games g WHERE kind = 1 AND g.id >= i.id << 36 AND g.id < (i.id + 1) << 36) FROM incarnations i
+SELECT 'i', i.id, 0,
+  (SELECT MAX(g.id) FROM games g
+   WHERE kind = 1 AND g.id >= i.id << 36 AND g.id < (i.id + 1) << 36)
+FROM incarnations i
 UNION ALL
 SELECT 'm', m.id, m.finished_at,
-  (SELECT MAX(g.id) FROM games g WHERE g.id >= (1 << 62) + (m.id << 36) AND g.id < (1 << 62) + ((m.id + 1) << 36)) FROM matches m
+  (SELECT MAX(g.id) FROM games g
+   WHERE g.id >= (1 << 62) + (m.id << 36) AND g.id < (1 << 62) + ((m.id + 1) << 36))
+FROM matches m
 """)
 
 
@@ -42,7 +50,9 @@ def league_revision(league: League) -> str:
 def population_game_page(
     league: League, population: str, wanted: GameFilter, before: int | None, limit: int
 ) -> GamePage:
-    """before: only games with smaller keys. `wanted.first` and `wanted.last` are not looked at. Raises: PlayerError."""
+    """before: only games with smaller keys. `wanted.first` and `wanted.last` are not looked at.
+    Raises: PlayerError.
+    """
     found: list[tuple[int, StoredGame]] = []
     with league.read() as connection:
         population_id = int(find_population(connection, population).id)

@@ -1,4 +1,6 @@
-"""What every two players' evaluation games came to, for whoever asks again and again: games that were counted once are not read again."""
+"""What every two players' evaluation games came to, for whoever asks again and again: games that
+were counted once are not read again.
+"""
 
 import json
 import threading
@@ -17,34 +19,42 @@ MAX_KEPT = 1024
 Range = tuple[int, int]
 """First and last possible key of games."""
 
-# Ranges of keys, one for each start of a population and for each match: only their evaluation games are touched.
+# Ranges of keys, one for each start of a population and for each match: only their evaluation games
+# are touched.
 CHOSEN = """
 FROM json_each(:ranges) r
 JOIN games g INDEXED BY ix_games_evaluation
     ON g.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]') AND g.kind = 1
     AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
 """
-# Both orders of two players are one pair; their games are counted for the one of the smaller number.
+# Both orders of two players are one pair; their games are counted for the one of the smaller
+# number.
 _PAIRS = text(f"""
 SELECT MIN(a.player_id, b.player_id) AS first, MAX(a.player_id, b.player_id) AS second,
-    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END) AS wins,
+    SUM(CASE WHEN a.player_id < b.player_id THEN a.place < b.place ELSE b.place < a.place END)
+        AS wins,
     SUM(a.place = b.place) AS draws, COUNT(*) AS games
-{CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
+{CHOSEN} CROSS JOIN game_seats a ON a.game_id = g.id AND a.seat = 0
+CROSS JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
 WHERE a.player_id <> b.player_id GROUP BY 1, 2
 """)
 _NEWEST = text(
-    "SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN :first AND :last"
+    "SELECT MAX(id) FROM games INDEXED BY ix_games_evaluation WHERE kind = 1 AND id BETWEEN "
+    ":first AND :last"
 )
 
 Totals = NDArray[np.int64]
-"""[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and games of both. No pair twice."""
+"""[pairs, 5]: numbers of two players, the smaller first, then the first one's wins, draws, and
+games of both. No pair twice.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Games of one start of a population, or of one match.
 
-    grows_as  (the start, the newest start of its population): equal while games are only added, with greater keys; None where that cannot be said
+    grows_as  (the start, the newest start of its population): equal while games are only added,
+              with greater keys; None where that cannot be said
     """
 
     keys: Range
@@ -53,7 +63,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """newest_start: its population's, when this was counted;  through: the key of the last game in it"""
+    """newest_start: its population's, when this was counted;  through: the key of the last game
+    in it
+    """
 
     newest_start: int
     through: int

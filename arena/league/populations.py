@@ -38,7 +38,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """One start of a population. id: the league's own;  number: 1, 2, ... within the population;  first_game: the number its first game gets."""
+    """One start of a population. id: the league's own;  number: 1, 2, ... within the population;
+    first_game: the number its first game gets.
+    """
 
     id: int
     population_id: int
@@ -48,7 +50,9 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Which events and snapshots a checkpoint knows: of incarnation (id) `incarnation` the first `events`, of older ones what stands."""
+    """Which events and snapshots a checkpoint knows: of incarnation (id) `incarnation` the first
+    `events`, of older ones what stands.
+    """
 
     incarnation: int
     events: int
@@ -60,7 +64,9 @@ NOTHING_KNOWN = Known(0, 0, frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What goes, or went, with a population: rows by kind. size_bytes is an estimate from the share of the file's game rows."""
+    """What goes, or went, with a population: rows by kind. size_bytes is an estimate from the
+    share of the file's game rows.
+    """
 
     games: int
     snapshots: int
@@ -87,13 +93,15 @@ def create_population(
     """
     if not _NAME.fullmatch(name):
         raise PlayerError(
-            f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most 64, the first a letter or digit"
+            f"population name {name!r}: expected letters, digits, '.', '_' and '-', at most "
+            "64, the first a letter or digit"
         )
     options = to_json(config.get("env", {}).get("options", {}))
     with league.write() as connection:
         if connection.execute(select(populations.c.id).where(populations.c.name == name)).first():
             raise PlayerError(
-                f"population {name!r} exists already; resume it with `arena train --resume {name}`, or choose another --name"
+                f"population {name!r} exists already; resume it with `arena train --resume "
+                f"{name}`, or choose another --name"
             )
         values = {
             "name": name,
@@ -117,7 +125,9 @@ def create_population(
 
 
 def add_members(league: League, population: str, member_roles: Sequence[tuple[str, str]]) -> None:
-    """Those that joined later, (member, role) in order; who has a row already keeps it. Raises: PlayerError."""
+    """Those that joined later, (member, role) in order; who has a row already keeps it. Raises:
+    PlayerError.
+    """
     with league.write() as connection:
         population_id = int(find_population(connection, population).id)
         there = list(
@@ -144,11 +154,14 @@ def open_incarnation(
     last_rounds: Mapping[str, int] | None = None,
     known: Known | None = None,
 ) -> Incarnation:
-    """Start the population (again). What an older incarnation wrote behind the checkpoint is marked superseded in the same transaction.
+    """Start the population (again). What an older incarnation wrote behind the checkpoint is marked
+    superseded in the same transaction.
 
-    last_game    number of the last game the checkpoint knows; -1 before any, which supersedes everything
+    last_game    number of the last game the checkpoint knows; -1 before any, which supersedes
+                 everything
     last_rounds  member -> its last round the checkpoint knows; a member not named has had none
-    known        its events and snapshots; None for a checkpoint that does not say: then those stand that came before the next game ended
+    known        its events and snapshots; None for a checkpoint that does not say: then those stand
+                 that came before the next game ended
     """
     with league.write() as connection:
         older = select(incarnations.c.id, incarnations.c.number).where(
@@ -279,9 +292,11 @@ def stored_config(league: League, name: str) -> dict[str, Any]:
 
 
 def delete_population(league: League, name: str, *, dry_run: bool = False) -> Deletion:
-    """Remove a population and everything of it, in small transactions so that other trainings go on meanwhile; returns what goes.
+    """Remove a population and everything of it, in small transactions so that other trainings go on
+    meanwhile; returns what goes.
 
-    Killed half-way it can be repeated. Games of matches stay: they belong to the match. Raises: PlayerError.
+    Killed half-way it can be repeated. Games of matches stay: they belong to the match. Raises:
+    PlayerError.
     """
     with league.read() as connection:
         population_id = int(find_population(connection, name).id)
@@ -364,6 +379,7 @@ def game_bytes(connection: Connection, count: int) -> int:
     """About how many bytes `count` games take, by their share of all game rows in the file."""
     all_games = int(connection.execute(select(func.count()).select_from(games)).scalar_one())
     used = connection.exec_driver_sql(
-        "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+        "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM "
+        "pragma_page_size)"
     ).scalar_one()
     return int(used * count / all_games) if all_games else 0

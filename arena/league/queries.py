@@ -1,4 +1,6 @@
-"""What others read from the league: frozen dataclasses and records, never rows. Every function takes its own short transactions."""
+"""What others read from the league: frozen dataclasses and records, never rows. Every function
+takes its own short transactions.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +31,11 @@ from pbt.records import Event, RoundRecord, SnapshotRecord
 
 @dataclass(frozen=True, slots=True)
 class PopulationSummary:
-    """games: played so far (the newest incarnation's running number);  frames: of the member furthest on, as far as snapshots and rounds tell;
-    size_bytes: of its rows, an estimate;  created_at: seconds since 1970;  incarnations: how often it was started"""
+    """games: played so far (the newest incarnation's running number);  frames: of the member
+    furthest on, as far as snapshots and rounds tell;
+    size_bytes: of its rows, an estimate;  created_at: seconds since 1970;  incarnations: how often
+    it was started
+    """
 
     id: int
     name: str
@@ -46,7 +51,9 @@ class PopulationSummary:
 
 @dataclass(frozen=True, slots=True)
 class MemberSummary:
-    """frames, generation, version: of its newest snapshot, 0 before any;  snapshots: with weights;  hyperparams: after its last round, else {}"""
+    """frames, generation, version: of its newest snapshot, 0 before any;  snapshots: with
+    weights;  hyperparams: after its last round, else {}
+    """
 
     name: str
     role: str
@@ -70,7 +77,9 @@ class StoredRound:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """population: its name;  after_game: the number of the last game stored before it, -1 before any;  created_at: seconds since 1970"""
+    """population: its name;  after_game: the number of the last game stored before it, -1 before
+    any;  created_at: seconds since 1970
+    """
 
     record: SnapshotRecord
     population: str
@@ -172,7 +181,9 @@ def member_names(league: League, population: str) -> list[str]:
 def _last_of_each_member(
     table: Any, mine: Any, order: Sequence[Any], *columns: Any, total: Any
 ) -> Select[Any]:
-    """Of the rows that stand: the columns of each member's last one, by the order, and `total` over all of its rows. Only of that are they read."""
+    """Of the rows that stand: the columns of each member's last one, by the order, and `total`
+    over all of its rows. Only of that are they read.
+    """
     place = (
         func.row_number()
         .over(partition_by=table.member, order_by=[column.desc() for column in order])
@@ -187,7 +198,8 @@ def _last_of_each_member(
     )
 
 
-# Statements are built once, for `population_id`: building one, and the key it is remembered by, takes several times as long as SQLite does.
+# Statements are built once, for `population_id`: building one, and the key it is remembered by,
+# takes several times as long as SQLite does.
 _ID: BindParameter[int] = bindparam("population_id")
 _MEMBERS = select(members).where(members.c.population_id == _ID).order_by(members.c.position)
 _made, _decided = snapshots.c, rounds.c
@@ -228,7 +240,9 @@ def _summary_of_member(row: Any, newest: Any | None, last: Any | None) -> Member
 
 
 def list_rounds(league: League, population: str, *, superseded: bool = False) -> list[StoredRound]:
-    """With all their inputs, in the order they were decided. superseded: those, too, that a resume took back. Raises: PlayerError."""
+    """With all their inputs, in the order they were decided. superseded: those, too, that a
+    resume took back. Raises: PlayerError.
+    """
     rows = _of_population(league, population, rounds, superseded=superseded)
     return [
         StoredRound(to_round(row), row.incarnation, bool(row.superseded), row.created_at)
@@ -237,7 +251,9 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
 
 
 def list_decisions(league: League, population: str, member: str | None = None) -> list[Decision]:
-    """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises: PlayerError."""
+    """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises:
+    PlayerError.
+    """
     wanted = (rounds.c.directive, rounds.c.frames, rounds.c.verdict, rounds.c.created_at)
     rows = _of_population(league, population, rounds, wanted, superseded=False, member=member)
     return [
@@ -301,7 +317,9 @@ def to_stored_snapshot(row: Any) -> StoredSnapshot:
 
 
 def imported_snapshots(league: League) -> list[StoredSnapshot]:
-    """Those taken in from other leagues, by name, which stands for the member. Raises: SnapshotError for a damaged card."""
+    """Those taken in from other leagues, by name, which stands for the member. Raises:
+    SnapshotError for a damaged card.
+    """
     if not (league.path.parent / IMPORTED).is_dir():
         return []
     # Cards are read by pydantic, which takes a quarter of a second to load.
@@ -319,7 +337,9 @@ def imported_snapshots(league: League) -> list[StoredSnapshot]:
 def named_snapshots(
     league: League, snapshot_ids: Sequence[str], population: str | None = None
 ) -> dict[str, StoredSnapshot]:
-    """By id; of equal content under several names, that of the population asked for, else one trained here before an imported one."""
+    """By id; of equal content under several names, that of the population asked for, else one
+    trained here before an imported one.
+    """
     imported = {stored.record.snapshot_id: stored for stored in imported_snapshots(league)}
     with league.read() as connection:
         found = sorted(
@@ -337,7 +357,9 @@ def named_snapshots(
 def snapshots_of(
     connection: Connection, snapshot_ids: Sequence[str] | None = None, id_prefix: str | None = None
 ) -> list[StoredSnapshot]:
-    """By their ids, or by the beginning of one; newest first. The same content may stand in several populations."""
+    """By their ids, or by the beginning of one; newest first. The same content may stand in
+    several populations.
+    """
     query = _snapshot_query().order_by(snapshots.c.id.desc())
     if snapshot_ids is not None:
         query = query.where(snapshots.c.snapshot_id.in_(snapshot_ids))
@@ -358,7 +380,8 @@ def _of_population(
     member: str | None = None,
     newest: int | None = None,
 ) -> list[Any]:
-    """Rows of a table of incarnations with the incarnation's number beside them, as they were written.
+    """Rows of a table of incarnations with the incarnation's number beside them, as they were
+    written.
 
     columns: only these;  member: only of that one;  newest: only so many. Raises: PlayerError.
     """

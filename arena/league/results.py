@@ -1,4 +1,6 @@
-"""Which evaluation games a rating table counts, and what they came to. Training, greedy, voided and superseded games never enter."""
+"""Which evaluation games a rating table counts, and what they came to. Training, greedy, voided
+and superseded games never enter.
+"""
 
 import json
 from collections import Counter, defaultdict
@@ -33,7 +35,8 @@ from pbt.records import PlayerRef
 # A player in several seats is its best one.
 _SEATS = text(f"""
 SELECT g.id, s.player_id, MIN(s.place) AS place
-{CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
+{CHOSEN} CROSS JOIN game_seats s ON s.game_id = g.id
+GROUP BY g.id, s.player_id ORDER BY g.id, s.player_id
 """)
 
 
@@ -50,7 +53,8 @@ class Results:
 
 
 def population_results(league: League, population: str, *, everyone: bool = False) -> Results:
-    """Its evaluation games, and matches among its snapshots and players that belong to no population; everyone: as `game_results` of its game.
+    """Its evaluation games, and matches among its snapshots and players that belong to no
+    population; everyone: as `game_results` of its game.
 
     Raises: PlayerError.
     """
@@ -113,8 +117,8 @@ def _everything(connection: Connection, env_name: str, env_options: str) -> list
 def _of_populations(connection: Connection, population_ids: Sequence[int]) -> list[Source]:
     """One for each of their starts.
 
-    Games of a start are numbered in the order they are committed, and only a later start supersedes them, so they may be counted once. Those of a
-    population that is being deleted go, too.
+    Games of a start are numbered in the order they are committed, and only a later start supersedes
+    them, so they may be counted once. Those of a population that is being deleted go, too.
     """
     chosen = select(incarnations.c.population_id, incarnations.c.id, populations.c.state).join(
         populations
@@ -137,7 +141,9 @@ def _games_of_match(match_id: int) -> Source:
 
 
 def _counted_matches(connection: Connection, env_name: str, env_options: str) -> list[Any]:
-    """A match played again with the same seed gives the same games: the longest of such matches counts, the others are no new evidence."""
+    """A match played again with the same seed gives the same games: the longest of such matches
+    counts, the others are no new evidence.
+    """
     found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for match in connection.execute(
         select(matches).where(matches.c.env_name == env_name, matches.c.env_options == env_options)
@@ -200,7 +206,9 @@ def _seats(connection: Connection, scope: Mapping[str, Any]) -> int:
 def _rankings(
     connection: Connection, scope: Mapping[str, Any], named: Mapping[int, PlayerRef]
 ) -> list[Ranking[PlayerRef]]:
-    """Games that ended alike counted together; one in which a player met nobody else says nothing."""
+    """Games that ended alike counted together; one in which a player met nobody else says
+    nothing.
+    """
     ended: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row in connection.execute(_SEATS, scope):
         ended[row.id].append((row.player_id, row.place))

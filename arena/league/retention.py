@@ -41,7 +41,8 @@ def mark_weights_removed(
 ) -> None:
     """Say that these snapshots can no longer be played.
 
-    population  whose files they were: two trainings from one configuration and seed make equal snapshots, each in its own folder. None: everybody's
+    population  whose files they were: two trainings from one configuration and seed make equal
+                snapshots, each in its own folder. None: everybody's
     Raises: PlayerError when there is no such population.
     """
     with league.write() as connection:
@@ -71,12 +72,16 @@ def plan_retention(
 ) -> tuple[str, ...]:
     """The ids whose weights may go, oldest first.
 
-    snapshots      every snapshot the population ever made, oldest first, also those whose weights are gone: positions must not move, or each run
+    snapshots      every snapshot the population ever made, oldest first, also those whose weights
+                   are gone: positions must not move, or each run
                    of the plan would thin the tail again
-    keep_newest    so many newest of the whole population stay;  thinned_every: of each member's, the first and every k-th after it stay
-    keep_ids       the best, anchors, and whatever is seated, in a checkpoint, or the source of a copy not yet applied
+    keep_newest    so many newest of the whole population stay;  thinned_every: of each member's,
+                   the first and every k-th after it stay
+    keep_ids       the best, anchors, and whatever is seated, in a checkpoint, or the source of a
+                   copy not yet applied
 
-    Each member's newest stays too: a member that finished early remains an opponent. Parents need not stay: nothing plays them.
+    Each member's newest stays too: a member that finished early remains an opponent. Parents need
+    not stay: nothing plays them.
     """
     kept = set(keep_ids) | {
         snapshot.snapshot_id for snapshot in snapshots[max(0, len(snapshots) - keep_newest) :]

@@ -1,4 +1,6 @@
-"""Games of one seat: nobody wins there, so snapshots are compared by the returns of their evaluation games."""
+"""Games of one seat: nobody wins there, so snapshots are compared by the returns of their
+evaluation games.
+"""
 
 import math
 from collections import defaultdict
@@ -16,15 +18,19 @@ from arena.stats.score import mean_interval
 
 _RETURNS = text("""
 SELECT p.name, s.returns FROM games g INDEXED BY ix_games_evaluation
-JOIN incarnations i ON i.id = g.incarnation_id JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
-WHERE g.kind = 1 AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0 AND i.population_id = :population_id AND p.kind = 1
+JOIN incarnations i ON i.id = g.incarnation_id
+JOIN game_seats s ON s.game_id = g.id JOIN players p ON p.id = s.player_id
+WHERE g.kind = 1 AND g.greedy = 0 AND g.voided = 0 AND g.superseded = 0
+  AND i.population_id = :population_id AND p.kind = 1
   AND NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat)
 """)
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnStanding:
-    """mean: of the unshaped return;  low, high: its 95 % interval, Student's t over games; None where all returns are equal."""
+    """mean: of the unshaped return;  low, high: its 95 % interval, Student's t over games; None
+    where all returns are equal.
+    """
 
     snapshot: StoredSnapshot
     games: int
@@ -59,7 +65,9 @@ def return_standings(league: League, population: str) -> list[ReturnStanding]:
 def best_by_return(
     table: Sequence[ReturnStanding], min_games: int = BEST_MIN_GAMES
 ) -> ReturnStanding | None:
-    """The snapshot with the highest lower end among those with enough games and weights; None when there is none."""
+    """The snapshot with the highest lower end among those with enough games and weights; None
+    when there is none.
+    """
     return next(
         (row for row in table if row.games >= min_games and not row.snapshot.weights_removed), None
     )
@@ -71,7 +79,9 @@ def _standing(snapshot: StoredSnapshot, values: Sequence[float]) -> ReturnStandi
 
 
 def _surely(row: ReturnStanding) -> float:
-    """What it returns at least, as far as is known: a single game says nothing, many equal ones say all."""
+    """What it returns at least, as far as is known: a single game says nothing, many equal ones
+    say all.
+    """
     if row.low is not None:
         return row.low
     return row.mean if row.games >= BEST_MIN_GAMES else -math.inf

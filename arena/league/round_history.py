@@ -1,8 +1,10 @@
-"""What no single round can show: that the rounds of a population continue each other, and that none of its games is missing.
+"""What no single round can show: that the rounds of a population continue each other, and that none
+of its games is missing.
 
-`verify` recomputes each round from its own inputs; here those inputs are held against what came before. Rules and seed are those of the
-configuration, values of members are those of their last directives, rounds and games are numbered without gaps, copied snapshots are known.
-What a person edited (an "edit" event of that start) may differ once.
+`verify` recomputes each round from its own inputs; here those inputs are held against what came
+before. Rules and seed are those of the configuration, values of members are those of their last
+directives, rounds and games are numbered without gaps, copied snapshots are known. What a person
+edited (an "edit" event of that start) may differ once.
 """
 
 import re
@@ -30,7 +32,9 @@ Edits = Mapping[int, Collection[str]]
 def history_problems(
     league: League, population: str, rounds: Sequence[StoredRound]
 ) -> list[tuple[StoredRound, str]]:
-    """What contradicts the rounds before it. rounds: those that stand, in the order they were decided. Raises: PlayerError."""
+    """What contradicts the rounds before it. rounds: those that stand, in the order they were
+    decided. Raises: PlayerError.
+    """
     config = config_from_table(
         stored_config(league, population), f"stored config of {population!r}"
     )
@@ -48,7 +52,9 @@ def history_problems(
 
 
 def missing_games(league: League, population: str) -> str | None:
-    """What is wrong with the running numbers of the games that count, None when nothing is. Raises: PlayerError."""
+    """What is wrong with the running numbers of the games that count, None when nothing is.
+    Raises: PlayerError.
+    """
     while True:
         gone = folded_through(league, population)
         with league.read() as connection:
@@ -100,7 +106,10 @@ def _numbering(rounds: Sequence[StoredRound]) -> list[tuple[StoredRound, str]]:
             problems.append(
                 (
                     stored,
-                    f"number: expected round {expected.get(member, 1)} of {member} here; a round is missing or out of order",
+                    (
+                        f"number: expected round {expected.get(member, 1)} of {member} here; a "
+                        "round is missing or out of order"
+                    ),
                 )
             )
         expected[member] = number + 1
@@ -151,7 +160,9 @@ def _config_key(rule: str) -> str:
 
 
 def _configured(config: RunConfig, found: Mapping[str, object]) -> dict[str, object]:
-    """The rules that the configuration asks for; the objective is the game's, so the round's own is taken."""
+    """The rules that the configuration asks for; the objective is the game's, so the round's own
+    is taken.
+    """
     try:
         return dict(
             PbtRules.from_config(config.pbt, as_objective(found.get("objective"))).to_mapping()
@@ -187,7 +198,10 @@ def _values(
             problems += [
                 (
                     stored,
-                    f"{name} of {member}: stored {values.get(name)!r}, in force {expected.get(name)!r}",
+                    (
+                        f"{name} of {member}: stored {values.get(name)!r}, in force "
+                        f"{expected.get(name)!r}"
+                    ),
                 )
                 for name in differing
             ]
@@ -210,7 +224,10 @@ def _copies(
             problems.append(
                 (
                     stored,
-                    f"copied snapshot {directive.copy_snapshot[:12]}: made by {found}, expected {directive.copy_from}",
+                    (
+                        f"copied snapshot {directive.copy_snapshot[:12]}: made by {found}, "
+                        f"expected {directive.copy_from}"
+                    ),
                 )
             )
     return problems

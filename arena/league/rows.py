@@ -1,4 +1,6 @@
-"""Records to rows and back, by hand; the only place that knows both. Floats keep all their bits, in JSON, too."""
+"""Records to rows and back, by hand; the only place that knows both. Floats keep all their bits,
+in JSON, too.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -64,15 +66,18 @@ SEAT_COLUMNS = (
 
 @cache
 def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> str:
-    """An INSERT with one `?` per column, passing over rows whose key `unless` is there already, so that a repeated commit changes nothing.
+    """An INSERT with one `?` per column, passing over rows whose key `unless` is there already, so
+    that a repeated commit changes nothing.
 
-    Text for `exec_driver_sql` with tuples: half the processor time of executing the construct with dictionaries.
+    Text for `exec_driver_sql` with tuples: half the processor time of executing the construct with
+    dictionaries.
     """
     statement = insert(table).on_conflict_do_nothing(index_elements=list(unless))
     compiled = statement.compile(dialect=sqlite.dialect(), column_keys=list(columns))
     if tuple(compiled.positiontup or ()) != tuple(columns):
         raise EngineError(
-            f"columns of {table.name}: given {columns}, compiled {compiled.positiontup}; list them in the table's order"
+            f"columns of {table.name}: given {columns}, compiled {compiled.positiontup}; "
+            "list them in the table's order"
         )
     return str(compiled)
 
@@ -80,14 +85,17 @@ def insert_sql(table: Table, columns: Sequence[str], unless: Sequence[str]) -> s
 def game_row(
     key: int, incarnation_id: int | None, match_id: int | None, game: GameRecord, committed_at: int
 ) -> Row:
-    """In the order of GAME_COLUMNS. Raises: EngineError on a number outside the key or a trajectory hash that is not hexadecimal."""
+    """In the order of GAME_COLUMNS. Raises: EngineError on a number outside the key or a
+    trajectory hash that is not hexadecimal.
+    """
     if not 0 <= game.number <= MAX_NUMBER:
         raise EngineError(f"game number {game.number}: expected 0 to {MAX_NUMBER}")
     try:
         trajectory = bytes.fromhex(game.trajectory_hash)
     except ValueError:
         raise EngineError(
-            f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected hexadecimal digits"
+            f"game {game.number}: trajectory_hash = {game.trajectory_hash!r}; expected "
+            "hexadecimal digits"
         ) from None
     return (
         key,
@@ -128,7 +136,9 @@ def seat_row(key: int, seat: int, player_id: int, record: SeatRecord) -> Row:
 
 
 def to_game(row: Any, seats: Sequence[Any]) -> GameRecord:
-    """From a whole row of games and its rows of seats, as `read_seats` gives them. By place: names take twice as long, and games are many."""
+    """From a whole row of games and its rows of seats, as `read_seats` gives them. By place:
+    names take twice as long, and games are many.
+    """
     (
         _,
         _,
@@ -249,5 +259,7 @@ def event_values(event: Event) -> dict[str, Any]:
 
 
 def to_json(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """One spelling for equal values, so that options can be compared as text. Raises: ValueError on nan and inf, TypeError on what JSON lacks."""
+    """One spelling for equal values, so that options can be compared as text. Raises: ValueError
+    on nan and inf, TypeError on what JSON lacks.
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

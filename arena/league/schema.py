@@ -1,7 +1,9 @@
-"""The tables. Rows are written from `pbt.records` in `rows.py` and read back as frozen dataclasses in `queries.py`; nothing else knows them.
+"""The tables. Rows are written from `pbt.records` in `rows.py` and read back as frozen dataclasses
+in `queries.py`; nothing else knows them.
 
-A game's key is built, not counted: the incarnation (or match) it belongs to in the high bits, its number there in the low ones. So games of one
-incarnation lie in the order of their numbers, a range of numbers is a range of the table, and a seat knows its game before the game is written.
+A game's key is built, not counted: the incarnation (or match) it belongs to in the high bits, its
+number there in the low ones. So games of one incarnation lie in the order of their numbers, a range
+of numbers is a range of the table, and a seat knows its game before the game is written.
 """
 
 from typing import Literal
@@ -53,7 +55,8 @@ metadata = MetaData(
     }
 )
 
-# sqlite_autoincrement: an id is never used again, not even after a deletion; game keys are made of the ids of incarnations and matches.
+# sqlite_autoincrement: an id is never used again, not even after a deletion; game keys are made of
+# the ids of incarnations and matches.
 populations = Table(
     "populations",
     metadata,
@@ -182,11 +185,13 @@ games = Table(
         unique=True,
         sqlite_where=text("match_id IS NOT NULL"),
     ),
-    # One game in twenty is an evaluation game and every rating reads them all; training games are read by range of numbers.
+    # One game in twenty is an evaluation game and every rating reads them all; training games are
+    # read by range of numbers.
     Index("ix_games_evaluation", "id", sqlite_where=text("kind = 1")),
 )
 
-# No foreign key to players: its check would need an index on player_id, which costs more than the table's own row.
+# No foreign key to players: its check would need an index on player_id, which costs more than the
+# table's own row.
 game_seats = Table(
     "game_seats",
     metadata,
@@ -264,7 +269,8 @@ folds = Table(
     Column("unscored_games", Integer, nullable=False),
 )
 
-# What the service was asked for and what became of it. One row per population that it was ever asked to do something about.
+# What the service was asked for and what became of it. One row per population that it was ever
+# asked to do something about.
 supervised = Table(
     "supervised",
     metadata,
@@ -301,7 +307,8 @@ operations = Table(
     sqlite_autoincrement=True,
 )
 
-# What subscribers are told, in one order; training events are copied here, up to the position noted for their incarnation.
+# What subscribers are told, in one order; training events are copied here, up to the position noted
+# for their incarnation.
 service_events = Table(
     "service_events",
     metadata,
@@ -325,7 +332,8 @@ event_cursors = Table(
     Column("position", Integer, nullable=False),
 )
 
-# Matches that the service was asked for. No foreign key: the match is made by the process that plays it, which notes its number here.
+# Matches that the service was asked for. No foreign key: the match is made by the process that
+# plays it, which notes its number here.
 evaluations = Table(
     "evaluations",
     metadata,

@@ -1,4 +1,6 @@
-"""What subscribers of the service are told, in one order that never changes: an event keeps its number for ever, and no number is used twice."""
+"""What subscribers of the service are told, in one order that never changes: an event keeps its
+number for ever, and no number is used twice.
+"""
 
 import json
 import time
@@ -19,7 +21,8 @@ COPIED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """topic: "population" (its state), "operation", "training" (what a trainer noted), or "evaluation" (how a match stands; of no population, "")
+    """topic: "population" (its state), "operation", "training" (what a trainer noted), or
+    "evaluation" (how a match stands; of no population, "")
 
     created_at: seconds since 1970
     """
@@ -38,7 +41,9 @@ def tell(
     payload: Mapping[str, Any],
     created_at: float | None = None,
 ) -> None:
-    """Inside the caller's transaction, so that an event stands exactly when what it tells of does."""
+    """Inside the caller's transaction, so that an event stands exactly when what it tells of
+    does.
+    """
     at = time.time() if created_at is None else created_at
     connection.execute(
         insert(service_events).values(
@@ -54,7 +59,9 @@ def events_after(
     topics: Collection[str] = (),
     population: str | None = None,
 ) -> tuple[list[ServiceEvent], int]:
-    """The next events behind number `after`, oldest first, and the number up to which all were looked at."""
+    """The next events behind number `after`, oldest first, and the number up to which all were
+    looked at.
+    """
     with league.read() as connection:
         newest = _newest(connection)
         query = (
@@ -92,7 +99,9 @@ def _newest(connection: Connection) -> int:
 
 
 def copy_training_events(league: League) -> int:
-    """Append what trainers noted since the last call; returns how many. Each is copied once, whoever is killed when."""
+    """Append what trainers noted since the last call; returns how many. Each is copied once,
+    whoever is killed when.
+    """
     with league.read() as connection:
         if connection.execute(_uncopied().limit(1)).first() is None:
             return 0

@@ -1,4 +1,6 @@
-"""From what a person types to one stored snapshot: `demo/m2`, `demo/m2@1.2M`, `demo@best`, a snapshot id or the beginning of one."""
+"""From what a person types to one stored snapshot: `demo/m2`, `demo/m2@1.2M`, `demo@best`, a
+snapshot id or the beginning of one.
+"""
 
 import difflib
 import re
@@ -24,14 +26,19 @@ from arena.league.standings import best_standing, standings
 from arena.stats.bradley_terry import BEST_MIN_GAMES
 from pbt.errors import PlayerError
 
-FORMS = "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below so many frames), demo@best, or a snapshot id"
+FORMS = (
+    "demo/m2 (newest snapshot of a member), demo/m2@1.2M (the one at or below so many "
+    "frames), demo@best, or a snapshot id"
+)
 _FRAMES = re.compile(r"(\d+(?:\.\d+)?)([kMB]?)")
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 _ID = re.compile(r"[0-9a-f]{4,64}")
 
 
 def find_snapshot(league: League, text: str, *, playable: bool = True) -> StoredSnapshot:
-    """One that still has its weights; playable = False: or had them. Raises: PlayerError saying what there is instead."""
+    """One that still has its weights; playable = False: or had them. Raises: PlayerError saying
+    what there is instead.
+    """
     population, at, rest = text.partition("@")
     if instead := _weightless(league, text):
         raise PlayerError(
@@ -49,7 +56,8 @@ def find_snapshot(league: League, text: str, *, playable: bool = True) -> Stored
     with league.read() as connection:
         find_population(connection, text)
     raise PlayerError(
-        f"{text!r} is a population; expected one player of it: {text}@best, or a member such as {_first_member(league, text)}"
+        f"{text!r} is a population; expected one player of it: {text}@best, or a member such "
+        f"as {_first_member(league, text)}"
     )
 
 
@@ -81,7 +89,8 @@ def parse_frames(text: str, name: str) -> int:
     found = _FRAMES.fullmatch(text.replace("_", ""))
     if not found:
         raise PlayerError(
-            f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, 1.2M or 3000000"
+            f"player {name!r}: {text!r} is no number of frames; expected one such as 800k, "
+            "1.2M or 3000000"
         )
     return round(float(found[1]) * _UNITS[found[2]])
 
@@ -104,7 +113,8 @@ def _of_member(
     there = [snapshot for snapshot in made if not (playable and snapshot.weights_removed)]
     if not there:
         raise PlayerError(
-            f"player {text!r}: {member} has no snapshot yet; the first is taken when training starts"
+            f"player {text!r}: {member} has no snapshot yet; the first is taken when "
+            "training starts"
         )
     if frames is None:
         return there[-1]
@@ -113,13 +123,15 @@ def _of_member(
     if not below:
         first = frames_text(there[0].record.frames)
         raise PlayerError(
-            f"player {text!r}: {member} has no snapshot at or below {frames} frames; its first with weights is {population}/{member}@{first}"
+            f"player {text!r}: {member} has no snapshot at or below {frames} frames; its "
+            f"first with weights is {population}/{member}@{first}"
         )
     meant = [snapshot for snapshot in made if snapshot.record.frames <= wanted][-1]
     if playable and meant.weights_removed:
         gone, left = frames_text(meant.record.frames), frames_text(below[-1].record.frames)
         raise PlayerError(
-            f"player {text!r}: that is {population}/{member}@{gone}, whose weights were removed; the nearest before it that still plays is "
+            f"player {text!r}: that is {population}/{member}@{gone}, whose weights were "
+            "removed; the nearest before it that still plays is "
             f"{population}/{member}@{left}"
         )
     return below[-1]
@@ -129,7 +141,8 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
     if word != "best":
         first = _first_member(league, population)
         raise PlayerError(
-            f"player {text!r}: after a population only @best is known; frames belong to a member, as in {first}@{word or '1M'}"
+            f"player {text!r}: after a population only @best is known; frames belong to a "
+            f"member, as in {first}@{word or '1M'}"
         )
     table = standings(league, population)
     found = best_standing(table)
@@ -144,7 +157,8 @@ def _best(league: League, text: str, population: str, word: str) -> StoredSnapsh
         so_far = f"{whose} has most, {most}" if most else "none was played"
         instead = f"train on, or name a member: {_first_member(league, population)}"
         raise PlayerError(
-            f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet ({so_far}); {instead}"
+            f"player {text!r}: no snapshot has {BEST_MIN_GAMES} evaluation games yet "
+            f"({so_far}); {instead}"
         )
     return found.snapshot
 
@@ -168,7 +182,8 @@ def _by_id(league: League, text: str, *, playable: bool) -> StoredSnapshot:
     if not there:
         record = found[0].record
         raise PlayerError(
-            f"snapshot {text!r} ({record.member} at {frames_text(record.frames)} frames): its weights were removed; its games stay in the table"
+            f"snapshot {text!r} ({record.member} at {frames_text(record.frames)} frames): "
+            "its weights were removed; its games stay in the table"
         )
     return there[0]
 

@@ -1,4 +1,6 @@
-"""The rating table, fitted anew from all evaluation games whenever asked for. Training, greedy, voided and superseded games never enter."""
+"""The rating table, fitted anew from all evaluation games whenever asked for. Training, greedy,
+voided and superseded games never enter.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +24,8 @@ class Standing:
     """One row of the table.
 
     elo, low, high  rating and its 95 % interval, `random` = 0; None without a rating
-    results         against each opponent met, by one comparison per opponent and game;  total: against all of them
+    results         against each opponent met, by one comparison per opponent and game;  total:
+                    against all of them
     snapshot        None for a scripted player
     """
 
@@ -60,7 +63,8 @@ def standings(league: League, population: str) -> list[Standing]:
 def population_table(league: League, population: str, *, everyone: bool = False) -> Table:
     """Of its evaluation games, and matches among its snapshots and scripted players.
 
-    everyone: of every population and match of the same game with the same options. Raises: PlayerError.
+    everyone: of every population and match of the same game with the same options. Raises:
+    PlayerError.
     """
     return _table(league, population_results(league, population, everyone=everyone), population)
 
@@ -76,7 +80,9 @@ def match_table(league: League, match_ids: Sequence[int]) -> Table:
 
 
 def rate(results: Results) -> list[Rating[PlayerRef]]:
-    """Bradley & Terry's ratings, where more than two sit at a table Plackett & Luce's; `random` = 0, or, where it never played, the mean."""
+    """Bradley & Terry's ratings, where more than two sit at a table Plackett & Luce's; `random`
+    = 0, or, where it never played, the mean.
+    """
     anchor = ANCHOR if ANCHOR in results.matrix.players else None
     return (
         fit_rankings(results.rankings, anchor)

@@ -1,4 +1,6 @@
-"""One batch of records into rows, inside the caller's transaction. Repeating a batch changes nothing."""
+"""One batch of records into rows, inside the caller's transaction. Repeating a batch changes
+nothing.
+"""
 
 import time
 from collections.abc import Sequence
@@ -39,14 +41,18 @@ from pbt.records import Event, GameRecord, PlayerRef, RoundRecord, SnapshotRecor
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row other than a game's, made in the caller's thread: what cannot be stored is refused where it came from."""
+    """A row other than a game's, made in the caller's thread: what cannot be stored is refused
+    where it came from.
+    """
 
     table: str
     values: dict[str, Any]
 
 
 def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
-    """position: the event's in its incarnation. Raises: ValueError when a number of a round is nan or infinite."""
+    """position: the event's in its incarnation. Raises: ValueError when a number of a round is
+    nan or infinite.
+    """
     match record:
         case RoundRecord():
             return Entry("rounds", round_values(record))
@@ -57,7 +63,9 @@ def entry(record: RoundRecord | SnapshotRecord | Event, position: int) -> Entry:
 
 
 class RowStore:
-    """Writes for one source. Remembers player ids and the last game's number, both only of what was committed."""
+    """Writes for one source. Remembers player ids and the last game's number, both only of what
+    was committed.
+    """
 
     def __init__(self, source: Incarnation | Match) -> None:
         self._training = isinstance(source, Incarnation)
@@ -160,7 +168,8 @@ class RowStore:
                 "after_game": self._new_last_game,
             }
             gone = (snapshots.c.superseded == 1) | (snapshots.c.weights_removed == 1)
-            # A resumed training may make the very snapshot again that its own resume had superseded.
+            # A resumed training may make the very snapshot again that its own resume had
+            # superseded.
             keep = insert(snapshots).values(**values)
             connection.execute(
                 keep.on_conflict_do_update(
@@ -179,7 +188,9 @@ class RowStore:
 
 
 def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
-    """Rows that were there already must be these very games, from a commit that is repeated. Raises: EngineError when a number was used twice."""
+    """Rows that were there already must be these very games, from a commit that is repeated.
+    Raises: EngineError when a number was used twice.
+    """
     compared = (
         games.c.id,
         games.c.environment,
@@ -194,5 +205,6 @@ def _refuse_other_games(connection: Connection, given: Sequence[Row]) -> None:
         if tuple(stored) != tuple(row[place] for place in places):
             number = stored.number
             raise EngineError(
-                f"game number {number} was given twice: stored from environment {stored.environment}, seed {stored.seed}; expected another number"
+                f"game number {number} was given twice: stored from environment "
+                f"{stored.environment}, seed {stored.seed}; expected another number"
             )

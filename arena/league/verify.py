@@ -1,4 +1,6 @@
-"""Recomputing what PBT decided: scores from game rows, then directives from scores. A row that was altered makes it disagree."""
+"""Recomputing what PBT decided: scores from game rows, then directives from scores. A row that
+was altered makes it disagree.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from pbt.records import MemberScore
 
 @dataclass(frozen=True, slots=True)
 class RoundCheck:
-    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any more, their games having become counts
+    """problems: what disagrees, in words;  folded: members whose scores cannot be recomputed any
+    more, their games having become counts
 
     games_read: counted for scores that no earlier round had recomputed already
     """
@@ -30,7 +33,9 @@ def verify_rounds(
     population: str,
     observe: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[RoundCheck]:
-    """Every round that stands (superseded ones were taken back), in order. observe: told (rounds done, of all) after each. Raises: PlayerError."""
+    """Every round that stands (superseded ones were taken back), in order. observe: told (rounds
+    done, of all) after each. Raises: PlayerError.
+    """
     gone = folded_through(league, population)
     known: dict[tuple[str, int, int, Objective, Detail], MemberScore] = {}
     checks: list[RoundCheck] = []
@@ -65,7 +70,9 @@ def verify_rounds(
 
 
 def _difference(stored: MemberScore, again: MemberScore) -> str:
-    """The first of what differs: the mean and its games, their squares, an opponent's part of them."""
+    """The first of what differs: the mean and its games, their squares, an opponent's part of
+    them.
+    """
     if _words(stored) != _words(again):
         return f"stored {_words(stored)}, recomputed {_words(again)}"
     if stored.squares != again.squares:
@@ -82,7 +89,10 @@ def _difference(stored: MemberScore, again: MemberScore) -> str:
     if not differing:
         return "its opponents are stored twice, or in another order"
     opponent = differing[0]
-    return f"against {opponent}: stored {found.get(opponent, 'nothing')}, recomputed {expected.get(opponent, 'nothing')}"
+    return (
+        f"against {opponent}: stored {found.get(opponent, 'nothing')}, recomputed "
+        f"{expected.get(opponent, 'nothing')}"
+    )
 
 
 def _words(score: MemberScore) -> str:

@@ -1,8 +1,10 @@
-"""The league's one writer per process: records go in at once, a thread commits them soon after, in the order given.
+"""The league's one writer per process: records go in at once, a thread commits them soon after, in
+the order given.
 
-A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first. What can pass (a locked database, a full disk)
-stops nothing: the same rows are tried again, with a growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows.
-A row that can never be stored stops the writer: from then on every call raises and says why.
+A commit takes what has gathered for COMMIT_EVERY_S, or COMMIT_GAMES games, whichever comes first.
+What can pass (a locked database, a full disk) stops nothing: the same rows are tried again, with a
+growing pause, until they are in; `trouble` says meanwhile what is wrong, and `backlog` grows. A row
+that can never be stored stops the writer: from then on every call raises and says why.
 """
 
 import threading
@@ -29,11 +31,14 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 
 
 class LeagueWriter:
-    """Rows of one incarnation, or of one match. Every call but `drain` and `close` returns at once; calls from several threads are allowed.
+    """Rows of one incarnation, or of one match. Every call but `drain` and `close` returns at once;
+    calls from several threads are allowed.
 
-    Raises: PbtError from every call once a row was refused for good: nothing behind it can be stored in order.
+    Raises: PbtError from every call once a row was refused for good: nothing behind it can be
+    stored in order.
 
-    on_trouble  called from the writer's thread with what is wrong when a commit fails, and with None when one succeeds again
+    on_trouble  called from the writer's thread with what is wrong when a commit fails, and with
+                None when one succeeds again
     folding     None: a training source folds its population's oldest games at the default limits
     """
 
@@ -107,11 +112,14 @@ class LeagueWriter:
         """Raises: PbtError naming the row's fault when one was refused for good."""
         if self._refusal is not None:
             raise PbtError(
-                f"league {self._league.path}: {_words(self._refusal)}; nothing more is stored: please report it"
+                f"league {self._league.path}: {_words(self._refusal)}; nothing more is "
+                "stored: please report it"
             ) from self._refusal
 
     def drain(self, timeout_s: float) -> None:
-        """Return when everything given before this call is committed. Raises: PbtError saying why when that takes longer, or never happens."""
+        """Return when everything given before this call is committed. Raises: PbtError saying
+        why when that takes longer, or never happens.
+        """
         target = self._given
         self._wake.set()
         with self._changed:
@@ -124,7 +132,8 @@ class LeagueWriter:
             "it is still writing" if done is False else "its thread ended; see the traceback above"
         )
         raise PbtError(
-            f"league {self._league.path}: {missing} rows were not committed within {timeout_s:g} s: {why}"
+            f"league {self._league.path}: {missing} rows were not committed within "
+            f"{timeout_s:g} s: {why}"
         )
 
     def _settled(self, target: int) -> Callable[[], bool]:
@@ -133,7 +142,9 @@ class LeagueWriter:
         )
 
     def close(self, timeout_s: float = 30.0) -> None:
-        """Drain, then end the thread. Raises: PbtError when rows could not be committed; the thread ends then, too."""
+        """Drain, then end the thread. Raises: PbtError when rows could not be committed; the
+        thread ends then, too.
+        """
         try:
             if self._thread.is_alive() or self._refusal is not None:
                 self.drain(timeout_s)
@@ -195,7 +206,9 @@ class LeagueWriter:
         self._store.committed()
 
     def _fold(self) -> None:
-        """Once, after a commit; what fails here is named and left for the next time, for it must not hold up new rows."""
+        """Once, after a commit; what fails here is named and left for the next time, for it must
+        not hold up new rows.
+        """
         assert self._folding is not None
         try:
             self._folding.step(self._connected())
@@ -204,7 +217,9 @@ class LeagueWriter:
             self._tell(f"folding old games: {_words(error)}")
 
     def _retry(self, action: Callable[[], object]) -> bool:
-        """Do it until it succeeds; False when the writer was closed before that. Raises: what no repetition can mend."""
+        """Do it until it succeeds; False when the writer was closed before that. Raises: what no
+        repetition can mend.
+        """
         pause_s = FIRST_PAUSE_S
         while True:
             try:

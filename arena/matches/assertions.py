@@ -1,4 +1,6 @@
-"""What a script wants to be true of a match: "score>0.55", "low>0.5", "sprt". Read before the first game, judged after the last."""
+"""What a script wants to be true of a match: "score>0.55", "low>0.5", "sprt". Read before the
+first game, judged after the last.
+"""
 
 import operator
 import re
@@ -13,12 +15,17 @@ SPRT_WORD = "sprt"
 QUANTITIES = ("score", "low", "high", "los", "elo")
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _FORM = re.compile(r"\s*(\w+)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+)\s*")
-_EXPECTED = f'expected "{SPRT_WORD}", or one of {", ".join(QUANTITIES)}, then > >= < or <=, then a number, such as "score>0.55"'
+_EXPECTED = (
+    f'expected "{SPRT_WORD}", or one of {", ".join(QUANTITIES)}, then > >= < or <=, '
+    'then a number, such as "score>0.55"'
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """text: as it was typed;  quantity: one of QUANTITIES or "sprt";  sign, bound: what it is held against, not used by "sprt"."""
+    """text: as it was typed;  quantity: one of QUANTITIES or "sprt";  sign, bound: what it is
+    held against, not used by "sprt".
+    """
 
     text: str
     quantity: str
@@ -27,7 +34,9 @@ class Assertion:
 
 
 def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, ...]:
-    """tested: the match has a sequential test. Raises: MatchError naming everything that says nothing."""
+    """tested: the match has a sequential test. Raises: MatchError naming everything that says
+    nothing.
+    """
     wrong, found = [], []
     for text in texts:
         form = _FORM.fullmatch(text)
@@ -41,7 +50,8 @@ def read_assertions(texts: Sequence[str], *, tested: bool) -> tuple[Assertion, .
             wrong.append(f'"{text}": {_EXPECTED}')
         elif form[1] != "elo" and not 0.0 <= float(form[3]) <= 1.0:
             wrong.append(
-                f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, such as "{form[1]}{form[2]}0.55"'
+                f'"{text}": {form[1]} is a fraction of 1; expected a number from 0 to 1, '
+                f'such as "{form[1]}{form[2]}0.55"'
             )
         else:
             found.append(Assertion(text, form[1], form[2], float(form[3])))

@@ -1,4 +1,6 @@
-"""The games of a match a batch at a time: equal batches come to equal games, in whatever process and after whatever others."""
+"""The games of a match a batch at a time: equal batches come to equal games, in whatever process
+and after whatever others.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +12,9 @@ from pbt.transport.messages import GameEnd
 
 
 class BatchTables:
-    """Tables for one batch after the other. Raises: SnapshotError when a player's weights cannot be used."""
+    """Tables for one batch after the other. Raises: SnapshotError when a player's weights cannot
+    be used.
+    """
 
     def __init__(self, env: EnvSpec, plan: MatchPlan) -> None:
         self._plan = plan

@@ -25,11 +25,15 @@ class Board:
 
     @property
     def in_a_row(self) -> int | None:
-        """So many equal marks in a line win; None where something else does, or nothing is known of it."""
+        """So many equal marks in a line win; None where something else does, or nothing is known
+        of it.
+        """
         return None if self._grid is None else self._grid.in_a_row
 
     def position(self, turns: Sequence[SeatTurn]) -> str | None:
-        """turns: what the game said last. None where there is no board, and where nobody sees it any more."""
+        """turns: what the game said last. None where there is no board, and where nobody sees it
+        any more.
+        """
         if self._draw is None:
             return self._game.position() if isinstance(self._game, Readable) else None
         seen = next((turn for turn in turns if turn.observation is not None), None)

@@ -1,4 +1,6 @@
-"""A person against a player of the league, move by move: the same tables as a match, and a game that is stored and rated like any guest's."""
+"""A person against a player of the league, move by move: the same tables as a match, and a game
+that is stored and rated like any guest's.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -24,7 +26,9 @@ from pbt.transport.messages import GameEnd, GamePlan
 
 Standing = dict[str, Any]
 Hear = Callable[[], Mapping[str, Any]]
-"""What the person says next: {"action": 3, "at": moves so far}, or {"resign": true}. Raises: Silence."""
+"""What the person says next: {"action": 3, "at": moves so far}, or {"resign": true}. Raises:
+Silence.
+"""
 
 
 class Silence(Exception):
@@ -37,7 +41,9 @@ class Dropped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """id: of the sitting, never used again;  opponent: a name as for `arena match`;  env: where nobody was trained;  name, seat: the person's"""
+    """id: of the sitting, never used again;  opponent: a name as for `arena match`;  env: where
+    nobody was trained;  name, seat: the person's
+    """
 
     id: str
     opponent: str
@@ -50,7 +56,8 @@ class Request:
 class ToldGame:
     """A game that remembers how it came to where it stands, and is otherwise the game itself.
 
-    start  the position before the first move;  moves: seat, action, its name and square, the position after it
+    start  the position before the first move;  moves: seat, action, its name and square, the
+           position after it
     """
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:
@@ -102,7 +109,8 @@ class Sitting:
         self._spec, (opponent,) = resolve_players([request.opponent], data, request.env)
         if request.name in scripted_names(self._spec):
             raise PlayerError(
-                f"name {request.name!r}: a player of {opponent.env_name} is called so; choose another"
+                f"name {request.name!r}: a player of {opponent.env_name} is called so; "
+                "choose another"
             )
         person = ResolvedPlayer(
             PlayerRef("guest", request.name), request.name, opponent.env_name, opponent.env_options
@@ -117,7 +125,9 @@ class Sitting:
         return self._told
 
     def play(self) -> None:
-        """To its end, which is stored and said. Raises: Dropped, EnvError for a game that raises, SnapshotError for unusable weights."""
+        """To its end, which is stored and said. Raises: Dropped, EnvError for a game that
+        raises, SnapshotError for unusable weights.
+        """
         planned = iter([self._planned()])
         spec, person = replace(self._spec, make=self._new_game), Person(self._choose)
         tables = FrozenTables(
@@ -152,7 +162,9 @@ class Sitting:
         return PlannedGame(self._sitting, plan)
 
     def _choose(self, legal: Sequence[int]) -> int:
-        """Ask until the answer can be played. Raises: GuestFault when they give up, Dropped when they had not begun."""
+        """Ask until the answer can be played. Raises: GuestFault when they give up, Dropped when
+        they had not begun.
+        """
         told, seat = self._told, self._request.seat
         self._say(
             self._standing("turn", told, legal=[told.described(seat, action) for action in legal])
@@ -204,7 +216,9 @@ class Sitting:
         }
 
     def _stored(self, end: GameEnd) -> dict[str, Any]:
-        """As a match of one game, its end in the same transaction as its beginning: what is cut off leaves nothing behind."""
+        """As a match of one game, its end in the same transaction as its beginning: what is cut
+        off leaves nothing behind.
+        """
         opponent, seed = self._players[1], self._request.seed
         # Without the sitting's own mark two games from one seed would count as one evidence.
         settings = {
@@ -234,7 +248,9 @@ class Sitting:
 
 
 def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
-    """seat: the opponent's. Raises: PlayerError for what is no board game of two, and for an opponent who cannot sit there."""
+    """seat: the opponent's. Raises: PlayerError for what is no board game of two, and for an
+    opponent who cannot sit there.
+    """
     name = opponent.env_name
     if len(game.seat_names) != 2:
         raise PlayerError(f"{name} has {len(game.seat_names)} seats; expected a board game of two")
@@ -245,12 +261,14 @@ def check_board(game: ToldGame, opponent: ResolvedPlayer, seat: int) -> None:
         or any(len(ActionCodec(role.action_space).head_sizes) != 1 for role in game.roles)
     ):
         raise PlayerError(
-            f"{name} has no board to play at; games that have one: connect_four, tictactoe, and OpenSpiel's in which nothing is hidden"
+            f"{name} has no board to play at; games that have one: connect_four, tictactoe, "
+            "and OpenSpiel's in which nothing is hidden"
         )
     role = game.roles[game.seat_roles[seat]].name
     if not opponent.plays(role):
         raise PlayerError(
-            f"{opponent.label} plays {opponent.role}, and seat {seat} of {name} is {role}; take the other seat"
+            f"{opponent.label} plays {opponent.role}, and seat {seat} of {name} is {role}; "
+            "take the other seat"
         )
 
 
@@ -259,12 +277,18 @@ def refusal(said: Mapping[str, Any], legal: Sequence[int], at: int) -> Standing 
     if said.get("at") != at:
         return _refused(
             "conflict",
-            f"this move was chosen behind {said.get('at')} others, and {at} have been made; look again",
+            (
+                f"this move was chosen behind {said.get('at')} others, and {at} have been made; "
+                "look again"
+            ),
         )
     if type(said.get("action")) is not int or said["action"] not in legal:
         return _refused(
             "invalid",
-            f"action {said.get('action')} is not legal now; expected one of {', '.join(map(str, legal))}",
+            (
+                f"action {said.get('action')} is not legal now; expected one of "
+                f"{', '.join(map(str, legal))}"
+            ),
         )
     return None
 

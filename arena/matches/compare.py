@@ -1,4 +1,6 @@
-"""Two configurations trained with the same seeds, all their finals played against each other. Whatever stops it, the same call goes on from there."""
+"""Two configurations trained with the same seeds, all their finals played against each other.
+Whatever stops it, the same call goes on from there.
+"""
 
 import json
 import signal
@@ -46,7 +48,9 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True)
 class Contestant:
-    """One of the two ways to train. label: "A";  source: file or name;  config: with all overrides;  arguments: of `arena train` that give it"""
+    """One of the two ways to train. label: "A";  source: file or name;  config: with all
+    overrides;  arguments: of `arena train` that give it
+    """
 
     label: str
     source: str
@@ -69,7 +73,9 @@ class Comparison:
         return f"{self.name}-{side}{seed}"
 
     def runs(self) -> list[tuple[Side, int]]:
-        """In the order trained: both ways with each seed, so that a comparison that is stopped has as many of either."""
+        """In the order trained: both ways with each seed, so that a comparison that is stopped
+        has as many of either.
+        """
         return [(side, seed) for seed in range(1, self.seeds + 1) for side in SIDES]
 
     @property
@@ -98,7 +104,8 @@ class Comparison:
 class Kept:
     """What is known of a comparison.
 
-    meetings  the finals, by who meets: {"match": number in the league, and "score", "errors" once it is over}
+    meetings  the finals, by who meets: {"match": number in the league, and "score", "errors" once
+              it is over}
     looks     numbers of seeds after which a result was told, in order
     """
 
@@ -108,7 +115,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Outcome:
-    """scores: [seeds, seeds] of each run of A against each of B;  games: that each of them rests on;  errors: of the game, in all matches
+    """scores: [seeds, seeds] of each run of A against each of B;  games: that each of them rests
+    on;  errors: of the game, in all matches
 
     looks: numbers of seeds after which a result was told, this one's the last or told before
     """
@@ -136,7 +144,10 @@ def check(comparison: Comparison) -> EnvSpec:
         raise ConfigError(
             source,
             [
-                f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} {b.env.options}; expected one game"
+                (
+                    f"env: A plays {a.env.name} {a.env.options}, B plays {b.env.name} "
+                    f"{b.env.options}; expected one game"
+                )
             ],
         )
     if a.model_dump(exclude={"seed", "description"}) == b.model_dump(
@@ -145,7 +156,10 @@ def check(comparison: Comparison) -> EnvSpec:
         raise ConfigError(
             source,
             [
-                "A and B are the same configuration; change one of them, in its file or with --set-a or --set-b"
+                (
+                    "A and B are the same configuration; change one of them, in its file or with "
+                    "--set-a or --set-b"
+                )
             ],
         )
     spec = registry.spec(a.env.name, allow_files=True)
@@ -161,7 +175,9 @@ def check(comparison: Comparison) -> EnvSpec:
 
 
 def train_runs(comparison: Comparison, say: Say) -> None:
-    """Train what is not trained yet. Raises: Interrupted, ConfigError, HeldError, PbtError when a training fails."""
+    """Train what is not trained yet. Raises: Interrupted, ConfigError, HeldError, PbtError when
+    a training fails.
+    """
     check(comparison)
     _keep(comparison, _kept(comparison))
     runs = comparison.runs()
@@ -169,11 +185,13 @@ def train_runs(comparison: Comparison, say: Say) -> None:
         _train(comparison, side, seed, f"[{number}/{len(runs)}]", say)
 
 
-# --- what is kept ----------------------------------------------------------------------------------------------------------------------------
+# --- what is kept ---------------------------------------------------------------------------------
 
 
 def _kept(comparison: Comparison) -> Kept:
-    """Of the comparison of this name; none of a new one. Raises: ConfigError when it is another one, or its populations are somebody else's."""
+    """Of the comparison of this name; none of a new one. Raises: ConfigError when it is another
+    one, or its populations are somebody else's.
+    """
     if comparison.path.exists():
         try:
             stored = json.loads(comparison.path.read_bytes())
@@ -202,7 +220,10 @@ def _kept(comparison: Comparison) -> Kept:
         raise ConfigError(
             f"comparison {comparison.name!r}",
             [
-                f"population {taken[0]} exists already and belongs to no comparison; choose another --name"
+                (
+                    f"population {taken[0]} exists already and belongs to no comparison; choose "
+                    "another --name"
+                )
             ],
         )
     return Kept()
@@ -235,11 +256,13 @@ def _keep(comparison: Comparison, kept: Kept) -> None:
     write_whole(comparison.path, json.dumps({"plan": comparison.plan(), **asdict(kept)}, indent=1))
 
 
-# --- trainings -------------------------------------------------------------------------------------------------------------------------------
+# --- trainings ------------------------------------------------------------------------------------
 
 
 def _train(comparison: Comparison, side: Side, seed: int, which: str, say: Say) -> None:
-    """One run to its end, in a process of its own. Raises: Interrupted when it was stopped before, HeldError, PbtError."""
+    """One run to its end, in a process of its own. Raises: Interrupted when it was stopped
+    before, HeldError, PbtError.
+    """
     name, contestant = comparison.population(side, seed), comparison.contestants[side]
     if _state(comparison.data, name) == "finished":
         say(f"{which} {name} is trained")
@@ -247,11 +270,13 @@ def _train(comparison: Comparison, side: Side, seed: int, which: str, say: Say) 
     paths = population_paths(comparison.data, name)
     if (pid := holder(paths.lock)) is not None:
         raise HeldError(
-            f"{name} is being trained by process {pid}; wait for it, or stop it with `arena stop {name}`, then give the same command again"
+            f"{name} is being trained by process {pid}; wait for it, or stop it with `arena "
+            f"stop {name}`, then give the same command again"
         )
     going_on = paths.config.exists()
     say(
-        f"{which} {'going on with' if going_on else 'training'} {name}: {contestant.source}, seed {seed}"
+        f"{which} {'going on with' if going_on else 'training'} {name}: {contestant.source}, "
+        f"seed {seed}"
     )
     fresh = (*contestant.arguments, "--set", f"seed={seed}", "--name", name)
     status = _run_leashed(
@@ -261,7 +286,8 @@ def _train(comparison: Comparison, side: Side, seed: int, which: str, say: Say) 
         if status in (0, 130):
             raise Interrupted
         raise PbtError(
-            f"the training of {name} ended with exit code {status}; see {paths.logs}; the same command goes on from its checkpoint"
+            f"the training of {name} ended with exit code {status}; see {paths.logs}; the "
+            "same command goes on from its checkpoint"
         )
 
 
@@ -276,7 +302,9 @@ def _state(data: Path, name: str) -> str | None:
 
 
 def _run_leashed(arguments: Sequence[str]) -> int:
-    """`arena` in a process group of its own: whoever stops this process asks that one to save, and it ends with this one. Returns its exit code."""
+    """`arena` in a process group of its own: whoever stops this process asks that one to save,
+    and it ends with this one. Returns its exit code.
+    """
     command = [sys.executable, "-P", "-m", "arena.programs.cli", *arguments]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0) as child,
@@ -298,11 +326,12 @@ def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# --- finals ----------------------------------------------------------------------------------------------------------------------------------
+# --- finals ---------------------------------------------------------------------------------------
 
 
 def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None = None) -> Outcome:
-    """Everybody of each run of A against everybody of each run of B, as far as their roles meet; what is played already stands.
+    """Everybody of each run of A against everybody of each run of B, as far as their roles meet;
+    what is played already stands.
 
     Raises: Interrupted.
     """
@@ -361,7 +390,9 @@ def _members(comparison: Comparison, side: Side, seed: int) -> list[ResolvedPlay
 
 
 def _meet(roles: Sequence[str], a: ResolvedPlayer, b: ResolvedPlayer) -> bool:
-    """They can sit at one table, in either order; or, where there is one seat, play the same role."""
+    """They can sit at one table, in either order; or, where there is one seat, play the same
+    role.
+    """
     if len(roles) == 1:
         return True
     first, second = roles

@@ -28,7 +28,9 @@ Filming = Callable[[int, int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class FilmedEnd:
-    """A game of a film. sitting: index of the player in each seat;  start_s, end_s: where in the video it is played"""
+    """A game of a film. sitting: index of the player in each seat;  start_s, end_s: where in the
+    video it is played
+    """
 
     end: GameEnd
     sitting: tuple[int, ...]
@@ -42,7 +44,8 @@ class Film:
 
     path      of the video; None: it was ended before there was anything to see, and there is none
     games     that were played to their end;  planned: how many were asked for
-    voided    what was said of each try that the game spoiled; those are in the film, and were played again
+    voided    what was said of each try that the game spoiled; those are in the film, and were
+              played again
     interim   Ctrl-C ended it; the video is whole, its last game is not
     """
 
@@ -72,12 +75,16 @@ def film(
 ) -> Film:
     """Play games and write what the seats see to `out`. Nothing is recorded in the league.
 
-    env    the game, as `resolve_players` gives it;  games: in games of one seat for every player, on the same seeds
-    scale  pixels of the video to one of an image;  moves_per_s: instead of real time, or, where the game has none, instead of ten
+    env    the game, as `resolve_players` gives it;  games: in games of one seat for every player,
+           on the same seeds
+    scale  pixels of the video to one of an image;  moves_per_s: instead of real time, or, where the
+           game has none, instead of ten
     force  `out` may be replaced
     Ctrl-C (or SIGTERM) once ends it with a whole video of what was played, twice leaves none.
-    Raises: FilmError when the game shows no image, for another number of players than seats, and when the file cannot be written; PlayerError for
-    players whose roles leave a seat empty; EnvError when a game was voided at every try, SnapshotError for unusable weights, GuestError for a
+    Raises: FilmError when the game shows no image, for another number of players than seats, and
+    when the file cannot be written; PlayerError for
+    players whose roles leave a seat empty; EnvError when a game was voided at every try,
+    SnapshotError for unusable weights, GuestError for a
     program that does not start.
     """
     check_place(out, force=force)
@@ -145,14 +152,17 @@ def _announced(
 
 
 def _sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
-    """The player of each seat, by game: everybody sits everywhere in turn, and alone where there is one seat. Raises: FilmError, PlayerError."""
+    """The player of each seat, by game: everybody sits everywhere in turn, and alone where there
+    is one seat. Raises: FilmError, PlayerError.
+    """
     seats, given = len(game.seat_names), len(players)
     if seats == 1:
         return tuple((player,) for player in range(given))
     if given != seats:
         named = "1 player was" if given == 1 else f"{given} players were"
         raise FilmError(
-            f"{players[0].env_name} has {seats} seats, and {named} named; expected a player for every seat, the same one may be named again"
+            f"{players[0].env_name} has {seats} seats, and {named} named; expected a player "
+            "for every seat, the same one may be named again"
         )
     return sittings(game, players)
 
@@ -177,7 +187,8 @@ def check_place(path: Path, *, force: bool) -> None:
     """Raises: FilmError when no video can be written there; force: another one may stand there."""
     if path.suffix != SUFFIX:
         raise FilmError(
-            f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; expected one that ends with {SUFFIX}"
+            f"--out {path}: found a name that ends with {path.suffix or 'nothing'!r}; "
+            f"expected one that ends with {SUFFIX}"
         )
     if path.is_dir():
         raise FilmError(

@@ -16,12 +16,15 @@ Progress = Callable[[int, int], None]
 
 
 class Schedule:
-    """Hands out games of a plan. All of them are known before any is played; a voided one is handed out again.
+    """Hands out games of a plan. All of them are known before any is played; a voided one is handed
+    out again.
 
     games    in the whole plan;  planned: index in the plan -> the game
-    wanted   indices to be played, in this order; None: all;  tries: index -> how often it was spoiled before
+    wanted   indices to be played, in this order; None: all;  tries: index -> how often it was
+             spoiled before
 
-    The game's count is set here, to index + games * (tries before), so that a repeated game keeps apart from the voided one.
+    The game's count is set here, to index + games * (tries before), so that a repeated game keeps
+    apart from the voided one.
     """
 
     def __init__(
@@ -54,14 +57,17 @@ class Schedule:
         return end.plan.game_count % self.games
 
     def ended(self, end: GameEnd) -> None:
-        """Count it as played, or, if it was voided, hand it out again. Raises: EnvError when it was voided at every try."""
+        """Count it as played, or, if it was voided, hand it out again. Raises: EnvError when it
+        was voided at every try.
+        """
         if not is_voided(end.reason):
             self.left -= 1
             return
         index = self.index(end)
         if self._tries[index] >= MAX_TRIES:
             raise EnvError(
-                f"game {index} (seed {end.plan.seed}) was tried {MAX_TRIES} times: {end.reason}; fix the game, `arena env check` helps"
+                f"game {index} (seed {end.plan.seed}) was tried {MAX_TRIES} times: "
+                f"{end.reason}; fix the game, `arena env check` helps"
             )
         self._waiting.appendleft(index)
 
@@ -99,5 +105,7 @@ def turn(tables: FrozenTables) -> list[GameEnd]:
 
 
 def is_spoiled(errors: int, games: int) -> bool:
-    """So many games raised that the rest may be a biased choice. One, which may be the machine's doing, is not so many, however few the games."""
+    """So many games raised that the rest may be a biased choice. One, which may be the machine's
+    doing, is not so many, however few the games.
+    """
     return errors > max(1, MAX_ERROR_SHARE * games)

@@ -1,4 +1,6 @@
-"""A process that helps with a match: `python -P -m arena.matches.helper DESCRIPTOR`, started by `arena.matches.helpers`: plays batches."""
+"""A process that helps with a match: `python -P -m arena.matches.helper DESCRIPTOR`, started by
+`arena.matches.helpers`: plays batches.
+"""
 
 import socket
 import sys
@@ -29,7 +31,9 @@ class Order(NamedTuple):
 
 
 class PlayBatch(NamedTuple):
-    """main -> helper: these games of the plan, together. tries: of each, how often it was spoiled before."""
+    """main -> helper: these games of the plan, together. tries: of each, how often it was
+    spoiled before.
+    """
 
     batch: int
     wanted: tuple[int, ...]
@@ -88,7 +92,9 @@ def _player(values: dict[str, Any]) -> "ResolvedPlayer":
 
 
 def help_out(channel: Channel) -> None:
-    """Play until the main process is gone. Raises: PeerGone then; whatever a game or a player raises."""
+    """Play until the main process is gone. Raises: PeerGone then; whatever a game or a player
+    raises.
+    """
     from arena.matches.batches import BatchTables
     from arena.matches.plan import plan_match
     from pbt.envs.registry import spec
@@ -101,8 +107,15 @@ def help_out(channel: Channel) -> None:
     game = env.make(**players[0].env_options)
     try:
         plan = plan_match(
-            env, game, players, match["games"], match["seed"], greedy=match["greedy"], batch=match["batch"], plies=match["plies"]
-        )  # fmt: skip
+            env,
+            game,
+            players,
+            match["games"],
+            match["seed"],
+            greedy=match["greedy"],
+            batch=match["batch"],
+            plies=match["plies"],
+        )
     finally:
         game.close()
     with closing(BatchTables(env, plan)) as tables:

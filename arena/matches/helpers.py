@@ -1,7 +1,9 @@
-"""Who plays the batches of a match: this process, and, where the rest would take long, helpers beside it.
+"""Who plays the batches of a match: this process, and, where the rest would take long, helpers
+beside it.
 
-A batch comes to the same games whoever plays it, so nothing depends on who is quick: when none is left to hand out, this process plays the oldest one
-that a helper still has; whoever is first counts. A helper that dies or hangs costs time and no game, and nobody is ever waited for.
+A batch comes to the same games whoever plays it, so nothing depends on who is quick: when none is
+left to hand out, this process plays the oldest one that a helper still has; whoever is first
+counts. A helper that dies or hangs costs time and no game, and nobody is ever waited for.
 """
 
 import time
@@ -48,7 +50,9 @@ class Helper:
         return self._child.receive()
 
     def close(self) -> None:
-        """End it and what its games started; one that is stuck in the kernel is left to its death signal."""
+        """End it and what its games started; one that is stuck in the kernel is left to its
+        death signal.
+        """
         self._child.kill()
         self._child.close()
 
@@ -56,7 +60,8 @@ class Helper:
 class Crew:
     """Plays what is missing of a match, a turn at a time.
 
-    missing      indices of a batch that are still to be played;  tries: how often a game was spoiled before
+    missing      indices of a batch that are still to be played;  tries: how often a game was
+                 spoiled before
     concurrency  processes, this one included
     notes        what became of helpers
     """
@@ -84,7 +89,9 @@ class Crew:
         self.notes: list[str] = []
 
     def turn(self) -> list[GameEnd]:
-        """Games that ended, voided and repeated ones included. Raises: EnvError when a game keeps raising, SnapshotError for unusable weights."""
+        """Games that ended, voided and repeated ones included. Raises: EnvError when a game
+        keeps raising, SnapshotError for unusable weights.
+        """
         if self._wanted_helpers > 0 and self._worth_help():
             self._start_helpers()
         ended = [end for helper in self._helpers for end in self._hear(helper)]

@@ -15,9 +15,11 @@ from pbt.transport.messages import GamePlan
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """Who sits where in the games of a block: of a pair, where two meet; of as many games as players at larger tables.
+    """Who sits where in the games of a block: of a pair, where two meet; of as many games as
+    players at larger tables.
 
-    sittings  the player of each seat, by game of the block; a single one where the seats cannot be swapped
+    sittings  the player of each seat, by game of the block; a single one where the seats cannot be
+              swapped
     paired    the games of a block share their seed
     """
 
@@ -43,12 +45,16 @@ class Seating:
 def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> Seating:
     """Who can sit where.
 
-    Raises: PlayerError for players of two games, for another number of players than seats, and for players whose roles leave a seat empty.
+    Raises: PlayerError for players of two games, for another number of players than seats, and for
+    players whose roles leave a seat empty.
     """
     first = players[0]
     for player in players[1:]:
         if (player.env_name, player.env_options) != (first.env_name, first.env_options):
-            played = f"{first.label} plays {first.env_name}, {player.label} plays {player.env_name}, or the same with other options"
+            played = (
+                f"{first.label} plays {first.env_name}, {player.label} plays "
+                f"{player.env_name}, or the same with other options"
+            )
             raise PlayerError(f"{played}; expected players of one game")
     _check_number(game, players)
     unequal = (
@@ -66,7 +72,10 @@ def seating_of(env: EnvSpec, game: Game, players: Sequence[ResolvedPlayer]) -> S
             f"{players[player].label} is {role}"
             for player, role in zip(possible[0], roles, strict=True)
         )
-        note = f"seats cannot be swapped ({seats}), so games are not paired and the score holds what the roles give"
+        note = (
+            f"seats cannot be swapped ({seats}), so games are not paired and the score "
+            "holds what the roles give"
+        )
         return Seating(possible[:1], paired=False, notes=(note,))
     return Seating(
         possible,
@@ -81,28 +90,34 @@ def _check_number(game: Game, players: Sequence[ResolvedPlayer]) -> None:
     name, seats, given = players[0].env_name, len(game.seat_roles), len(players)
     if given < 2:
         raise PlayerError(
-            f"{players[0].label} is alone; expected two players or more, or `arena evaluate {players[0].label}`"
+            f"{players[0].label} is alone; expected two players or more, or `arena evaluate "
+            f"{players[0].label}`"
         )
     if given == max(seats, 2):
         if given > 2 and len({player.ref for player in players}) < given:
             raise PlayerError(
-                f"the same player twice at a table of {seats} in {name}; expected {seats} different ones"
+                f"the same player twice at a table of {seats} in {name}; expected {seats} "
+                "different ones"
             )
         return
     if seats == 1:
         raise PlayerError(
-            f"{name} has one seat, and {given} players were named; two are compared, `arena evaluate` shows more beside each other"
+            f"{name} has one seat, and {given} players were named; two are compared, `arena "
+            "evaluate` shows more beside each other"
         )
     if seats == 2:
         raise PlayerError(f"{name} has 2 seats, and {given} players were named; expected two")
     alone = f"`arena evaluate {players[0].label}` seats a player among random ones"
     raise PlayerError(
-        f"{name} has {seats} seats, and {given} players were named; expected a player for every seat; {alone}"
+        f"{name} has {seats} seats, and {given} players were named; expected a player for "
+        f"every seat; {alone}"
     )
 
 
 def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, ...], ...]:
-    """Every turn of the table in which everybody plays the role of its seat. Raises: PlayerError when there is none."""
+    """Every turn of the table in which everybody plays the role of its seat. Raises: PlayerError
+    when there is none.
+    """
     number = len(players)
     roles = [game.roles[role].name for role in game.seat_roles]
     turns = [tuple((seat + turn) % number for seat in range(number)) for turn in range(number)]
@@ -116,15 +131,19 @@ def sittings(game: Game, players: Sequence[ResolvedPlayer]) -> tuple[tuple[int, 
     plays = " and ".join(f"{player.label} plays {player.role or 'any role'}" for player in players)
     if number == 2:
         raise PlayerError(
-            f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a player of each role"
+            f"{plays}; {players[0].env_name} seats one {roles[0]} and one {roles[1]}: name a "
+            "player of each role"
         )
     raise PlayerError(
-        f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order of their seats"
+        f"{plays}; {players[0].env_name} seats {', '.join(roles)}: name players in the order "
+        "of their seats"
     )
 
 
 def opening_plies(players: Sequence[ResolvedPlayer]) -> int:
-    """The most that a trained player's config asks for, so that `match a b` and `match b a` open alike."""
+    """The most that a trained player's config asks for, so that `match a b` and `match b a` open
+    alike.
+    """
     asked = [
         player.config.evaluation.opening_plies for player in players if player.config is not None
     ]
@@ -136,8 +155,10 @@ class MatchPlan:
     """All that decides the games of a match.
 
     games   how many;  greedy: most likely actions instead of sampled ones
-    batch   so many games, one table each, are played together from their common start: which rows a network sees together is part of the plan
-    whole   what one batch comes to is repeatable, so that a part of it is played again with the rest
+    batch   so many games, one table each, are played together from their common start: which rows a
+            network sees together is part of the plan
+    whole   what one batch comes to is repeatable, so that a part of it is played again with the
+            rest
     chance  the seed decides more than the opening
     notes   what a reader should know
     """
@@ -162,7 +183,9 @@ class MatchPlan:
         return range(batch * self.batch, min((batch + 1) * self.batch, self.games))
 
     def game(self, index: int) -> PlannedGame:
-        """Game `index`, by index of the player. All games of a block share their seed and their opening, where the seed decides anything."""
+        """Game `index`, by index of the player. All games of a block share their seed and their
+        opening, where the seed decides anything.
+        """
         block, position = divmod(index, len(self.seating.sittings))
         game_seed = integer(self.seed, "match", block if self.seating.paired else index, bits=31)
         plan = GamePlan(
@@ -180,7 +203,9 @@ class MatchPlan:
         return PlannedGame(self.seating.sitting(index), plan)
 
     def settings(self) -> dict[str, int | bool]:
-        """What decides the games besides players, number and seed, as it is stored with the match."""
+        """What decides the games besides players, number and seed, as it is stored with the
+        match.
+        """
         return {
             "greedy": self.greedy,
             "opening_plies": self.opening_plies,
@@ -202,8 +227,10 @@ def plan_match(
 ) -> MatchPlan:
     """A plan.
 
-    game   one of `env`, to be read;  games: asked for, rounded up until everybody has sat everywhere equally often
-    batch  games played together, rounded up to whole blocks;  plies: random ones to open; None: as the players' configs ask
+    game   one of `env`, to be read;  games: asked for, rounded up until everybody has sat
+           everywhere equally often
+    batch  games played together, rounded up to whole blocks;  plies: random ones to open; None: as
+           the players' configs ask
     Raises: as `seating_of`.
     """
     seating = seating_of(env, game, players)

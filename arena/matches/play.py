@@ -1,4 +1,6 @@
-"""A match: planned games between players, in seed pairs with the seats swapped, so that neither the seed nor the first move favours anybody."""
+"""A match: planned games between players, in seed pairs with the seats swapped, so that neither
+the seed nor the first move favours anybody.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -50,11 +52,14 @@ class MatchResult:
 
     match_id    in the league; None when it was not recorded
     interim     fewer games than planned were played, because somebody interrupted it
-    statistics  of the first player; None at tables of more than two, where `table` and `ratings` (in the order given) are
+    statistics  of the first player; None at tables of more than two, where `table` and `ratings`
+                (in the order given) are
     returns     of both players on each seed, in games of one seat
     test        the sequential test, None without
-    records     the games that count, in the order planned;  left_out: finished ones of unfinished pairs or blocks, which do not
-    errors      what the environment said in each try that it spoiled by raising; those games were played again
+    records     the games that count, in the order planned;  left_out: finished ones of unfinished
+                pairs or blocks, which do not
+    errors      what the environment said in each try that it spoiled by raising; those games were
+                played again
     games_per_s  of those played now, None when all were stored
     notes       what a reader of the numbers should know
     """
@@ -120,14 +125,20 @@ def play_match(
     on_look: Look | None = None,
     env: EnvSpec | None = None,
 ) -> MatchResult:
-    """Play, and record in `league` unless it is None. Equal players, seed and settings give equal games.
+    """Play, and record in `league` unless it is None. Equal players, seed and settings give equal
+    games.
 
-    games   rounded up to whole pairs; None: 400, or, with a test that may end the match earlier, 40 000 at most
-    greedy  most likely actions instead of sampled ones;  sprt: ends the match as soon as it has decided
-    tables  how many are played together;  concurrency: processes, which change no game; more than one needs the registered game
+    games   rounded up to whole pairs; None: 400, or, with a test that may end the match earlier, 40
+            000 at most
+    greedy  most likely actions instead of sampled ones;  sprt: ends the match as soon as it has
+            decided
+    tables  how many are played together;  concurrency: processes, which change no game; more than
+            one needs the registered game
     env     the game, as `resolve_players` gives it; None: the registered one
-    Ctrl-C ends the match early: whole pairs count and the result is marked interim; before the first whole pair it raises KeyboardInterrupt.
-    Raises: PlayerError when the players cannot meet, MatchError for what makes no match, SnapshotError for unusable weights,
+    Ctrl-C ends the match early: whole pairs count and the result is marked interim; before the
+    first whole pair it raises KeyboardInterrupt.
+    Raises: PlayerError when the players cannot meet, MatchError for what makes no match,
+    SnapshotError for unusable weights,
     EnvError when a game keeps raising.
     """
     spec = env or find_spec(players[0].env_name)
@@ -174,10 +185,11 @@ def resume_match(
     on_progress: Progress | None = None,
     on_look: Look | None = None,
 ) -> MatchResult:
-    """Go on with a match where it stopped, to the games it would have come to; of a finished one, its result.
+    """Go on with a match where it stopped, to the games it would have come to; of a finished one,
+    its result.
 
-    players, env: those of the match, resolved anew. Raises: HeldError while another process plays it, MatchError when its plan is none of this
-    version's; and as `play_match`.
+    players, env: those of the match, resolved anew. Raises: HeldError while another process plays
+    it, MatchError when its plan is none of this version's; and as `play_match`.
     """
     settings = dict(match.settings)
     settings.pop(FAILED_KEY, None)
@@ -187,7 +199,8 @@ def resume_match(
     sprt = None if test is None else Sprt(**test)
     if "batch" not in settings:
         raise MatchError(
-            f"match {match.id} was played by an older version, which kept no plan to go on with; play it anew: arena match A B"
+            f"match {match.id} was played by an older version, which kept no plan to go on "
+            "with; play it anew: arena match A B"
         )
     plan = _plan(
         env,
@@ -200,7 +213,8 @@ def resume_match(
     )
     if plan.settings() != settings:
         raise MatchError(
-            f"match {match.id} was planned as {settings}; now its players and game make {plan.settings()}; play it anew"
+            f"match {match.id} was planned as {settings}; now its players and game make "
+            f"{plan.settings()}; play it anew"
         )
     with match_lock(league, match.id):
         if on_start is not None:
@@ -224,10 +238,13 @@ def _plan(
 
 
 def check_test(players: Sequence[ResolvedPlayer], tested: bool) -> None:
-    """tested: by a sequential test or an assertion. Raises: MatchError for more than two players."""
+    """tested: by a sequential test or an assertion. Raises: MatchError for more than two
+    players.
+    """
     if tested and len(players) > 2:
         raise MatchError(
-            f"sequential tests and assertions compare two players, and {len(players)} were named; leave --sprt and --assert away"
+            f"sequential tests and assertions compare two players, and {len(players)} were "
+            "named; leave --sprt and --assert away"
         )
 
 
@@ -277,7 +294,8 @@ def _play(
         finish_match(league, match, results.end)
     if results.changed and plan.whole:
         notes.append(
-            f"{results.changed} games came out otherwise when they were played again, on another machine or version; the stored ones count"
+            f"{results.changed} games came out otherwise when they were played again, on "
+            "another machine or version; the stored ones count"
         )
     played = len(results.games) - before
     return _result(
@@ -307,7 +325,9 @@ def _keeping(league: League | None, match: Match | None) -> Iterator[Callable[[G
 
 
 def _missing(plan: MatchPlan, results: Results, batch: int) -> list[int]:
-    """What is to be played of a batch: where that can be repeated, all of it again, so that networks see the very rows they would have seen."""
+    """What is to be played of a batch: where that can be repeated, all of it again, so that
+    networks see the very rows they would have seen.
+    """
     games = plan.batch_games(batch)
     left = [index for index in games if index not in results.games]
     return list(games) if left and plan.whole else left

@@ -1,4 +1,6 @@
-"""A stored game played again from its seed and its actions, and held against what was stored of it."""
+"""A stored game played again from its seed and its actions, and held against what was stored of
+it.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -24,9 +26,11 @@ class Move:
     """What one seat did, and what came of it.
 
     step      1, 2, ...: calls of the game's step; in simultaneous games several moves share one
-    action    as the game takes it;  name: in the game's own words, where it has some;  square: where on the board, where there is one
+    action    as the game takes it;  name: in the game's own words, where it has some;  square:
+              where on the board, where there is one
     opening   drawn from the game's seed instead of from the player
-    rewards   of every seat that learned something in this step, by reward term; given with the last move of the step, else empty
+    rewards   of every seat that learned something in this step, by reward term; given with the last
+              move of the step, else empty
     board     the position after it, where the game can be drawn
     """
 
@@ -44,7 +48,8 @@ class Move:
 class Replay:
     """seat_names, terms: as the game calls them;  problems: how it differs from what is stored
 
-    grid      (rows, columns) of the squares on its board;  start: the position before the first move; both None where it is not drawn
+    grid      (rows, columns) of the squares on its board;  start: the position before the first
+              move; both None where it is not drawn
     in_a_row  so many equal marks in a line win, where that is so
     """
 
@@ -60,15 +65,20 @@ class Replay:
 def replay(named: NamedGame, *, allow_files: bool = False) -> Replay:
     """Play it again. allow_files: also a game from a file of the local user's.
 
-    Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises, or may not be run.
+    Raises: PlayerError for a game that cannot be, EnvError for a game whose code raises, or may not
+    be run.
     """
     spec = registry.spec(named.env_name, allow_files=allow_files)
     if (why := no_actions(named)) is not None:
         raise PlayerError(why)
     if not spec.replayable:
-        again = f"seed and actions do not give the same game again in {named.env_name}, so it cannot be replayed"
+        again = (
+            f"seed and actions do not give the same game again in {named.env_name}, so "
+            "it cannot be replayed"
+        )
         raise PlayerError(
-            f"game {named.name}: {again}; those that were recorded while they were played: arena films NAME"
+            f"game {named.name}: {again}; those that were recorded while they were played: "
+            "arena films NAME"
         )
     with closing(spec.make(**named.env_options)) as game:
         return _Replayer(named, spec, game).play()
@@ -99,7 +109,8 @@ class _Replayer:
         ).hexdigest()
         if found != self._record.trajectory_hash:
             problems.append(
-                f"trajectory hash: the stored actions have {found}, the game was stored with {self._record.trajectory_hash}"
+                f"trajectory hash: the stored actions have {found}, the game was stored with "
+                f"{self._record.trajectory_hash}"
             )
         turns = self._call("reset", lambda: self._game.reset(self._record.seed))
         start = self._board.position(turns)
@@ -126,7 +137,8 @@ class _Replayer:
             actions = unpack_actions(self._record.actions or b"", heads)
         except (IndexError, ValueError):
             raise _Mismatch(
-                f"actions: {len(self._record.actions or b'')} bytes that are no list of seats and choices of this game"
+                f"actions: {len(self._record.actions or b'')} bytes that are no list of "
+                "seats and choices of this game"
             ) from None
         at = step = 0
         while due := {turn.seat: turn for turn in turns if not turn.over}:
@@ -138,7 +150,8 @@ class _Replayer:
                 return
             if set(chosen) != set(due):
                 raise _Mismatch(
-                    f"step {step + 1}: seats {sorted(due)} are due, the stored actions are of seats {sorted(chosen)}"
+                    f"step {step + 1}: seats {sorted(due)} are due, the stored actions are "
+                    f"of seats {sorted(chosen)}"
                 )
             self._check_legal(step + 1, due, chosen)
             opening = step < self._record.opening_plies
@@ -224,7 +237,9 @@ class _Replayer:
         ]
 
     def _ending(self) -> tuple[tuple[int, ...], str]:
-        """(places, reason). Raises: _Mismatch when it is not for a guest to move where a forfeited game ends."""
+        """(places, reason). Raises: _Mismatch when it is not for a guest to move where a
+        forfeited game ends.
+        """
         if not self._forfeited:
             outcome = self._call("outcome", self._game.outcome)
             return tuple(outcome.ranking), outcome.reason
@@ -232,7 +247,8 @@ class _Replayer:
         guests = [seat for seat in self._owing if seats[seat].player.kind == "guest"]
         if not guests:
             raise _Mismatch(
-                f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, are no guest's"
+                f"end: stored as forfeited, and seats {sorted(self._owing)}, which are due, "
+                "are no guest's"
             )
         guilty = max(guests, key=lambda seat: seats[seat].place)
         return forfeit_places(len(seats), guilty), self._record.end_reason

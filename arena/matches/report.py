@@ -92,7 +92,9 @@ def _verdict_on_one(result: MatchResult) -> str:
 
 
 def _verdict_alone(result: MatchResult) -> str:
-    """In games of one seat who wins more seeds and who returns more in the mean are two questions, and both are answered."""
+    """In games of one seat who wins more seeds and who returns more in the mean are two
+    questions, and both are answered.
+    """
     stats, names, interval = result.duel, side_names(result), _lead_interval(result)
     winner = names[0] if stats.low > 0.5 else names[1] if stats.high < 0.5 else None
     leader = (
@@ -107,7 +109,10 @@ def _verdict_alone(result: MatchResult) -> str:
     if winner is None and leader is None:
         return _undecided(result)
     if winner == leader:
-        return f"{winner} is stronger: it wins more seeds and returns more in the mean (95 %{_doubt(result)})"
+        return (
+            f"{winner} is stronger: it wins more seeds and returns more in the mean (95 "
+            f"%{_doubt(result)})"
+        )
     wins = f"{winner} wins more seeds" if winner else "who wins more seeds is not decided"
     means = (
         f"{leader} returns more in the mean"
@@ -118,7 +123,9 @@ def _verdict_alone(result: MatchResult) -> str:
 
 
 def _lead_interval(result: MatchResult) -> tuple[float, float] | None:
-    """Of how much more the first player returned on the same seed; None where nothing varies, and in games of more seats."""
+    """Of how much more the first player returned on the same seed; None where nothing varies,
+    and in games of more seats.
+    """
     return mean_interval([own - other for own, other in result.returns])
 
 
@@ -169,7 +176,9 @@ def halving_games(result: MatchResult) -> int:
 
 
 def resume_command(match_id: int, players: Sequence[ResolvedPlayer]) -> str:
-    """What goes on with a match. The players are part of it where one of them is a program: what is stored is never run."""
+    """What goes on with a match. The players are part of it where one of them is a program: what
+    is stored is never run.
+    """
     programs = [player.program for player in players if player.program is not None]
     if not programs:
         return f"arena match --resume {match_id}"
@@ -209,7 +218,8 @@ def warnings(result: MatchResult) -> list[str]:
         found.append(f"games of unfinished {units} are left out: {result.left_out}")
     if result.test is not None and result.test.state != "continue":
         found.append(
-            "the sequential test chose when to stop, so score and Elo lean the way it decided; a match of fixed length estimates them"
+            "the sequential test chose when to stop, so score and Elo lean the way it "
+            "decided; a match of fixed length estimates them"
         )
     if forfeits := [
         record.end_reason
@@ -225,7 +235,9 @@ def warnings(result: MatchResult) -> list[str]:
 
 
 def _repeats(result: MatchResult) -> bool:
-    """Most of its games were played before. Of short games with chance many are alike, and yet each was drawn anew."""
+    """Most of its games were played before. Of short games with chance many are alike, and yet
+    each was drawn anew.
+    """
     return _distinct(result) < FEW_DISTINCT * len(result.records) and (
         result.plan.greedy or not result.plan.chance
     )

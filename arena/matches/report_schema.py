@@ -1,6 +1,8 @@
-"""The report of a match for programs: one pydantic model; its JSON Schema is docs/schemas/match.json.
+"""The report of a match for programs: one pydantic model; its JSON Schema is
+docs/schemas/match.json.
 
-Fractions are of 1; numbers are finite or null. In a report of two, everything without a name is said of `a`.
+Fractions are of 1; numbers are finite or null. In a report of two, everything without a name is
+said of `a`.
 """
 
 import json
@@ -17,7 +19,9 @@ class _Report(BaseModel):
 
 
 class PlayerReport(_Report):
-    """Who it was, exactly: `id` is a snapshot's whole id, or the name of a scripted player or a guest."""
+    """Who it was, exactly: `id` is a snapshot's whole id, or the name of a scripted player or a
+    guest.
+    """
 
     name: str
     kind: str
@@ -43,7 +47,9 @@ class MeasureReport(_Report):
 
 
 class ReturnsReport(_Report):
-    """Games of one seat. lead: how much more `a` returned on the same seed, [mean, low, high]; null when all leads are equal."""
+    """Games of one seat. lead: how much more `a` returned on the same seed, [mean, low, high];
+    null when all leads are equal.
+    """
 
     mean_a: float
     mean_b: float
@@ -52,7 +58,9 @@ class ReturnsReport(_Report):
 
 
 class SprtReport(_Report):
-    """looked_at: pairs (games, where nothing is paired), in the order planned, up to the decision."""
+    """looked_at: pairs (games, where nothing is paired), in the order planned, up to the
+    decision.
+    """
 
     elo0: float
     elo1: float
@@ -79,9 +87,11 @@ class _MatchReport(_Report):
     games         that count;  planned: at most
     distinct      different games among them, by their actions
     lengths       decisions of all seats
-    errors        tries the environment spoiled, played again;  forfeits: games lost by a program's fault
+    errors        tries the environment spoiled, played again;  forfeits: games lost by a program's
+                  fault
     games_per_s   of those played now; null when all were stored
-    resume        the command that goes on with it; null when nothing is left to play, or nothing was recorded
+    resume        the command that goes on with it; null when nothing is left to play, or nothing
+                  was recorded
     """
 
     env: str
@@ -110,9 +120,12 @@ class DuelReport(_MatchReport):
 
     interval     what low and high are from: "pairs" or "games"
     elo, nelo    null where the score has no finite one; their ends likewise
-    los          likelihood of superiority;  biased: a sequential test chose when to stop, so that score and Elo lean its way
-    pair_counts  pairs by points of `a`: 0, 0.5, 1, 1.5, 2;  even_pairs: those worth 1: [each won once, both drawn]
-    as_first, as_second  games of `a` in the first seat and in the other;  first_against_second: of whoever held the first
+    los          likelihood of superiority;  biased: a sequential test chose when to stop, so that
+                 score and Elo lean its way
+    pair_counts  pairs by points of `a`: 0, 0.5, 1, 1.5, 2;  even_pairs: those worth 1: [each won
+                 once, both drawn]
+    as_first, as_second  games of `a` in the first seat and in the other;  first_against_second: of
+                         whoever held the first
     halving_games  how many games would halve the interval
     """
 
@@ -148,9 +161,11 @@ class DuelReport(_MatchReport):
 
 
 class StandingReport(_Report):
-    """mean_place  1 is best;  place_points: share of opponents left behind, 1 = always first;  first: share of games won
+    """mean_place  1 is best;  place_points: share of opponents left behind, 1 = always first;
+    first: share of games won
     places         games by place, those tied spread evenly
-    rating         Elo by Plackett-Luce, with its 95 % interval; null where nothing connects the player to the anchor
+    rating         Elo by Plackett-Luce, with its 95 % interval; null where nothing connects the
+                   player to the anchor
     """
 
     player: PlayerReport
@@ -163,7 +178,8 @@ class StandingReport(_Report):
 
 class TableReport(_MatchReport):
     """More than two at a table. standings: best first;  anchor: whose rating is 0
-    score  [player][opponent], in the order of the standings: how often one came before the other; null on the diagonal
+    score  [player][opponent], in the order of the standings: how often one came before the other;
+           null on the diagonal
     blocks  of one seed with the seats rotated, the unit of evidence
     """
 

@@ -12,9 +12,11 @@ from pbt.transport.messages import GameEnd
 
 
 class Results:
-    """Finished games by their place in the plan. They are kept a whole block at a time: half a pair is no evidence.
+    """Finished games by their place in the plan. They are kept a whole block at a time: half a pair
+    is no evidence.
 
-    stored  what is kept already;  keep: told every other game once its block is whole, and every voided try
+    stored  what is kept already;  keep: told every other game once its block is whole, and every
+            voided try
     games   index in the plan -> the finished game;  tries: index -> spoiled tries
     changed  games that came out otherwise when they were played again
     test    the sequential test that ends the match, None without
@@ -132,7 +134,8 @@ class Results:
 
 
 def duel_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[MatchGame]:
-    """From the first player's side, told by the seat: in a match of a player with itself the name would not do.
+    """From the first player's side, told by the seat: in a match of a player with itself the name
+    would not do.
 
     In games of one seat the higher return wins, on each seed that both have played.
     """
@@ -167,12 +170,17 @@ def _points(own: float, other: float) -> float:
 def ranked_games(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[RankedGame[int]]:
     """Games of more than two, players by their place in the plan."""
     return [
-        RankedGame(plan.seating.sitting(index), tuple(seat.place for seat in record.seats), record.pair) for index, record in games.items()
-    ]  # fmt: skip
+        RankedGame(
+            plan.seating.sitting(index), tuple(seat.place for seat in record.seats), record.pair
+        )
+        for index, record in games.items()
+    ]
 
 
 def leads(plan: MatchPlan, games: Mapping[int, GameRecord]) -> list[tuple[float, float]]:
-    """In games of one seat, (returns of the first, of the second player) on each seed that both have played."""
+    """In games of one seat, (returns of the first, of the second player) on each seed that both
+    have played.
+    """
     both = (
         [(index, index + 1) for index in games if index % 2 == 0 and index + 1 in games]
         if plan.seating.alone

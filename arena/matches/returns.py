@@ -1,4 +1,6 @@
-"""Returns of one player over episodes: in games of one seat alone, at larger tables among players that act at random."""
+"""Returns of one player over episodes: in games of one seat alone, at larger tables among
+players that act at random.
+"""
 
 import time
 from collections.abc import Sequence
@@ -24,11 +26,15 @@ DEFAULT_EPISODES = 100
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats, by episode
+    """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats,
+    by episode
 
-    points   what the game counted for the player (kills, goals), by episode; None where it keeps no count
-    seats    names of the seats the player took in turn;  others: how many seats were taken by `random`
-    errors   what the environment said in each try that it spoiled by raising; those episodes were played again
+    points   what the game counted for the player (kills, goals), by episode; None where it keeps no
+             count
+    seats    names of the seats the player took in turn;  others: how many seats were taken by
+             `random`
+    errors   what the environment said in each try that it spoiled by raising; those episodes were
+             played again
     interim  Ctrl-C ended it before all `planned` episodes were played
     """
 
@@ -60,7 +66,9 @@ class Evaluation:
         return mean_interval(self.returns)
 
     def lead_over(self, other: "Evaluation") -> tuple[float, float, float] | None:
-        """(mean, low, high) of how much more it returned in episodes of equal seeds and seats; None where these differ, or all leads are equal."""
+        """(mean, low, high) of how much more it returned in episodes of equal seeds and seats;
+        None where these differ, or all leads are equal.
+        """
         if (
             self.interim
             or other.interim
@@ -82,10 +90,12 @@ def evaluate_player(
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
 ) -> Evaluation:
-    """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player takes the seats of its role in turn.
+    """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player
+    takes the seats of its role in turn.
 
-    env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished episode it raises KeyboardInterrupt.
-    Raises: PlayerError when the game has no seat for the player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
+    env: the game, as `resolve_players` gives it. Ctrl-C ends it early; before the first finished
+    episode it raises KeyboardInterrupt. Raises: PlayerError when the game has no seat for the
+    player, EnvOptionsError for options it does not take, SnapshotError for unusable weights,
     EnvError when it keeps raising, GuestError for a program's first fault.
     """
     game = make_game(env, player.env_options)
@@ -121,7 +131,9 @@ def evaluate_player(
 
 
 class _Episodes:
-    """Finished episodes by their place in the plan, as the player lived them. seats: that it takes in turn."""
+    """Finished episodes by their place in the plan, as the player lived them. seats: that it
+    takes in turn.
+    """
 
     def __init__(self, seats: Sequence[int]) -> None:
         self._seats = seats
@@ -166,7 +178,8 @@ def _own_seats(game: Game, player: ResolvedPlayer) -> list[int]:
     if not seats:
         roles = ", ".join(role.name for role in game.roles)
         raise PlayerError(
-            f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its role is gone, choose another player"
+            f"{player.label} plays {player.role}; {player.env_name} now has {roles}: its "
+            "role is gone, choose another player"
         )
     return seats
 

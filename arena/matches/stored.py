@@ -1,4 +1,6 @@
-"""What a match of two came to, from its stored games alone: neither players nor their game are needed, and no torch."""
+"""What a match of two came to, from its stored games alone: neither players nor their game are
+needed, and no torch.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ from pbt.records import GameRecord, is_voided
 
 @dataclass(frozen=True, slots=True)
 class StoredDuel:
-    """statistics: of the first player;  records: the games that count;  errors: tries that the environment spoiled"""
+    """statistics: of the first player;  records: the games that count;  errors: tries that the
+    environment spoiled
+    """
 
     statistics: MatchStatistics
     records: tuple[GameRecord, ...]
@@ -47,7 +51,9 @@ def _place(match: Match, record: GameRecord) -> int:
 
 
 def _game(match: Match, place: int, record: GameRecord) -> MatchGame:
-    """The first player's seat is told by who sits there; a player against itself changes seats from game to game."""
+    """The first player's seat is told by who sits there; a player against itself changes seats
+    from game to game.
+    """
     first, second = match.players
     seated = [seat.player for seat in record.seats]
     seat = place % 2 if first == second else seated.index(first)

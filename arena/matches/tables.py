@@ -1,4 +1,6 @@
-"""Games between frozen players, through the worker and the server that training uses: nothing else steps a game."""
+"""Games between frozen players, through the worker and the server that training uses: nothing
+else steps a game.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -18,24 +20,29 @@ from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
 DEFAULT_TABLES = 64
-# A match counts the games that raised and ends by itself when they are too many (arena.matches.game_list).
+# A match counts the games that raised and ends by itself when they are too many
+# (arena.matches.game_list).
 MAX_EQUAL_ERRORS = 1_000
 # A frozen seat only ever uses row 0 of its slot.
 _ROWS = 1
 
 
 class PlannedGame(NamedTuple):
-    """sitting: index of the player in each seat;  plan: everything else, its `seats` still empty."""
+    """sitting: index of the player in each seat;  plan: everything else, its `seats` still
+    empty.
+    """
 
     sitting: tuple[int, ...]
     plan: GamePlan
 
 
 class FrozenTables:
-    """Tables at which frozen players meet, in one process and one fixed order: equal plans give equal games.
+    """Tables at which frozen players meet, in one process and one fixed order: equal plans give
+    equal games.
 
     game       one table's game, to be read; it is closed with the others
-    next_game  the next planned game, or None when all are handed out; may be set anew while no game is played
+    next_game  the next planned game, or None when all are handed out; may be set anew while no game
+               is played
     person     asked for the moves of those players who are persons; they sit at one table
     Raises: SnapshotError when a player's weights cannot be used.
     """
@@ -105,7 +112,8 @@ class FrozenTables:
     def turn(self) -> list[GameEnd]:
         """One turn of the crank: the games that ended in it.
 
-        Raises: EnvError when a game raises the same error twice; GuestError when a program does not start or keeps forfeiting.
+        Raises: EnvError when a game raises the same error twice; GuestError when a program does not
+        start or keeps forfeiting.
         """
         for request in self._worker.requests():
             who = self._guests if self._guests.serves(request.policy) else self._server
@@ -127,7 +135,9 @@ class FrozenTables:
         return self._worker.busy
 
     def rearrange(self) -> None:
-        """Hand out games to tables in the order of their numbers again, whatever was played before. Only while no game is played."""
+        """Hand out games to tables in the order of their numbers again, whatever was played
+        before. Only while no game is played.
+        """
         self._worker.idle.sort(key=lambda table: table.index)
 
     def close(self) -> None:

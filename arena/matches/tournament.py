@@ -1,4 +1,6 @@
-"""A round robin: every two players that can meet play a match. Each match is a row of the league, so the same call goes on where one stopped."""
+"""A round robin: every two players that can meet play a match. Each match is a row of the
+league, so the same call goes on where one stopped.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -29,7 +31,9 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """A tournament as played. results: of the matches so far, in the order of the plan;  interim: somebody interrupted it"""
+    """A tournament as played. results: of the matches so far, in the order of the plan;
+    interim: somebody interrupted it
+    """
 
     planned: Sequence[Fixture]
     results: Sequence[tuple[Fixture, MatchResult]]
@@ -47,14 +51,17 @@ class Tournament:
 def plan_tournament(
     env: EnvSpec, players: Sequence[ResolvedPlayer], rounds: int, seed: int
 ) -> list[Fixture]:
-    """Every two once in each round, a whole round before the next, so that it may be stopped at any time. Two of the same one-sided role do not meet.
+    """Every two once in each round, a whole round before the next, so that it may be stopped at any
+    time. Two of the same one-sided role do not meet.
 
-    Raises: PlayerError for fewer than two players, for one named twice, for games of more or less than two seats, and when nobody can meet.
+    Raises: PlayerError for fewer than two players, for one named twice, for games of more or less
+    than two seats, and when nobody can meet.
     """
     refs = [player.ref for player in players]
     if len(players) < 2:
         raise PlayerError(
-            f"players named: {len(players)}; expected two or more, such as `arena tournament demo/m0 demo/m1 random`"
+            f"players named: {len(players)}; expected two or more, such as `arena tournament "
+            "demo/m0 demo/m1 random`"
         )
     for player in players:
         if refs.count(player.ref) > 1:
@@ -62,7 +69,8 @@ def plan_tournament(
     able = [pair for pair in combinations(players, 2) if _can_meet(env, pair)]
     if not able:
         raise PlayerError(
-            f"no two of {', '.join(player.label for player in players)} can meet in {players[0].env_name}; name players of each role"
+            f"no two of {', '.join(player.label for player in players)} can meet in "
+            f"{players[0].env_name}; name players of each role"
         )
     return [
         Fixture(a, b, number, seed + number - 1) for number in range(1, rounds + 1) for a, b in able
@@ -75,7 +83,8 @@ def _can_meet(env: EnvSpec, pair: tuple[ResolvedPlayer, ResolvedPlayer]) -> bool
         roles = [game.roles[role].name for role in game.seat_roles]
         if len(roles) != 2:
             raise PlayerError(
-                f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of two: `arena match` seats a whole table"
+                f"{pair[0].env_name} has {len(roles)} seats; tournaments are of games of "
+                "two: `arena match` seats a whole table"
             )
         if not any(a.plays(roles[0]) and b.plays(roles[1]) for a, b in (pair, pair[::-1])):
             return False
@@ -93,9 +102,11 @@ def play_tournament(
     on_match: Callable[[Fixture, MatchResult], None] = lambda fixture, result: None,
     on_progress: Progress | None = None,
 ) -> Tournament:
-    """Play what is not played yet. games: of each match, rounded up to whole pairs;  on_match: told each result, of stored matches, too.
+    """Play what is not played yet. games: of each match, rounded up to whole pairs;  on_match: told
+    each result, of stored matches, too.
 
-    Ctrl-C ends it early: whole pairs stay, and the same call goes on. Raises: as `play_match` and `resume_match`.
+    Ctrl-C ends it early: whole pairs stay, and the same call goes on. Raises: as `play_match` and
+    `resume_match`.
     """
     results: list[tuple[Fixture, MatchResult]] = []
     for number, fixture in enumerate(fixtures):
@@ -135,8 +146,15 @@ def _play(
             # Of an older version, or planned with other openings: another match.
             continue
     return play_match(
-        fixture.a, fixture.b, games=games, seed=fixture.seed, league=league, concurrency=concurrency, on_progress=on_progress, env=env
-    )  # fmt: skip
+        fixture.a,
+        fixture.b,
+        games=games,
+        seed=fixture.seed,
+        league=league,
+        concurrency=concurrency,
+        on_progress=on_progress,
+        env=env,
+    )
 
 
 def _begun(

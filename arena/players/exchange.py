@@ -34,7 +34,9 @@ _DTYPES = {
 
 
 class ExchangeError(PbtError):
-    """What was typed cannot be exported or imported: a file that is not there, or is there already, or a name that is taken."""
+    """What was typed cannot be exported or imported: a file that is not there, or is there
+    already, or a name that is taken.
+    """
 
     exit_code = 2
 
@@ -47,9 +49,11 @@ def card_beside(weights: Path) -> Path:
 def export_snapshot(
     player: ResolvedPlayer, out: Path, hyperparams: dict[str, float]
 ) -> SnapshotCard:
-    """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those in force when it was taken, {} if unknown.
+    """Write the weights to `out` and the card beside it; neither is overwritten. hyperparams: those
+    in force when it was taken, {} if unknown.
 
-    Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged, ExchangeError when the files cannot be written.
+    Raises: PlayerError for a player without weights, SnapshotError when they are gone or damaged,
+    ExchangeError when the files cannot be written.
     """
     if player.config is None or player.snapshots is None:
         raise PlayerError(f"{player.label} has no weights; expected a snapshot, such as demo@best")
@@ -74,7 +78,8 @@ def export_snapshot(
     text = card.model_dump_json(indent=2) + "\n"
     if len(text.encode()) > MAX_CARD_BYTES:
         raise SnapshotError(
-            f"card of {player.label}: {len(text)} characters; expected at most {MAX_CARD_BYTES}: its env.options are too long"
+            f"card of {player.label}: {len(text)} characters; expected at most "
+            f"{MAX_CARD_BYTES}: its env.options are too long"
         )
     _write_new(card_beside(out), text.encode())
     try:
@@ -105,26 +110,31 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
-    """Take a snapshot in as `imported/NAME`. Everything is checked before the first byte is written, and before a tensor is allocated.
+    """Take a snapshot in as `imported/NAME`. Everything is checked before the first byte is
+    written, and before a tensor is allocated.
 
-    Raises: ExchangeError for files that are not there and a name that is taken, PlayerError for one that cannot be one, SnapshotError saying what is
-    wrong with the card, the file's header, its shapes, or its content.
+    Raises: ExchangeError for files that are not there and a name that is taken, PlayerError for one
+    that cannot be one, SnapshotError saying what is wrong with the card, the file's header, its
+    shapes, or its content.
     """
     destination = card_path(data, name)
     for path in (weights, card_beside(weights)):
         if not path.is_file():
             raise ExchangeError(
-                f"{path}: no such file; expected the weights that `arena export` wrote, and their card {card_beside(weights).name} beside"
+                f"{path}: no such file; expected the weights that `arena export` wrote, and "
+                f"their card {card_beside(weights).name} beside"
             )
     card = read_card(card_beside(weights))
     if destination.exists() and read_card(destination).snapshot_id != card.snapshot_id:
         raise ExchangeError(
-            f"imported/{name} is another snapshot already; choose another --name, or remove that one: arena delete imported/{name}"
+            f"imported/{name} is another snapshot already; choose another --name, or remove "
+            f"that one: arena delete imported/{name}"
         )
     info = read_tensor_file(weights)
     if info.size_bytes != card.size_bytes:
         raise SnapshotError(
-            f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its card says: the file is not the one exported"
+            f"{weights}: found {info.size_bytes} bytes; expected {card.size_bytes}, as its "
+            "card says: the file is not the one exported"
         )
     _check_shapes(info, _expected_shapes(card), weights)
     _check_content(weights, card)
@@ -142,14 +152,17 @@ def import_snapshot(weights: Path, data: Path, name: str) -> SnapshotCard:
 
 
 def _expected_shapes(card: SnapshotCard) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Name -> (dtype, shape) of what acts, from the card's game and network; made without memory for its weights."""
+    """Name -> (dtype, shape) of what acts, from the card's game and network; made without memory
+    for its weights.
+    """
     try:
         config, spec = card.config(), registry.spec(card.env_name)
         with closing(spec.make(**card.env_options)) as game:
             roles = {role.name: role for role in game.roles}
             if card.role not in roles:
                 raise SnapshotError(
-                    f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it was exported from another version"
+                    f"card: role {card.role!r}: {card.env_name} has {', '.join(roles)}; it "
+                    "was exported from another version"
                 )
             layout = role_layout(roles[card.role], game.reward_terms, 1, 0)
         with torch.device("meta"):
@@ -173,12 +186,14 @@ def _check_shapes(
         for name, tensor in info.tensors.items()
         if name.startswith(MODEL_PREFIX)
     }
-    problems = [f"{name[:80]}: found {found.get(name, 'nothing')}, expected {expected.get(name, 'nothing')}" for name in sorted({*found, *expected})
+    problems = [(f"{name[:80]}: found {found.get(name, 'nothing')}, expected "
+f"{expected.get(name, 'nothing')}") for name in sorted({*found, *expected})
                 if found.get(name) != expected.get(name)]  # fmt: skip
     if problems:
         more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise SnapshotError(
-            f"{weights}: tensors that do not fit its card: {'; '.join(problems[:5])}{more}; nothing was imported"
+            f"{weights}: tensors that do not fit its card: {'; '.join(problems[:5])}{more}; "
+            "nothing was imported"
         )
 
 
@@ -187,7 +202,8 @@ def _check_content(weights: Path, card: SnapshotCard) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != card.snapshot_id:
         raise SnapshotError(
-            f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: the file is damaged or another one"
+            f"{weights}: found SHA-256 {found[:12]}..., expected {card.snapshot_id[:12]}...: "
+            "the file is damaged or another one"
         )
 
 
@@ -197,22 +213,25 @@ def _check_finite(weights: Path) -> None:
         with safe_open(weights, framework="pt") as tensors:
             bad = [
                 name
-                for name in tensors.keys()
+                for name in tensors.keys()  # noqa: SIM118  not a dictionary: it has no iterator
                 if name.startswith(MODEL_PREFIX)
                 and not torch.isfinite(tensors.get_tensor(name)).all()
-            ]  # noqa: SIM118
+            ]
     except SafetensorError as error:
         raise SnapshotError(
             f"{weights}: cannot be read as safetensors: {error}; nothing was imported"
         ) from error
     if bad:
         raise SnapshotError(
-            f"{weights}: {bad[0]}: found numbers that are not finite; expected weights that can play; nothing was imported"
+            f"{weights}: {bad[0]}: found numbers that are not finite; expected weights that "
+            "can play; nothing was imported"
         )
 
 
 def _copy(weights: Path, stored: Path, snapshot_id: str) -> None:
-    """Whole or absent. The copy is hashed, too: the file may have changed since it was looked at."""
+    """Whole or absent. The copy is hashed, too: the file may have changed since it was looked
+    at.
+    """
     stored.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with weights.open("rb") as file, whole_file(stored, durable=True, many_writers=True) as copy:

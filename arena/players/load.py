@@ -32,10 +32,12 @@ MASK = "action_mask"
 
 
 class LoadedPlayer:
-    """One player in one seat. It remembers what it has seen since the last `reset`, if its network has a memory.
+    """One player in one seat. It remembers what it has seen since the last `reset`, if its network
+    has a memory.
 
-    Its random choices follow from (seed, number of resets, number of actions since), nothing else. A program that plays along is started with the
-    first action, told of a new game at every `reset` (never of places and returns), and ended by `close` or at the end of a `with`.
+    Its random choices follow from (seed, number of resets, number of actions since), nothing else.
+    A program that plays along is started with the first action, told of a new game at every `reset`
+    (never of places and returns), and ended by `close` or at the end of a `with`.
     """
 
     def __init__(
@@ -83,10 +85,13 @@ class LoadedPlayer:
     def act(self, observation: Any, mask: Any = None, *, greedy: bool = False) -> Any:
         """Choose an action of the role's action space.
 
-        observation  of the role's space; PettingZoo's {"observation": ..., "action_mask": ...} is taken as it is
-        mask         legal actions, non-zero = legal, one entry per choice; None: as in the observation, else everything is legal
+        observation  of the role's space; PettingZoo's {"observation": ..., "action_mask": ...} is
+                     taken as it is
+        mask         legal actions, non-zero = legal, one entry per choice; None: as in the
+                     observation, else everything is legal
         greedy       the most likely action instead of a sampled one
-        Raises: EnvError for an observation or a mask that is not of the role's shape; GuestError for a program's fault.
+        Raises: EnvError for an observation or a mask that is not of the role's shape; GuestError
+        for a program's fault.
         """
         seen, mask = self._split(observation, mask)
         where = f"{self.label} as {self.role.name}"
@@ -96,7 +101,8 @@ class LoadedPlayer:
             leaves = {name: leaf[None] for name, leaf in self._observations.arrays(seen).items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise EnvError(
-                f"{where}: an observation that does not fit ({error!r}); expected {self.role.observation_space}"
+                f"{where}: an observation that does not fit ({error!r}); expected "
+                f"{self.role.observation_space}"
             ) from error
         if self._guest is not None:
             return self._actions.decode(self._ask(self._guest, leaves, legal))
@@ -137,7 +143,9 @@ class LoadedPlayer:
         self.close()
 
     def _split(self, observation: Any, mask: Any) -> tuple[Any, Any]:
-        """The observation proper and the mask, also where a game hands out both in one dictionary."""
+        """The observation proper and the mask, also where a game hands out both in one
+        dictionary.
+        """
         if not isinstance(observation, Mapping) or MASK not in observation:
             return observation, mask
         rest = {key: part for key, part in observation.items() if key != MASK}
@@ -181,11 +189,13 @@ def _role(player: ResolvedPlayer, roles: tuple[Role, ...], wanted: str | None) -
     named = {role.name: role for role in roles}
     if player.role is not None and player.role not in named:
         raise PlayerError(
-            f"{player.label} plays {player.role}, which {player.env_name} no longer has; it has {', '.join(named)}"
+            f"{player.label} plays {player.role}, which {player.env_name} no longer has; it "
+            f"has {', '.join(named)}"
         )
     if wanted is not None and (wanted not in named or not player.plays(wanted)):
         raise PlayerError(
-            f"role {wanted!r}: {player.label} plays {player.role or ', '.join(named)}; leave the role away or name one of these"
+            f"role {wanted!r}: {player.label} plays {player.role or ', '.join(named)}; leave "
+            "the role away or name one of these"
         )
     if player.role is not None:
         return named[player.role]
@@ -194,11 +204,19 @@ def _role(player: ResolvedPlayer, roles: tuple[Role, ...], wanted: str | None) -
     return named[wanted] if wanted is not None else roles[0]
 
 
-def load_player(name: str, data: Path | str | None = None, *, env: str | None = None, seed: int = 0, role: str | None = None,
-                allow_files: bool = False) -> LoadedPlayer:  # fmt: skip
+def load_player(
+    name: str,
+    data: Path | str | None = None,
+    *,
+    env: str | None = None,
+    seed: int = 0,
+    role: str | None = None,
+    allow_files: bool = False,
+) -> LoadedPlayer:
     """A player for scripts of one's own; see `LoadedPlayer`.
 
-    data  as for `resolve_players`;  env: the game, for scripted players;  seed: of its random choices
+    data  as for `resolve_players`;  env: the game, for scripted players;  seed: of its random
+          choices
     role  which role it plays, for scripted players in games of several roles
     Raises: PlayerError for a wrong name, SnapshotError for unusable weights.
     """

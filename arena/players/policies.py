@@ -1,4 +1,6 @@
-"""The policy behind a player: its network, the width of its memory, the numbers it computes with."""
+"""The policy behind a player: its network, the width of its memory, the numbers it computes
+with.
+"""
 
 from collections.abc import Mapping
 
@@ -20,7 +22,9 @@ from pbt.transport.staging import CPU
 
 
 class SeatModel(PolicyModel):
-    """A player's network whose memory stands in a column that may be wider, because players of different sizes share a slab."""
+    """A player's network whose memory stands in a column that may be wider, because players of
+    different sizes share a slab.
+    """
 
     def __init__(self, layout: RoleLayout, config: ModelConfig, dtype: torch.dtype) -> None:
         super().__init__(layout, config, dtype)
@@ -35,7 +39,9 @@ class SeatModel(PolicyModel):
         uniforms: Tensor,
         greedy: bool = False,
     ) -> ActOutput:
-        """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are the memory."""
+        """As `PolicyModel.act`; state: [N, column width], of which the first `state_size` are
+        the memory.
+        """
         acted = super().act(
             observations, mask, episode_start, state[:, : self.state_size], uniforms, greedy
         )
@@ -52,15 +58,19 @@ def memory_size(player: ResolvedPlayer) -> int:
 
 
 def playing_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
-    """What its training computes with, too, so that a policy plays as it learned to: `runtime.precision`, where that is "auto" the choice for a CPU.
+    """What its training computes with, too, so that a policy plays as it learned to:
+    `runtime.precision`, where that is "auto" the choice for a CPU.
 
-    Frozen players act on the CPU, so the devices of the training do not matter, nor whether this machine has them.
+    Frozen players act on the CPU, so the devices of the training do not matter, nor whether this
+    machine has them.
     """
     return choose_dtype(config.runtime.precision, config.model, layout.leaves, (CPU,))
 
 
 def load_policy(player: ResolvedPlayer, layout: RoleLayout, spec: EnvSpec) -> HostedPolicy:
-    """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or do not fit the game."""
+    """The policy behind a player. Raises: SnapshotError when its weights are missing, damaged or
+    do not fit the game.
+    """
     if player.config is None or player.snapshots is None:
         return ScriptedPolicy(
             random_act(layout.head_sizes)

@@ -35,8 +35,10 @@ class ResolvedPlayer:
     """A player whose name was found, and all that is needed to seat it.
 
     label        a name it can be called by: "demo/m2@1.2M", "random"
-    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for scripted players and guests, which play any
-    config       of its population, for the model;  snapshots: the folder of its weights;  population, member, frames: whose snapshot, how old.
+    env_name, env_options  the game it plays;  role: the one role of a snapshot, None for scripted
+                           players and guests, which play any
+    config       of its population, for the model;  snapshots: the folder of its weights;
+                 population, member, frames: whose snapshot, how old.
                  All None for scripted players and guests
     program      of a guest, else None
     """
@@ -66,13 +68,16 @@ def resolve_players(
     allow_files: bool = False,
     move_timeout_s: float = DEFAULT_MOVE_TIMEOUT_S,
 ) -> tuple[EnvSpec, list[ResolvedPlayer]]:
-    """The players of these names and the game they share: that of the snapshots among them, else `env`. Reads only.
+    """The players of these names and the game they share: that of the snapshots among them, else
+    `env`. Reads only.
 
     data         the data directory; None: $ARENA_DATA, else ./arena-data
     env          name of the game; needed where nobody was trained;  options: of that game
-    allow_files  the game may be "./file.py:function" and a player "exec:./program" of the local user, whose code then runs
+    allow_files  the game may be "./file.py:function" and a player "exec:./program" of the local
+                 user, whose code then runs
     move_timeout_s  for one answer of such a program
-    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError for an unknown game,
+    Raises: PlayerError for names that name nobody, and for players of different games; EnvNameError
+    for an unknown game,
     EnvError for a game whose code fails.
     """
     env = absolute_name(env) if env is not None else None
@@ -109,15 +114,21 @@ def resolve_players(
 
 
 def _check_one_game(trained: Sequence[ResolvedPlayer], env: str | None) -> None:
-    """Raises: PlayerError when two of them were trained in different games, or in another one than was asked for."""
+    """Raises: PlayerError when two of them were trained in different games, or in another one
+    than was asked for.
+    """
     for player in trained:
         first = trained[0]
         if (player.env_name, player.env_options) != (first.env_name, first.env_options):
-            found = f"{first.label} plays {_described(first, player)}, {player.label} plays {_described(player, first)}"
+            found = (
+                f"{first.label} plays {_described(first, player)}, {player.label} plays "
+                f"{_described(player, first)}"
+            )
             raise PlayerError(f"{found}; expected players of one game")
     if trained and env is not None and env != trained[0].env_name:
         raise PlayerError(
-            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, or name players of {env}"
+            f"--env {env}: {trained[0].label} plays {trained[0].env_name}; leave --env away, "
+            f"or name players of {env}"
         )
 
 
@@ -128,7 +139,10 @@ def make_game(env: EnvSpec, options: Mapping[str, Any]) -> Game:
     except TypeError as error:
         if not options:
             raise
-        problem = f"{options_text(options)}: not what {env.name} takes ({error}); `arena env check` shows what a game makes of them"
+        problem = (
+            f"{options_text(options)}: not what {env.name} takes ({error}); `arena env "
+            "check` shows what a game makes of them"
+        )
         raise EnvOptionsError([problem]) from error
 
 
@@ -140,7 +154,8 @@ def scripted_names(spec: EnvSpec) -> list[str]:
 def _guest(name: str, move_timeout_s: float, *, allow_files: bool) -> GuestProgram:
     if not allow_files:
         raise PlayerError(
-            f"player {name!r} is a program of the user's; expected a player of the league, because only the local command line runs programs"
+            f"player {name!r} is a program of the user's; expected a player of the league, "
+            "because only the local command line runs programs"
         )
     return find_program(name, move_timeout_s)
 
@@ -161,7 +176,8 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
     path = league_path(data)
     if not path.exists():
         raise PlayerError(
-            f"player {name!r}: there is no league in {data}; train a population first, or name the right directory with --data"
+            f"player {name!r}: there is no league in {data}; train a population first, or "
+            "name the right directory with --data"
         )
     with open_league(path, read_only=True) as league:
         found = find_snapshot(league, name)
@@ -178,8 +194,17 @@ def _trained_player(name: str, data: Path) -> ResolvedPlayer:
     record, label = found.record, found.label
     ref = PlayerRef("snapshot", record.snapshot_id)
     return ResolvedPlayer(
-        ref, label, config.env.name, config.env.options, config, folder, found.population, record.member, record.role, record.frames
-    )  # fmt: skip
+        ref,
+        label,
+        config.env.name,
+        config.env.options,
+        config,
+        folder,
+        found.population,
+        record.member,
+        record.role,
+        record.frames,
+    )
 
 
 def _check_options(
@@ -188,12 +213,14 @@ def _check_options(
     given = f"--set {options_text(options)}"
     if env is None:
         raise PlayerError(
-            f"{given}: found no --env; expected the game that takes it: add --env NAME, or leave --set away"
+            f"{given}: found no --env; expected the game that takes it: add --env NAME, or "
+            "leave --set away"
         )
     if trained is not None:
         found = f"{trained.label} plays {_described(trained)}"
         raise PlayerError(
-            f"{given}: {found}; expected scripted players, since a trained one brings its options: leave --set or that player away"
+            f"{given}: {found}; expected scripted players, since a trained one brings its "
+            "options: leave --set or that player away"
         )
 
 
@@ -212,13 +239,19 @@ def _no_game(names: Sequence[str], data: Path) -> str:
     for name in names:
         if name != RANDOM and difflib.get_close_matches(name, populations, n=1):
             return _nobody(name, [], populations)
-    return f"players {', '.join(names)}: none of them says which game is played; add --env NAME, such as --env connect_four; trained players are {FORMS}"
+    return (
+        f"players {', '.join(names)}: none of them says which game is played; add --env "
+        f"NAME, such as --env connect_four; trained players are {FORMS}"
+    )
 
 
 def _nobody(name: str, scripted: Sequence[str], populations: Sequence[str]) -> str:
     """What to type instead of a name that is no scripted player."""
     if name in populations:
-        return f"player {name!r} is a whole population; expected one player of it: {name}@best, or a member such as {name}/m0"
+        return (
+            f"player {name!r} is a whole population; expected one player of it: "
+            f"{name}@best, or a member such as {name}/m0"
+        )
     near = difflib.get_close_matches(name, [*scripted, *populations], n=1)
     hint = f"; did you mean {near[0]}{'@best' * (near[0] not in scripted)}?" if near else "."
     own = f"This game has {', '.join(scripted)}; trained" if scripted else "Trained"

@@ -1,7 +1,9 @@
-"""`python -P -m arena.programs.config_check`: a config on standard input, as JSON, held against its game; what was found on standard output, as JSON.
+"""`python -P -m arena.programs.config_check`: a config on standard input, as JSON, held against its
+game; what was found on standard output, as JSON.
 
-A process of its own, because it runs the game's code; a service that takes configs from others never does. Only registered games are looked for.
-It ends after LIMIT_S, whatever a game does and whatever became of the service.
+A process of its own, because it runs the game's code; a service that takes configs from others
+never does. Only registered games are looked for. It ends after LIMIT_S, whatever a game does and
+whatever became of the service.
 """
 
 import json
@@ -22,7 +24,9 @@ LIMIT_S = 60
 
 @dataclass(frozen=True)
 class Checked:
-    """problems: one line each, as in ConfigError; empty when the config can be trained;  roles: (member, role) in order"""
+    """problems: one line each, as in ConfigError; empty when the config can be trained;  roles:
+    (member, role) in order
+    """
 
     problems: tuple[str, ...]
     roles: tuple[tuple[str, str], ...] = ()

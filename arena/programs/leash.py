@@ -17,7 +17,9 @@ SAVE_TIMEOUT_S = 14.0
 
 
 def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
-    """Read to the end of the stream, then ask this process to save and stop, then end it. Its own children end when it does."""
+    """Read to the end of the stream, then ask this process to save and stop, then end it. Its
+    own children end when it does.
+    """
     while os.read(descriptor, 1 << 12):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -26,7 +28,9 @@ def watch(descriptor: int, save_timeout_s: float = SAVE_TIMEOUT_S) -> None:
 
 
 def on_leash(act: Callable[[], int]) -> int:
-    """`act`, which may be asked to stop as by Ctrl-C; who trains replaces that by handlers of its own (arena.signals). Returns its exit code."""
+    """`act`, which may be asked to stop as by Ctrl-C; who trains replaces that by handlers of
+    its own (arena.signals). Returns its exit code.
+    """
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=watch, args=(sys.stdin.fileno(),), daemon=True, name="leash").start()
     return act()

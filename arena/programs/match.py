@@ -1,7 +1,8 @@
-"""A match that the service was asked for, in a process of its own on a leash: `python -P -m arena.programs.match NUMBER DATA`.
+"""A match that the service was asked for, in a process of its own on a leash: `python -P -m
+arena.programs.match NUMBER DATA`.
 
-It goes on where it stopped, keeps whole pairs when it is asked to stop, and tells how the match stands in a file, a few times a second at most.
-Exit codes are those of `arena match`.
+It goes on where it stopped, keeps whole pairs when it is asked to stop, and tells how the match
+stands in a file, a few times a second at most. Exit codes are those of `arena match`.
 """
 
 import json
@@ -63,7 +64,10 @@ def play(league: League, data: Path, number: int) -> int:
         return INTERRUPTED
     teller.tell(result)
     if result.spoiled:
-        raised = f"the game raised in {len(result.errors)} tries of {len(result.records)} games, more than 1 %"
+        raised = (
+            f"the game raised in {len(result.errors)} tries of {len(result.records)} "
+            "games, more than 1 %"
+        )
         print(f"error: {raised}: fix the game, or what ends its engines", file=sys.stderr)
     return INTERRUPTED if result.interim else SPOILED if result.spoiled else 0
 

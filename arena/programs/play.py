@@ -1,8 +1,10 @@
-"""A person at a board, in a process of its own on a leash: `python -P -m arena.programs.play DATA IDLE_S REQUEST`, REQUEST a JSON object.
+"""A person at a board, in a process of its own on a leash: `python -P -m arena.programs.play DATA
+IDLE_S REQUEST`, REQUEST a JSON object.
 
-One JSON object per line. On standard output: `standing` whenever the person is to move, and at the end; `refused` for what was no move. On standard
-input: {"action": 3, "at": 5} or {"resign": true}. Its end ends this process, and the game with it, of which nothing is stored then.
-Exit codes: 0 over, 1 to 4 as of `arena match`, 130 hung up.
+One JSON object per line. On standard output: `standing` whenever the person is to move, and at the
+end; `refused` for what was no move. On standard input: {"action": 3, "at": 5} or {"resign": true}.
+Its end ends this process, and the game with it, of which nothing is stored then. Exit codes: 0
+over, 1 to 4 as of `arena match`, 130 hung up.
 """
 
 import json
@@ -31,10 +33,13 @@ class HungUp(Exception):
 
 
 class Lines:
-    """What is said on standard input, read by a thread of its own: the leash holds whatever this process is doing."""
+    """What is said on standard input, read by a thread of its own: the leash holds whatever this
+    process is doing.
+    """
 
     def __init__(self, descriptor: int, idle_s: float) -> None:
-        # Unbuffered: a thread that waits with a buffer's lock would be in the way when the interpreter ends.
+        # Unbuffered: a thread that waits with a buffer's lock would be in the way when the
+        # interpreter ends.
         self._stream, self._idle_s = FileIO(descriptor, closefd=False), idle_s
         self._said: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True, name="leash").start()

@@ -1,7 +1,8 @@
-"""A stored game played again, in a process of its own: `python -P -m arena.programs.replay DATA KEY`. Prints one JSON object.
+"""A stored game played again, in a process of its own: `python -P -m arena.programs.replay DATA
+KEY`. Prints one JSON object.
 
-It ends after LIMIT_S, whatever a game does. Exit codes: 0, also where it differs from what was stored (`problems` says how); 1 or 2 with a line on
-standard error.
+It ends after LIMIT_S, whatever a game does. Exit codes: 0, also where it differs from what was
+stored (`problems` says how); 1 or 2 with a line on standard error.
 """
 
 import json

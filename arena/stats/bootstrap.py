@@ -1,7 +1,9 @@
-"""Intervals for games of more than two: blocks of games are drawn anew, as they share seed and players (block bootstrap, Künsch 1989).
+"""Intervals for games of more than two: blocks of games are drawn anew, as they share seed and
+players (block bootstrap, Künsch 1989).
 
-A block is the unit of evidence that the pair is for two: one seed, the seats rotated until everybody sat everywhere. Scores within a game add up to a
-constant, so neither games nor seats may be drawn on their own.
+A block is the unit of evidence that the pair is for two: one seed, the seats rotated until
+everybody sat everywhere. Scores within a game add up to a constant, so neither games nor seats may
+be drawn on their own.
 """
 
 import math
@@ -28,8 +30,10 @@ def mean_intervals(
 
     totals  [blocks, k] sums over the games of a block of k scores, each in [0, 1] per game
     games   [blocks] games in the block, above 0
-    Quantiles of the resampled means, moved out as far as Student's t is wider than the normal law (Hesterberg 2015, "expanded percentile"), since
-    drawing from n blocks makes means too alike by n - 1 over n. Fewer than 10 blocks, and scores all alike, get Wilson's interval over
+    Quantiles of the resampled means, moved out as far as Student's t is wider than the normal law
+    (Hesterberg 2015, "expanded percentile"), since
+    drawing from n blocks makes means too alike by n - 1 over n. Fewer than 10 blocks, and scores
+    all alike, get Wilson's interval over
     blocks: wide, but never empty.
     Raises: EngineError on other shapes and on scores outside [0, 1].
     """
@@ -41,7 +45,8 @@ def mean_intervals(
         or not np.all((totals >= 0) & (totals <= games[:, None] + 1e-9))
     ):
         raise EngineError(
-            f"totals {totals.shape}, games {games.shape}: expected a row per block, at least one, and scores in [0, 1] per game"
+            f"totals {totals.shape}, games {games.shape}: expected a row per block, at least "
+            "one, and scores in [0, 1] per game"
         )
     mean = np.clip(totals.sum(0) / games.sum(), 0.0, 1.0)
     low, high = mean.copy(), mean.copy()

@@ -1,7 +1,8 @@
-"""Ratings from counted results: Bradley & Terry 1952 by maximum likelihood, refitted from all games each time, so their order changes nothing.
+"""Ratings from counted results: Bradley & Terry 1952 by maximum likelihood, refitted from all games
+each time, so their order changes nothing.
 
-P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's own scale). The anchor is pinned at 0; without
-one, the mean of all players is.
+P(i beats j) = 1 / (1 + 10 ** ((elo_j - elo_i) / 400)); a draw is half a win for both (as in Elo's
+own scale). The anchor is pinned at 0; without one, the mean of all players is.
 """
 
 import math
@@ -40,8 +41,8 @@ class PairResult(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Rating(Generic[P]):
-    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor (without one: to the mean of those rated); None for a player
-    no chain of games connects to it.
+    """elo, low, high: rating with the ends of its 95 % interval relative to the anchor (without
+    one: to the mean of those rated); None for a player no chain of games connects to it.
 
     games: sum of the player's results (weights where weights were given)
     """
@@ -59,7 +60,9 @@ class Rating(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Every two players that met, once.  first, second: [pairs] places in a list of players;  score: of the first, in wins;  number: of games, > 0"""
+    """Every two players that met, once.  first, second: [pairs] places in a list of players;
+    score: of the first, in wins;  number: of games, > 0
+    """
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
@@ -72,10 +75,14 @@ def fit(
 ) -> list[Rating[P]]:
     """Ratings of everybody who played, best first, players without a rating last.
 
-    anchor       None: the mean of those rated is 0, and rated is the largest group that games connect
-    prior_draws  virtual draws per player, spread over its opponents as its games are. It keeps a 10-0 finite and weighs little against real games:
-                 for two players, 1 is Jeffreys' prior, half a win for each; 0 gives plain maximum likelihood (infinite ratings then fail)
-    Raises: EngineError on negative or non-finite counts, on a player against itself, and when the fit does not converge.
+    anchor       None: the mean of those rated is 0, and rated is the largest group that games
+                 connect
+    prior_draws  virtual draws per player, spread over its opponents as its games are. It keeps a
+                 10-0 finite and weighs little against real games:
+                 for two players, 1 is Jeffreys' prior, half a win for each; 0 gives plain maximum
+                 likelihood (infinite ratings then fail)
+    Raises: EngineError on negative or non-finite counts, on a player against itself, and when the
+    fit does not converge.
     """
     counts = _counts(results)
     players: list[P] = list(dict.fromkeys(player for pair in counts for player in pair))
@@ -91,7 +98,9 @@ def fit(
 def fit_counts(
     players: Sequence[P], counts: PairCounts, anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """As `fit`, of players that each met somebody. Raises: EngineError when the fit does not converge."""
+    """As `fit`, of players that each met somebody. Raises: EngineError when the fit does not
+    converge.
+    """
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     played = np.bincount(first, number, len(players)) + np.bincount(second, number, len(players))
     elo, error = np.full(len(players), np.nan), np.full(len(players), np.nan)
@@ -152,7 +161,9 @@ def _counts(results: Iterable[PairResult[P]]) -> dict[tuple[P, P], tuple[float, 
 def _fit(
     counts: PairCounts, anchor: int | None, players: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres the ratings."""
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error),
+    [players] each. anchor: None centres the ratings.
+    """
     first, second, score, number = counts.first, counts.second, counts.score, counts.number
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
@@ -177,12 +188,14 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, gradient[free])
-        # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
+        # Among many games rounding keeps the steps of players with few from getting small; that
+        # none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float(gradient @ step) < _DECREMENT:
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
+        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not
+        # bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while (tried := likelihood(strength + scale * step)) < value - 1e-9 * abs(
@@ -191,7 +204,8 @@ def _fit(
             scale /= 2
         strength, value = strength + scale * step, tried
     raise EngineError(
-        f"ratings of {players} players did not converge; without a prior every player needs a win and a loss"
+        f"ratings of {players} players did not converge; without a prior every player needs "
+        "a win and a loss"
     )
 
 
@@ -217,7 +231,8 @@ def elo_and_error(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(elo, standard error), [players] each.
 
-    strength: [players] natural logarithms;  covariance: [free, free] of those not pinned;  centred: make the mean 0 instead of the pinned player
+    strength: [players] natural logarithms;  covariance: [free, free] of those not pinned;  centred:
+    make the mean 0 instead of the pinned player
     """
     whole = np.zeros((len(strength), len(strength)))
     whole[np.ix_(free, free)] = covariance

@@ -16,7 +16,9 @@ CYCLE_LEVEL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Cycle(Generic[P]):
-    """a beats b, b beats c, c beats a.  p: the weakest of the three, corrected for all pairs looked at."""
+    """a beats b, b beats c, c beats a.  p: the weakest of the three, corrected for all pairs
+    looked at.
+    """
 
     a: P
     b: P
@@ -26,7 +28,8 @@ class Cycle(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class CyclicShare:
-    """share  of the variance of the log-odds between players, how much no ratings explain, in [0, 1], what chance adds to it taken off
+    """share  of the variance of the log-odds between players, how much no ratings explain, in [0,
+    1], what chance adds to it taken off
     p      how likely chance alone makes as much; where it is not small, share says nothing
     """
 
@@ -35,10 +38,12 @@ class CyclicShare:
 
 
 def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
-    """[n, n] p that the row only seems to beat the column: exact sign test, P(at least its wins | fair coin, decided games), corrected.
+    """[n, n] p that the row only seems to beat the column: exact sign test, P(at least its wins |
+    fair coin, decided games), corrected.
 
-    Correction: Holm 1979 over both directions of all pairs that met, so that among all pairs called significant at a level, a wrong one is
-    rarer than that level, however the pairs depend on each other.
+    Correction: Holm 1979 over both directions of all pairs that met, so that among all pairs called
+    significant at a level, a wrong one is rarer than that level, however the pairs depend on each
+    other.
     """
     met = (matrix.games > 0) & ~np.eye(len(matrix.players), dtype=bool)
     lost = matrix.wins.T
@@ -54,7 +59,9 @@ def superior(matrix: WinMatrix[P]) -> NDArray[np.float64]:
 
 
 def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list[Cycle[P]]:
-    """Every three players of whom each beats the next, surest first. The chance of even one that is none is below `level`."""
+    """Every three players of whom each beats the next, surest first. The chance of even one that
+    is none is below `level`.
+    """
     p = superior(matrix)
     beats, found = p < level, []
     for a in range(len(p)):
@@ -70,10 +77,12 @@ def significant_cycles(matrix: WinMatrix[P], level: float = CYCLE_LEVEL) -> list
 
 
 def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
-    """The part of the pairwise log-odds that no differences of ratings make: curl and harmonic flow of the Hodge split (Jiang, Lim, Yao, Ye 2011).
+    """The part of the pairwise log-odds that no differences of ratings make: curl and harmonic flow
+    of the Hodge split (Jiang, Lim, Yao, Ye 2011).
 
-    Least squares, every pair weighted by what its games tell (the inverse variance of its log-odds). Chance alone makes each part as large as its
-    degrees of freedom on average; so much is taken off. The residual against chi-squared gives p.
+    Least squares, every pair weighted by what its games tell (the inverse variance of its
+    log-odds). Chance alone makes each part as large as its degrees of freedom on average; so much
+    is taken off. The residual against chi-squared gives p.
     """
     first, second = np.nonzero(np.triu(matrix.games, 1))
     if not len(first):
@@ -103,9 +112,11 @@ def cyclic_share(matrix: WinMatrix[P]) -> CyclicShare:
 def _log_odds(
     matrix: WinMatrix[P], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(log-odds of first against second, inverse of their variance), [pairs], with one game more in each that went as the ratings expect.
+    """(log-odds of first against second, inverse of their variance), [pairs], with one game more in
+    each that went as the ratings expect.
 
-    That game keeps 100-0 finite without pulling it to the middle, which would make a circle of a strong, an average and a weak player.
+    That game keeps 100-0 finite without pulling it to the middle, which would make a circle of a
+    strong, an average and a weak player.
     """
     elo = _elo(matrix)
     # Beyond e ** 30 to 1, one minus the expectation would be lost in rounding.

@@ -1,4 +1,6 @@
-"""What a match of three or more says: mean place, first places and who came before whom, each with a 95 % interval over blocks of games."""
+"""What a match of three or more says: mean place, first places and who came before whom, each
+with a 95 % interval over blocks of games.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,7 +18,9 @@ from pbt.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class RankedGame(Generic[P]):
-    """One game.  players: different ones, by seat;  places: smaller is better, equal is a tie;  block: None for a game that belongs to none."""
+    """One game.  players: different ones, by seat;  places: smaller is better, equal is a tie;
+    block: None for a game that belongs to none.
+    """
 
     players: tuple[P, ...]
     places: tuple[int, ...]
@@ -48,7 +52,8 @@ class Standing(Generic[P]):
 @dataclass(frozen=True, slots=True)
 class FreeForAll(Generic[P]):
     """standings  best mean place first
-    score, low, high  [players, players] by `standings`: how often the row came before the column, a tie is half; 0.5 on the diagonal
+    score, low, high  [players, players] by `standings`: how often the row came before the column, a
+                      tie is half; 0.5 on the diagonal
     games, blocks     counted;  left_out: games of unfinished blocks, in none of the numbers
     """
 
@@ -62,10 +67,12 @@ class FreeForAll(Generic[P]):
 
 
 def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]:
-    """Whole blocks only (as many games as players), as soon as there is one; without any, every game is a block.
+    """Whole blocks only (as many games as players), as soon as there is one; without any, every
+    game is a block.
 
     seed  of the bootstrap: equal games in equal order give equal intervals
-    Raises: EngineError without games, with fewer than two players, or when they were not all played by the same players.
+    Raises: EngineError without games, with fewer than two players, or when they were not all played
+    by the same players.
     """
     if not games:
         raise EngineError("a match without a finished game has no places; expected at least one")
@@ -131,7 +138,9 @@ def _whole_blocks(games: Sequence[RankedGame[P]], size: int) -> list[list[Ranked
 def _scores(
     block: Sequence[RankedGame[P]], players: Sequence[P]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Sums over a block: (places as 0 for the best ... 1 for the last, [n]; first places, [n]; row before column, [n, n])."""
+    """Sums over a block: (places as 0 for the best ... 1 for the last, [n]; first places, [n];
+    row before column, [n, n]).
+    """
     n = len(players)
     place, first, before = np.zeros(n), np.zeros(n), np.zeros((n, n))
     for game in block:
@@ -143,7 +152,9 @@ def _scores(
 
 
 def _histogram(game: RankedGame[P], players: Sequence[P]) -> NDArray[np.float64]:
-    """[players, places]: 1 where a player came in, or its part of each place that those tied take."""
+    """[players, places]: 1 where a player came in, or its part of each place that those tied
+    take.
+    """
     own = _places(game, players)
     best, worst = rankdata(own, "min").astype(int), rankdata(own, "max").astype(int)
     places = np.arange(1, len(own) + 1)

@@ -1,8 +1,9 @@
-"""Ratings from games of more than two: Plackett & Luce by maximum likelihood, on the scale of `arena.stats.bradley_terry`, which it equals for two
-players.
+"""Ratings from games of more than two: Plackett & Luce by maximum likelihood, on the scale of
+`arena.stats.bradley_terry`, which it equals for two players.
 
-P(first of a set S is i) = w_i / sum of w over S, then the same for who is left (Luce 1959, Plackett 1975); w = 10 ** (elo / 400).
-A tie counts as every order of those tied, each with the same share of the game: two players' draw is half a win for both, as in Bradley-Terry.
+P(first of a set S is i) = w_i / sum of w over S, then the same for who is left (Luce 1959, Plackett
+1975); w = 10 ** (elo / 400). A tie counts as every order of those tied, each with the same share of
+the game: two players' draw is half a win for both, as in Bradley-Terry.
 """
 
 import math
@@ -21,17 +22,21 @@ from scipy.sparse.csgraph import connected_components
 from arena.stats.bradley_terry import PRIOR_DRAWS, P, Rating, by_rating, elo_and_error, rating_of
 from pbt.errors import EngineError
 
-# All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when the tied stand in a circle.
+# All 2 ** m subsets of m tied players are counted up to here; beyond, only those of neighbours when
+# the tied stand in a circle.
 MAX_TIED = 10
 _TOLERANCE, _DECREMENT, _STEPS, _LONGEST_STEP = 1e-10, 1e-16, 200, 5.0
-# Sets of players (indices, ascending) from which one was chosen, with how often: the denominators of the likelihood.
+# Sets of players (indices, ascending) from which one was chosen, with how often: the denominators
+# of the likelihood.
 _Sets = defaultdict[tuple[int, ...], float]
 _Chosen = defaultdict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Generic[P]):
-    """Players by seat, and their places, smaller is better, equal is a tie. A player may hold several seats. games: how many ended so."""
+    """Players by seat, and their places, smaller is better, equal is a tie. A player may hold
+    several seats. games: how many ended so.
+    """
 
     players: tuple[P, ...]
     places: tuple[int, ...]
@@ -41,10 +46,12 @@ class Ranking(Generic[P]):
 def fit_rankings(
     rankings: Iterable[Ranking[P]], anchor: P | None, prior_draws: float = PRIOR_DRAWS
 ) -> list[Rating[P]]:
-    """Ratings of everybody who played, best first, players without a rating last; as `arena.stats.bradley_terry.fit` for two.
+    """Ratings of everybody who played, best first, players without a rating last; as
+    `arena.stats.bradley_terry.fit` for two.
 
     prior_draws  virtual draws per player, spread over those it met as its games are
-    Raises: EngineError on a game without two seats or with another number of places, and when the fit does not converge.
+    Raises: EngineError on a game without two seats or with another number of places, and when the
+    fit does not converge.
     """
     played, met, chosen, sets = _terms(rankings)
     players = list(played)
@@ -75,7 +82,9 @@ def fit_rankings(
 def _terms(
     rankings: Iterable[Ranking[P]],
 ) -> tuple[dict[P, int], Counter[tuple[int, int]], _Chosen, _Sets]:
-    """(games by player, games together by two players, how often each was chosen, the sets they were chosen from)."""
+    """(games by player, games together by two players, how often each was chosen, the sets they
+    were chosen from).
+    """
     index: dict[P, int] = {}
     played: dict[P, int] = {}
     met: Counter[tuple[int, int]] = Counter()
@@ -137,7 +146,9 @@ def _membership(sets: _Sets, players: int) -> csr_array:
 def _fit(
     members: csr_array, counts: NDArray[np.float64], chosen: NDArray[np.float64], anchor: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method with step halving on the concave log-likelihood; (elo, standard error), [players] each. anchor: None centres them."""
+    """Newton's method with step halving on the concave log-likelihood; (elo, standard error),
+    [players] each. anchor: None centres them.
+    """
     players = members.shape[1]
     free = np.flatnonzero(np.arange(players) != (anchor or 0))
     strength = np.zeros(players)
@@ -163,12 +174,14 @@ def _fit(
             break
         step = np.zeros(players)
         step[free] = cho_solve(factor, (chosen - expected)[free])
-        # Among many games rounding keeps the steps of players with few from getting small; that none gains anything is an end, too.
+        # Among many games rounding keeps the steps of players with few from getting small; that
+        # none gains anything is an end, too.
         if np.max(np.abs(step)) < _TOLERANCE or float((chosen - expected) @ step) < _DECREMENT:
             return elo_and_error(
                 strength + step, cho_solve(factor, np.eye(len(free))), free, centred=anchor is None
             )
-        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not bring it back.
+        # Where the likelihood is next to flat, the whole step leads nowhere: halving it would not
+        # bring it back.
         step *= min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         scale = 1.0
         while (
@@ -180,5 +193,6 @@ def _fit(
         if not math.isfinite(value):
             break
     raise EngineError(
-        f"ratings of {players} players did not converge; without a prior every player needs somebody above and below it"
+        f"ratings of {players} players did not converge; without a prior every player needs "
+        "somebody above and below it"
     )

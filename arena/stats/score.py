@@ -1,7 +1,9 @@
-"""What a match says: score with its 95 % interval, Elo, and what makes either doubtful. No number here is ever nan or infinite.
+"""What a match says: score with its 95 % interval, Elo, and what makes either doubtful. No number
+here is ever nan or infinite.
 
-The unit of evidence is the seed pair: two games from one seed with the seats swapped. What the seed or the first move gives in one game of a pair it
-takes in the other, so pairs spread less than games do; their five possible sums are the pentanomial of engine testing.
+The unit of evidence is the seed pair: two games from one seed with the seats swapped. What the seed
+or the first move gives in one game of a pair it takes in the other, so pairs spread less than games
+do; their five possible sums are the pentanomial of engine testing.
 """
 
 import math
@@ -18,7 +20,8 @@ from pbt.errors import EngineError
 
 MIN_PAIRS = 10
 _UNSEEN_PAIRS = 0.25
-# Van den Bergh, "Comments on normalized Elo": what (score - 1/2) / (standard deviation of a game) is multiplied by.
+# Van den Bergh, "Comments on normalized Elo": what (score - 1/2) / (standard deviation of a game)
+# is multiplied by.
 NORMALISED_ELO = 800.0 / math.log(10.0)
 
 
@@ -35,7 +38,9 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class MatchGame:
-    """One game from A's side. points: 1 won, 0.5 drawn, 0 lost;  a_first: A held seat 0;  pair: None for a game that belongs to none."""
+    """One game from A's side. points: 1 won, 0.5 drawn, 0 lost;  a_first: A held seat 0;  pair:
+    None for a game that belongs to none.
+    """
 
     points: float
     a_first: bool
@@ -64,10 +69,14 @@ class MatchStatistics:
     """Of A, in fractions of 1.
 
     low, high          95 % interval of the score, inside [0, 1]
-    interval           "pairs": over pairs; "games": over games (few pairs, pairs that are all alike, or no pairs)
-    elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo difference has no bound there
-    nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where nothing is paired), or when all are alike
-    los                likelihood of superiority: how sure the results make it that A is the stronger one, by the normal law
+    interval           "pairs": over pairs; "games": over games (few pairs, pairs that are all
+                       alike, or no pairs)
+    elo_low, elo_high  of low and high; None where that end of the score is 0 or 1, so that the Elo
+                       difference has no bound there
+    nelo, ...          normalised Elo with its 95 % interval; None below 10 pairs (games, where
+                       nothing is paired), or when all are alike
+    los                likelihood of superiority: how sure the results make it that A is the
+                       stronger one, by the normal law
     pair_counts        pairs by A's points in them: 0, 0.5, 1, 1.5, 2; None without pairs
     even_pairs         of those worth 1: (each side won once, both games drawn)
     as_first, as_second  A's games in seat 0, and in another
@@ -109,7 +118,9 @@ class MatchStatistics:
 
     @property
     def elo_text(self) -> str:
-        """Such as "+30.5 ± 22.6", "+133.1 [+96.0, +175.9]", or "above +166" where a side scored everything the interval can tell apart."""
+        """Such as "+30.5 ± 22.6", "+133.1 [+96.0, +175.9]", or "above +166" where a side scored
+        everything the interval can tell apart.
+        """
         if self.elo_low is None and self.elo_high is None:
             return "not known"
         if self.elo_high is None:
@@ -121,7 +132,9 @@ class MatchStatistics:
 
 
 def match_statistics(games: Sequence[MatchGame]) -> MatchStatistics:
-    """Whole pairs only, as soon as there is one; without any, the games as they are. Raises: EngineError without games."""
+    """Whole pairs only, as soon as there is one; without any, the games as they are. Raises:
+    EngineError without games.
+    """
     if not games:
         raise EngineError("a match without a finished game has no score; expected at least one")
     pairs = _whole_pairs(games)
@@ -175,10 +188,12 @@ def tally(points: Iterable[float]) -> Tally:
 
 
 def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
-    """Wilson's interval with the design effect of pairs, counted by points (0, 0.5, 1, 1.5, 2): n are worth n score (1 - score) / variance games.
+    """Wilson's interval with the design effect of pairs, counted by points (0, 0.5, 1, 1.5, 2): n
+    are worth n score (1 - score) / variance games.
 
-    A quarter of a pair all lost and of one all won are counted into the variance, so that what was seen once or never has one. Simulated coverage is
-    94 to 96 % from 100 pairs on at scores of 0.5 to 0.75, and 93 to 98 % up to 0.99, where a mean with its standard error has as little as 86 %.
+    A quarter of a pair all lost and of one all won are counted into the variance, so that what was
+    seen once or never has one. Simulated coverage is 94 to 96 % from 100 pairs on at scores of 0.5
+    to 0.75, and 93 to 98 % up to 0.99, where a mean with its standard error has as little as 86 %.
     """
     number, score, _ = _moments(pair_counts)
     _, mean, variance = _moments(
@@ -188,11 +203,15 @@ def pair_interval(pair_counts: Sequence[int]) -> tuple[float, float]:
 
 
 def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
-    """(nElo, low, high), 95 %: t = (mean - 1/2) / standard deviation of a game, times 800 / ln 10; how easily the better side is told.
+    """(nElo, low, high), 95 %: t = (mean - 1/2) / standard deviation of a game, times 800 / ln 10;
+    how easily the better side is told.
 
-    counts  of games lost, drawn, won (3) or of pairs by points (5), lowest first. A pair's deviation is that of a game over sqrt 2.
-    Var t = (1 - t skewness + t^2 (kurtosis - 1) / 4) / (n - 1) (delta method, as fishtest, dividing by n: 93.9 % in the worst case of 100 pairs).
-    Taking the deviation for known, as fastchess does, leaves out all but the 1: at a score of 0.75 such intervals cover 84 %.
+    counts  of games lost, drawn, won (3) or of pairs by points (5), lowest first. A pair's
+            deviation is that of a game over sqrt 2.
+    Var t = (1 - t skewness + t^2 (kurtosis - 1) / 4) / (n - 1) (delta method, as fishtest, dividing
+    by n: 93.9 % in the worst case of 100 pairs).
+    Taking the deviation for known, as fastchess does, leaves out all but the 1: at a score of 0.75
+    such intervals cover 84 %.
     None for fewer than 10, or when all are alike.
     """
     number, mean, variance = _moments(counts)
@@ -211,7 +230,9 @@ def normalised_elo(counts: Sequence[int]) -> tuple[float, float, float] | None:
 
 
 def superiority(counts: Sequence[int]) -> float:
-    """LOS = Phi((mean - 1/2) / standard error), of counts as in `normalised_elo`; all alike: 0, 0.5 or 1."""
+    """LOS = Phi((mean - 1/2) / standard error), of counts as in `normalised_elo`; all alike: 0,
+    0.5 or 1.
+    """
     number, mean, variance = _moments(counts)
     if variance <= 0.0:
         return 0.5 if mean == 0.5 else float(mean > 0.5)
@@ -219,10 +240,11 @@ def superiority(counts: Sequence[int]) -> float:
 
 
 def effective_games(total: Tally) -> float:
-    """How many games without draws would make the score as certain: n times the variance of such a game over that of one of these.
+    """How many games without draws would make the score as certain: n times the variance of such a
+    game over that of one of these.
 
-    The design effect in Wilson's interval (Korn & Graubard 1998; Dean & Pagano 2015). One more win and one more loss are counted, so that few
-    decided games, or none, do not make it certain.
+    The design effect in Wilson's interval (Korn & Graubard 1998; Dean & Pagano 2015). One more win
+    and one more loss are counted, so that few decided games, or none, do not make it certain.
     """
     wins, losses = total.wins + 1, total.losses + 1
     games = wins + total.draws + losses
@@ -231,7 +253,9 @@ def effective_games(total: Tally) -> float:
 
 
 def wilson_interval(score: float, games: float) -> tuple[float, float]:
-    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. For games with draws see `effective_games`."""
+    """Wilson 1927, with 95 %: never empty, inside [0, 1], also for a score of 0 or 1. For games
+    with draws see `effective_games`.
+    """
     z2 = NORMAL_975**2
     middle = (score + z2 / (2 * games)) / (1 + z2 / games)
     half = (
@@ -243,7 +267,9 @@ def wilson_interval(score: float, games: float) -> tuple[float, float]:
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the precision printed, "+133.1 [+96.0, +175.9]"."""
+    """Elo with its interval: "+0.0 ± 48.0", or, where its ends are not equally far at the
+    precision printed, "+133.1 [+96.0, +175.9]".
+    """
     below, above = f"{value - low:.1f}", f"{high - value:.1f}"
     # "+ 0.0" makes 0 of a negative zero.
     return (
@@ -254,7 +280,9 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def elo_of_score(score: float) -> float | None:
-    """Elo difference at which this score is expected; None for 0 and 1, which no finite difference explains."""
+    """Elo difference at which this score is expected; None for 0 and 1, which no finite
+    difference explains.
+    """
     return ELO_PER_NAT * math.log(score / (1 - score)) if 0.0 < score < 1.0 else None
 
 
@@ -270,7 +298,9 @@ def _whole_pairs(games: Sequence[MatchGame]) -> list[list[MatchGame]]:
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
-    """(number, mean, variance) of scores 0 ... 1 in equal steps; Raises: EngineError without any."""
+    """(number, mean, variance) of scores 0 ... 1 in equal steps; Raises: EngineError without
+    any.
+    """
     number = sum(counts)
     if number <= 0 or min(counts) < 0:
         raise EngineError(f"counts {tuple(counts)}: expected none below 0, and at least one above")

@@ -1,7 +1,9 @@
-"""Sequential test of a match: stop as soon as the pairs say which of two strengths is the likelier, with both errors bounded.
+"""Sequential test of a match: stop as soon as the pairs say which of two strengths is the likelier,
+with both errors bounded.
 
-Generalised SPRT on the pentanomial (Wald 1945; Van den Bergh, "Comments on normalized Elo", sections 1 and 4.1, and "A practical introduction to
-the GSPRT"): log-likelihood of the likeliest distribution of pairs of strength elo1 over that of the likeliest of strength elo0.
+Generalised SPRT on the pentanomial (Wald 1945; Van den Bergh, "Comments on normalized Elo",
+sections 1 and 4.1, and "A practical introduction to the GSPRT"): log-likelihood of the likeliest
+distribution of pairs of strength elo1 over that of the likeliest of strength elo0.
 """
 
 import math
@@ -18,7 +20,8 @@ from pbt.errors import EngineError
 
 EloModel = Literal["normalised", "logistic"]
 State = Literal["continue", "accept H0", "accept H1"]
-# Outcomes nobody has seen yet are possible all the same: fishtest and fastchess count an empty cell as this.
+# Outcomes nobody has seen yet are possible all the same: fishtest and fastchess count an empty cell
+# as this.
 EMPTY_CELL = 1e-3
 # Windows beyond it tell nothing apart, and the iteration for normalised Elo is tested up to here.
 MAX_ELO = 1000.0
@@ -27,9 +30,11 @@ _TOLERANCE, _ROUNDS = 1e-12, 100
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """H0: A is elo0 stronger, H1: elo1.  alpha, beta: how often H1 is accepted although H0 holds, and the reverse.
+    """H0: A is elo0 stronger, H1: elo1.  alpha, beta: how often H1 is accepted although H0 holds,
+    and the reverse.
 
-    model  "normalised": how many pairs a decision takes depends on the window alone; "logistic": Elo as of ratings
+    model  "normalised": how many pairs a decision takes depends on the window alone; "logistic":
+           Elo as of ratings
     Raises: EngineError on bounds that make no test, all of them named.
     """
 
@@ -43,7 +48,8 @@ class Sprt:
         wrong = []
         if not -MAX_ELO <= self.elo0 < self.elo1 <= MAX_ELO:
             wrong.append(
-                f"elo0 = {self.elo0}, elo1 = {self.elo1}: expected elo0 below elo1, both between {-MAX_ELO:g} and {MAX_ELO:g}"
+                f"elo0 = {self.elo0}, elo1 = {self.elo1}: expected elo0 below elo1, both "
+                f"between {-MAX_ELO:g} and {MAX_ELO:g}"
             )
         if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):
             wrong.append(
@@ -63,7 +69,9 @@ class Sprt:
         return math.log((1 - self.beta) / self.alpha)
 
     def llr(self, counts: Sequence[int]) -> float:
-        """counts: pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won where nothing is paired."""
+        """counts: pairs by A's points in them: 0, 0.5, 1, 1.5, 2; or games lost, drawn, won
+        where nothing is paired.
+        """
         return float(log_likelihood_ratio(counts, self.elo0, self.elo1, self.model))
 
     def state(self, llr: float) -> State:
@@ -73,9 +81,11 @@ class Sprt:
 
 
 class SequentialTest:
-    """A test under way. It is given what was played in the order planned, so that what arrives first decides nothing.
+    """A test under way. It is given what was played in the order planned, so that what arrives
+    first decides nothing.
 
-    counts  [5] pairs by points, or [3] games lost, drawn, won, looked at so far;  llr, state: after the last of them
+    counts  [5] pairs by points, or [3] games lost, drawn, won, looked at so far;  llr, state: after
+            the last of them
     """
 
     def __init__(self, sprt: Sprt, cells: int) -> None:
@@ -89,7 +99,9 @@ class SequentialTest:
         return int(self.counts.sum())
 
     def look(self, cells: Sequence[int]) -> None:
-        """The next pairs (or games), by cell of `counts`. Those behind a decision are not looked at."""
+        """The next pairs (or games), by cell of `counts`. Those behind a decision are not looked
+        at.
+        """
         if self.state != "continue" or not cells:
             return
         after = self.counts + np.cumsum(np.eye(len(self.counts))[list(cells)], axis=0)
@@ -111,7 +123,8 @@ def log_likelihood_ratio(
     counts = np.asarray(counts, dtype=np.float64)
     if counts.shape[-1:] not in ((5,), (3,)) or not np.all(counts >= 0):
         raise EngineError(
-            f"counts of shape {counts.shape}: expected five of pairs or three of games per match, none below 0"
+            f"counts of shape {counts.shape}: expected five of pairs or three of games per "
+            "match, none below 0"
         )
     played = counts.sum(-1) > 0
     counts = np.where(counts == 0, EMPTY_CELL, counts)
@@ -139,10 +152,11 @@ def _of_score(found: NDArray[np.float64], score: float) -> NDArray[np.float64]:
 
 
 def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
-    """Likeliest distribution with (mean - 1/2) / deviation = t, [..., k], by the iteration of section 4.1.
+    """Likeliest distribution with (mean - 1/2) / deviation = t, [..., k], by the iteration of
+    section 4.1.
 
-    It starts from a distribution that has this t: between the uniform one and certainty. From the uniform one alone, as others start, it has no
-    first step where t is large.
+    It starts from a distribution that has this t: between the uniform one and certainty. From the
+    uniform one alone, as others start, it has no first step where t is large.
     """
     scores = np.linspace(0.0, 1.0, found.shape[-1])
     a, b = 1 + t**2, 2 + 4 * t**2 * float(np.mean(scores**2))
@@ -159,10 +173,12 @@ def _of_t(found: NDArray[np.float64], t: float) -> NDArray[np.float64]:
 
 
 def _tilted(found: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """found / (1 + x direction) with the x that makes its mean direction 0, [..., k]: Newton's method inside a shrinking bracket.
+    """found / (1 + x direction) with the x that makes its mean direction 0, [..., k]: Newton's
+    method inside a shrinking bracket.
 
-    The mean direction falls with x from +infinity to -infinity between two poles. Times the distances to both it is almost a straight line, so a root
-    next to a pole, as an empty cell makes it, is found as fast as any.
+    The mean direction falls with x from +infinity to -infinity between two poles. Times the
+    distances to both it is almost a straight line, so a root next to a pole, as an empty cell makes
+    it, is found as fast as any.
     """
     left, right = -1 / direction.max(-1, keepdims=True), -1 / direction.min(-1, keepdims=True)
     low, high, x = left, right, np.zeros_like(left)

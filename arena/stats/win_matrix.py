@@ -15,7 +15,9 @@ from pbt.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class WinMatrix(Generic[P]):
-    """wins: [n, n] games the row won against the column;  draws: [n, n], symmetric;  players: of rows and columns"""
+    """wins: [n, n] games the row won against the column;  draws: [n, n], symmetric;  players: of
+    rows and columns
+    """
 
     players: tuple[P, ...]
     wins: NDArray[np.float64]
@@ -40,7 +42,9 @@ class WinMatrix(Generic[P]):
 
 
 class WinRow(Mapping[P, Tally]):
-    """One player's results by opponent: those it met. Counted when asked for, since of many players most pairs are never looked at."""
+    """One player's results by opponent: those it met. Counted when asked for, since of many
+    players most pairs are never looked at.
+    """
 
     def __init__(self, matrix: WinMatrix[P], index: Mapping[P, int], row: int) -> None:
         self._players, self._index = matrix.players, index
@@ -73,7 +77,8 @@ class WinRow(Mapping[P, Tally]):
 def win_matrix(
     results: Iterable[PairResult[P]], players: Sequence[P] | None = None
 ) -> WinMatrix[P]:
-    """players: whom to show, in this order; None: everybody, as they come. Games with others are left out.
+    """players: whom to show, in this order; None: everybody, as they come. Games with others are
+    left out.
 
     Raises: EngineError on negative or non-finite counts and on a player against itself.
     """

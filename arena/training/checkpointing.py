@@ -25,7 +25,9 @@ log = logging.getLogger("arena.training.checkpointing")
 
 
 class Housekeeper:
-    """Saves one population. A cut never changes the run, so the clock may decide when one is taken. config: as it is stored."""
+    """Saves one population. A cut never changes the run, so the clock may decide when one is
+    taken. config: as it is stored.
+    """
 
     def __init__(
         self,
@@ -38,15 +40,20 @@ class Housekeeper:
         folder: Path,
         number: int,
     ) -> None:
-        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0 before any."""
+        """name: the population's;  folder: of its checkpoints;  number: of its newest one, 0
+        before any.
+        """
         self._name, self.config, self._engine, self._league = name, config, engine, league
         self._sink, self._store, self._folder, self._number = sink, store, folder, number
         self._saved_s = time.monotonic()
-        # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from any of them must find its opponents.
+        # What the planner may still seat, as of each checkpoint that is kept on disk: a resume from
+        # any of them must find its opponents.
         self._needed: deque[set[str]] = deque(maxlen=config.checkpoints.keep)
 
     def checkpoint_if_due(self, now_s: float) -> None:
-        """Save when it is time. A league, a disk or a process that refuses puts it off, and the display says why; training goes on meanwhile."""
+        """Save when it is time. A league, a disk or a process that refuses puts it off, and the
+        display says why; training goes on meanwhile.
+        """
         if now_s - self._saved_s < self.config.checkpoints.every_s:
             return
         try:
@@ -57,18 +64,20 @@ class Housekeeper:
             log.warning("no checkpoint this time: %s", error)
 
     def checkpoint(self, drain_timeout_s: float = LAST_DRAIN_TIMEOUT_S) -> None:
-        """Save one cut, its own row last. Everything stands still from before the league takes its rows until the cut is written, so that
-        the checkpoint never names a game the league does not have.
+        """Save one cut, its own row last. Everything stands still from before the league takes its
+        rows until the cut is written, so that the checkpoint never names a game the league does not
+        have.
 
-        Raises: EngineError when the engine does not come to rest; CheckpointError when the disk refuses; PbtError when the league does not take
-        the rows in time.
+        Raises: EngineError when the engine does not come to rest; CheckpointError when the disk
+        refuses; PbtError when the league does not take the rows in time.
         """
         with self._engine.at_rest():
             self._sink.drain(drain_timeout_s)
             self._number += 1
             frames = max(self._engine.clocks().values())
             cut = self._engine.take_cut(self._number)
-            # Processes and devices are chosen anew at every start: what is stored is what was asked for.
+            # Processes and devices are chosen anew at every start: what is stored is what was asked
+            # for.
             cut.state.update(config=self.config.model_dump(mode="json"), league=self._sink.known())
             try:
                 path = write_checkpoint(self._folder, cut, self.config.checkpoints.keep)
@@ -84,7 +93,9 @@ class Housekeeper:
 
     @contextmanager
     def last_checkpoint(self) -> Iterator[None]:
-        """Save as `checkpoint` does. Inside, nothing moves any more, so what is told then is what was saved."""
+        """Save as `checkpoint` does. Inside, nothing moves any more, so what is told then is
+        what was saved.
+        """
         with self._engine.at_rest():
             self.checkpoint()
             yield
@@ -104,7 +115,8 @@ class Housekeeper:
         stored = set(self._store.sizes())
         gone = [snapshot_id for snapshot_id in removable if snapshot_id in stored]
         if gone:
-            # The row says "removed" before the file goes: a reader may miss weights that are still there, never look for ones that are not.
+            # The row says "removed" before the file goes: a reader may miss weights that are still
+            # there, never look for ones that are not.
             mark_weights_removed(self._league, gone, self._name)
             self._store.remove(gone)
             self._engine.remove_snapshots(set(gone))

@@ -19,9 +19,11 @@ log = logging.getLogger("arena.training.live_edits")
 
 
 class LiveEdits:
-    """Puts in force what was left for this start. Where members come or go it asks for another engine.
+    """Puts in force what was left for this start. Where members come or go it asks for another
+    engine.
 
-    taken    number of the newest edits that are in force and saved;  refused: of the newest that need a new start of the processes
+    taken    number of the newest edits that are in force and saved;  refused: of the newest that
+             need a new start of the processes
     """
 
     def __init__(
@@ -34,7 +36,9 @@ class LiveEdits:
         control: SignalControl,
         taken: int | None = None,
     ) -> None:
-        """config: as it is stored;  taken: number of the edits that this engine was built with, None at the start of a process."""
+        """config: as it is stored;  taken: number of the edits that this engine was built with,
+        None at the start of a process.
+        """
         self._paths, self._config, self._engine, self._keeper, self._sink, self._control = (
             paths,
             config,
@@ -49,7 +53,9 @@ class LiveEdits:
         self._before = 0 if left is None or taken is not None else left.number
 
     def take(self) -> None:
-        """Look for new ones; called between two turns. What cannot be saved now is tried again: an edit is in force when a checkpoint holds it."""
+        """Look for new ones; called between two turns. What cannot be saved now is tried again:
+        an edit is in force when a checkpoint holds it.
+        """
         left = self._left()
         if left is None or left.number <= max(self._before, self.taken, self.refused):
             return

@@ -1,4 +1,6 @@
-"""Who comes and who goes when a population starts again: from a config and its edits to a changed cut, and word of it to league and opponents."""
+"""Who comes and who goes when a population starts again: from a config and its edits to a
+changed cut, and word of it to league and opponents.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ from pbt.runtime.membership import Newcomer, beginner, freeze, joined, members_o
 
 @dataclass(frozen=True)
 class Arrival:
-    """donor: the member whose weights and hyperparameters it has, None without one;  text: how it came"""
+    """donor: the member whose weights and hyperparameters it has, None without one;  text: how
+    it came
+    """
 
     name: str
     donor: str | None
@@ -79,7 +83,8 @@ def change_members(
 ) -> tuple[Checkpoint, Membership]:
     """The cut of the changed population. after: settled and resolved.
 
-    Raises: ConfigError for weights that nobody has, SnapshotError for such as do not fit or whose file is gone.
+    Raises: ConfigError for weights that nobody has, SnapshotError for such as do not fit or whose
+    file is gone.
     """
     blueprint = blueprint_of(after, spec)
     leaving = [name for name in members_of(cut) if name in after.population.left]
@@ -126,7 +131,10 @@ def _donor(one: Joined, name: str, cut: Checkpoint) -> str:
         raise ConfigError(
             "members",
             [
-                f"population.joined.{name}.weights = {one.weights}: no member that plays {one.role}; there are {there}"
+                (
+                    f"population.joined.{name}.weights = {one.weights}: no member that plays "
+                    f"{one.role}; there are {there}"
+                )
             ],
         )
     return one.weights
@@ -135,7 +143,10 @@ def _donor(one: Joined, name: str, cut: Checkpoint) -> str:
 def _how(one: Joined, donors: Mapping[str, SnapshotRecord]) -> str:
     if one.weights in donors:
         record = donors[one.weights]
-        return f"joined as {one.role} with the weights and values of {one.weights} at {record.frames} frames"
+        return (
+            f"joined as {one.role} with the weights and values of {one.weights} at "
+            f"{record.frames} frames"
+        )
     return f"joined as {one.role} with " + (
         f"the weights of snapshot {one.weights[:12]}" if one.weights else "weights of its own"
     )

@@ -16,7 +16,9 @@ DOWN = "down"
 
 @dataclass(frozen=True)
 class MemberProgress:
-    """objective: what PBT ranks, over `games` games; rating: of its newest rated snapshot, Elo above "random" with its 95 % interval."""
+    """objective: what PBT ranks, over `games` games; rating: of its newest rated snapshot, Elo
+    above "random" with its 95 % interval.
+    """
 
     name: str
     role: str
@@ -35,7 +37,8 @@ class MemberProgress:
 class Progress:
     """elapsed_s: of this start; eta_s: None until the speed is known.
 
-    closing   (games over, games planned) of the evaluation at the end, None before it and where there is none
+    closing   (games over, games planned) of the evaluation at the end, None before it and where
+              there is none
     ahead     games that evaluation will have, while somebody still learns; 0 afterwards
     trouble   what keeps results from being kept, None when nothing does
     restarts  in words, which processes are down or were started again; None when none
@@ -110,9 +113,18 @@ class ProgressMeter:
         member, score = controller.members[name], controller.window.score(name)
         rating = self._ratings.get(name)
         return MemberProgress(
-            name, member.role, frames, rate, score.objective, score.games, rating, member.copies, member.last_event, member.finished,
+            name,
+            member.role,
+            frames,
+            rate,
+            score.objective,
+            score.games,
+            rating,
+            member.copies,
+            member.last_event,
+            member.finished,
             member.failed,
-        )  # fmt: skip
+        )
 
     def _rate(self) -> dict[str, tuple[float, float, float]]:
         """Member -> the rating of its newest snapshot that has one."""
@@ -130,7 +142,9 @@ class ProgressMeter:
 
 
 def restarts_text(processes: Sequence[ProcessStatus]) -> str | None:
-    """ "down: worker-0; restarted: worker-0 twice"; None when every process lives its first life."""
+    """ "down: worker-0; restarted: worker-0 twice"; None when every process lives its first
+    life.
+    """
     down = ", ".join(process.name for process in processes if process.state == DOWN)
     again = ", ".join(
         f"{process.name} {times(process.restarts)}" for process in processes if process.restarts

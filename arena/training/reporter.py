@@ -1,4 +1,6 @@
-"""Looks at a running engine each second, so that `arena status` and the telemetry can say what it did."""
+"""Looks at a running engine each second, so that `arena status` and the telemetry can say what
+it did.
+"""
 
 import logging
 import os
@@ -20,7 +22,9 @@ log = logging.getLogger("arena.training.reporter")
 
 
 class RunWatch:
-    """Writes `status.json` and the telemetry of one start. A disk that refuses them stops nothing: it is said once in the log."""
+    """Writes `status.json` and the telemetry of one start. A disk that refuses them stops
+    nothing: it is said once in the log.
+    """
 
     def __init__(
         self,
@@ -73,11 +77,18 @@ class RunWatch:
         engine, controller = self._engine, self._engine.controller
         processes = tuple(
             ProcessRow(
-                process.name, process.pid, process.roles, process.state, round(process.rate, 1), process.restarts,
-                round(process.beat_age_s, 3), process.queue, {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
+                process.name,
+                process.pid,
+                process.roles,
+                process.state,
+                round(process.rate, 1),
+                process.restarts,
+                round(process.beat_age_s, 3),
+                process.queue,
+                {stage: round(seconds, 3) for stage, seconds in process.stage_s.items()},
             )
             for process in engine.processes()
-        )  # fmt: skip
+        )
         members = tuple(
             MemberRow(
                 name, frames, self._sink.lags.get(name), member_state(controller.members[name])

@@ -1,4 +1,6 @@
-"""A lineage as a configuration of its own: one member that trains with the same hyperparameters at the same frames."""
+"""A lineage as a configuration of its own: one member that trains with the same hyperparameters
+at the same frames.
+"""
 
 from collections.abc import Mapping
 
@@ -12,10 +14,12 @@ from pbt.hyperparams import Hyperparams
 def schedule_config(
     config: RunConfig, lineage: Lineage, label: str, roles: Mapping[str, str]
 ) -> RunConfig:
-    """The population's configuration with one member per role, PBT off, and the lineage as the schedule of the member of its role.
+    """The population's configuration with one member per role, PBT off, and the lineage as the
+    schedule of the member of its role.
 
     label: of the policy, for the description;  roles: member -> role, in the population's order
-    It stops where the lineage does, unless learning is annealed: that is a matter of the stop, so the population's is kept. The description says
+    It stops where the lineage does, unless learning is annealed: that is a matter of the stop, so
+    the population's is kept. The description says
     which of its snapshots is the counterpart of the policy.
     """
     present = list(dict.fromkeys(roles.values()))
@@ -28,10 +32,16 @@ def schedule_config(
     twin = (
         "its last snapshot"
         if stop == lineage.frames
-        else f"its snapshot at {frames_text(lineage.frames)} (it trains on, annealed towards its stop)"
+        else (
+            f"its snapshot at {frames_text(lineage.frames)} (it trains on, annealed towards "
+            "its stop)"
+        )
     )
     changed = {
-        "description": f"The hyperparameters of {label} over its {lineage.frames} frames, as one member without PBT; {twin} is the counterpart",
+        "description": (
+            f"The hyperparameters of {label} over its {lineage.frames} frames, as "
+            f"one member without PBT; {twin} is the counterpart"
+        ),
         "stop_at_frames": stop,
         "population": {"members": 1 if len(present) == 1 else dict.fromkeys(present, 1)},
         "members": {name: MemberOverride(schedule=schedule).model_dump()},

@@ -1,4 +1,6 @@
-"""Where a training's results go: rows to the league, curves to the metrics folder, and a running tally of evaluation games for the display."""
+"""Where a training's results go: rows to the league, curves to the metrics folder, and a running
+tally of evaluation games for the display.
+"""
 
 import logging
 import time
@@ -53,12 +55,16 @@ class TrainingSink:
             self._results[(first.player, second.player)][outcome] += 1
 
     def remember(self, league: League, population: str) -> None:
-        """Count the newest stored evaluation games as well, so that a resumed training shows ratings at once."""
+        """Count the newest stored evaluation games as well, so that a resumed training shows
+        ratings at once.
+        """
         for record in newest_evaluations(league, population, REMEMBERED_GAMES):
             self.tally(record)
 
     def ratings(self) -> dict[str, Rating[PlayerRef]]:
-        """Snapshot id -> rating, from the evaluation games seen so far; for the display, the league's standings count them all."""
+        """Snapshot id -> rating, from the evaluation games seen so far; for the display, the
+        league's standings count them all.
+        """
         results = [
             PairResult(a, b, wins, draws, losses)
             for (a, b), (wins, draws, losses) in self._results.items()
@@ -96,7 +102,9 @@ class TrainingSink:
         self._metrics.series(member, frames, {**values, **speed})
 
     def known(self) -> dict[str, Any]:
-        """For a checkpoint, so that a resume takes back exactly what came later; JSON-able, `arena.training.train` reads it."""
+        """For a checkpoint, so that a resume takes back exactly what came later; JSON-able,
+        `arena.training.train` reads it.
+        """
         incarnation, events = self._writer.position
         return {
             "incarnation": incarnation,
@@ -114,7 +122,9 @@ class TrainingSink:
         return self._writer.trouble or self.warning
 
     def flush(self) -> None:
-        """Make the curves readable; due every second. Raises: PbtError when the league refused a row for good."""
+        """Make the curves readable; due every second. Raises: PbtError when the league refused a
+        row for good.
+        """
         self._flush_curves()
         self._writer.refuse_if_stopped()
 

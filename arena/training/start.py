@@ -1,4 +1,6 @@
-"""What a start of a population begins with: its config, its checkpoint, the edits on top, and whether all that fits together."""
+"""What a start of a population begins with: its config, its checkpoint, the edits on top, and
+whether all that fits together.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +36,8 @@ class Start:
     """Where an incarnation begins. config: as it is stored.
 
     checkpoint  that it goes on from; None: the first frame
-    notes       what was unusual, and each edit in words, for log and events;  edited: what --set changed, by key
+    notes       what was unusual, and each edit in words, for log and events;  edited: what --set
+                changed, by key
     membership  who joins and who leaves with it
     last_rounds  member -> its last round that the checkpoint knows
     """
@@ -65,7 +68,9 @@ def first_start(config: RunConfig, name: str) -> Start:
 def next_start(
     name: str, paths: PopulationPaths, league: League, overrides: Sequence[str]
 ) -> Start:
-    """From the newest intact checkpoint, with edits. Raises: ConfigError for edits it cannot take, PbtError when league and checkpoints disagree."""
+    """From the newest intact checkpoint, with edits. Raises: ConfigError for edits it cannot
+    take, PbtError when league and checkpoints disagree.
+    """
     checkpoint, notes = newest_checkpoint(paths)
     # One that the service made has not decided its tables yet.
     before = with_tables(config_in_force(paths, name, checkpoint))
@@ -113,14 +118,20 @@ def known_rounds(checkpoint: Checkpoint | None) -> dict[str, int]:
 def refuse_lost_history(
     league: League, name: str, paths: PopulationPaths, checkpoint: Checkpoint | None
 ) -> None:
-    """Raise when league and checkpoints do not belong together: going on would take games back that nobody meant to lose."""
+    """Raise when league and checkpoints do not belong together: going on would take games back
+    that nobody meant to lose.
+    """
     summary = next((summary for summary in list_populations(league) if summary.name == name), None)
     if checkpoint is not None and summary is None:
         raise PbtError(
-            f"the league does not know {name!r}, though {paths.checkpoints} holds checkpoints of it; put its league.db back, or delete it"
+            f"the league does not know {name!r}, though {paths.checkpoints} holds "
+            "checkpoints of it; put its league.db back, or delete it"
         )
     if checkpoint is None and summary is not None and summary.games:
-        lost = f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league holds {summary.games} of its games"
+        lost = (
+            f"the checkpoints of {name!r} are gone from {paths.checkpoints}, the league "
+            f"holds {summary.games} of its games"
+        )
         raise PbtError(f"{lost}; put the checkpoints back, or train under another --name")
 
 
@@ -130,12 +141,16 @@ def resolved(config: RunConfig) -> RunConfig:
 
 
 def with_tables(config: RunConfig) -> RunConfig:
-    """The config as it is stored: its number of tables is decided, since random streams belong to tables; the rest is decided at every start."""
+    """The config as it is stored: its number of tables is decided, since random streams belong
+    to tables; the rest is decided at every start.
+    """
     return config.model_copy(update={"sampling": resolved(config).sampling})
 
 
 def checked_game(config: RunConfig, source: str) -> EnvSpec:
-    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for a game whose own code fails."""
+    """The config's game, after holding the config against it. Raises: ConfigError; EnvError for
+    a game whose own code fails.
+    """
     try:
         spec = registry.spec(config.env.name, allow_files=True)
     except EnvNameError as error:
@@ -161,7 +176,9 @@ def checked_game(config: RunConfig, source: str) -> EnvSpec:
 
 
 def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[str]]:
-    """The newest intact checkpoint, or None for a population that was killed before its first; with notes on damaged ones."""
+    """The newest intact checkpoint, or None for a population that was killed before its first;
+    with notes on damaged ones.
+    """
     if not checkpoint_folders(paths.checkpoints):
         return None, ["there was no checkpoint yet: started from the first frame"]
     checkpoint, damaged = read_newest(paths.checkpoints)
@@ -169,13 +186,16 @@ def newest_checkpoint(paths: PopulationPaths) -> tuple[Checkpoint | None, list[s
 
 
 def config_in_force(paths: PopulationPaths, name: str, checkpoint: Checkpoint | None) -> RunConfig:
-    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else that of a start which never came to a checkpoint."""
+    """The checkpoint's own configuration, so that an edit and what it changed are one cut; else
+    that of a start which never came to a checkpoint.
+    """
     if checkpoint is not None:
         return config_from_table(checkpoint.state["config"], f"stored config of {name!r}")
     try:
         table = json.loads(paths.config.read_bytes())
     except ValueError as error:
         raise PbtError(
-            f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with `arena delete {name}`"
+            f"{paths.config}: damaged ({error}), and there is no checkpoint; remove it with "
+            f"`arena delete {name}`"
         ) from error
     return config_from_table(table, f"stored config of {name!r}")

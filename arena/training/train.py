@@ -1,4 +1,6 @@
-"""The composition root: a configuration, a name and a data directory become a running population, its league rows and its files."""
+"""The composition root: a configuration, a name and a data directory become a running
+population, its league rows and its files.
+"""
 
 import logging
 import os
@@ -58,10 +60,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Result:
-    """How a training ended. finished: every member reached its stop; else it was asked to stop and can be resumed.
+    """How a training ended. finished: every member reached its stop; else it was asked to stop and
+    can be resumed.
 
     status          the last look at its processes and rows
-    weights_sha256  over the weights of all members; with the placement "serial" equal configurations and seeds give equal ones, however often the
+    weights_sha256  over the weights of all members; with the placement "serial" equal
+                    configurations and seeds give equal ones, however often the
                     run was interrupted
     """
 
@@ -77,21 +81,27 @@ def start_training(
 ) -> Result:
     """Train a new population. say: told what is built.
 
-    Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the game; nothing is written then.
+    Raises: PlayerError when the name is taken, ConfigError when the configuration does not fit the
+    game; nothing is written then.
     """
     paths = population_paths(data, name)
     start = first_start(config, name)
     with ExitStack() as stack:
         if paths.config.exists():
-            choices = f"go on with `arena train --resume {name}`, choose another --name, or remove it with `arena delete {name}`"
+            choices = (
+                f"go on with `arena train --resume {name}`, choose another --name, or "
+                f"remove it with `arena delete {name}`"
+            )
             raise PlayerError(f"population {name!r} exists already in {data}; {choices}")
         stack.enter_context(PopulationLock(paths.lock, name))
         league = stack.enter_context(open_league(league_path(data)))
         if any(summary.name == name for summary in list_populations(league)):
             raise PlayerError(
-                f"population {name!r} stands in the league of {data}, but its files are gone; `arena delete {name}`, or another --name"
+                f"population {name!r} stands in the league of {data}, but its files are "
+                f"gone; `arena delete {name}`, or another --name"
             )
-        # The file first: a start that is killed before its row is there can then be resumed, or deleted, by name.
+        # The file first: a start that is killed before its row is there can then be resumed, or
+        # deleted, by name.
         write_config(paths, start.config)
         return _train(start, name, paths, league, observe, say)
 
@@ -99,9 +109,11 @@ def start_training(
 def resume_training(
     name: str, data: Path, overrides: Sequence[str], observe: Observer, say: Say = lambda text: None
 ) -> Result:
-    """Go on with a population from its newest intact checkpoint. say: told from which one, and what was unusual.
+    """Go on with a population from its newest intact checkpoint. say: told from which one, and what
+    was unusual.
 
-    Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name, HeldError while another process trains it.
+    Raises: ConfigError for edits it cannot take, PlayerError when there is none of that name,
+    HeldError while another process trains it.
     """
     paths = population_paths(data, name)
     if not paths.config.exists():
@@ -128,7 +140,9 @@ def _say_start(name: str, start: Start, say: Say) -> None:
 def _train(
     start: Start, name: str, paths: PopulationPaths, league: League, observe: Observer, say: Say
 ) -> Result:
-    """Incarnation after incarnation: another one whenever members come or go, whose engine is built anew around them."""
+    """Incarnation after incarnation: another one whenever members come or go, whose engine is
+    built anew around them.
+    """
     with SignalControl() as control:
         try:
             result = _run(start, name, paths, league, control, observe, say)
@@ -143,7 +157,9 @@ def _train(
 
 
 def _edited_start(name: str, paths: PopulationPaths, league: League, words: Sequence[str]) -> Start:
-    """With the edits; where they turn out to be impossible, as it was: nobody's training ends because of them."""
+    """With the edits; where they turn out to be impossible, as it was: nobody's training ends
+    because of them.
+    """
     try:
         return next_start(name, paths, league, words)
     except (ConfigError, SnapshotError) as error:
@@ -162,7 +178,9 @@ def _run(
     say: Say,
     taken: int | None = None,
 ) -> Result:
-    """One incarnation, from opening it to its last checkpoint. taken: number of the edits that it begins with, None where none were left for it."""
+    """One incarnation, from opening it to its last checkpoint. taken: number of the edits that
+    it begins with, None where none were left for it.
+    """
     config, spec = start.config, start.spec
     _ensure_population(league, name, config, spec)
     incarnation = _open_incarnation(league, name, start)
@@ -215,7 +233,9 @@ def _run(
 def _give_up(
     league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException
 ) -> None:
-    """Leave word of why a training ended before its last checkpoint: in the league and its status."""
+    """Leave word of why a training ended before its last checkpoint: in the league and its
+    status.
+    """
     state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     set_state(league, incarnation.population_id, state)
     watch.give_up(state if isinstance(error, KeyboardInterrupt) else f"failed: {first_line(error)}")

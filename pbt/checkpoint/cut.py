@@ -1,7 +1,8 @@
 """One cut of a whole population: everything needed to go on as if nothing had happened.
 
-A cut has one form, that of a population in one process, whatever the placement it was taken in: worker and planner states are merged, and slots
-keep their numbers. Whoever resumes splits it over shares of its own, in which slots get new numbers.
+A cut has one form, that of a population in one process, whatever the placement it was taken in:
+worker and planner states are merged, and slots keep their numbers. Whoever resumes splits it over
+shares of its own, in which slots get new numbers.
 """
 
 import hashlib
@@ -43,7 +44,9 @@ def cut_state(
 def cut_tensors(
     learners: Mapping[str, Mapping[str, Tensor]], slabs: Sequence[Slab], worker: JsonState
 ) -> dict[str, dict[str, Tensor]]:
-    """The other part. learners: each member's whole state;  worker: merged; what it calls free is left out."""
+    """The other part. learners: each member's whole state;  worker: merged; what it calls free
+    is left out.
+    """
     tensors = {learner_part(name): dict(state) for name, state in learners.items()}
     for role, (slab, filler) in enumerate(zip(slabs, worker["fillers"], strict=True)):
         tensors[f"slab-{role}"] = save_slab(slab, set(filler["pool"]["free"]))
@@ -63,9 +66,11 @@ class SplitCut(NamedTuple):
 
 
 def split_cut(checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Share]) -> SplitCut:
-    """Spread a cut over shares of these slabs, which are filled. What waits for its batch and finds no room is dropped, and counted as "no room".
+    """Spread a cut over shares of these slabs, which are filled. What waits for its batch and finds
+    no room is dropped, and counted as "no room".
 
-    Raises: EngineError when there is no room for the open games either, CheckpointError when the game changed since.
+    Raises: EngineError when there is no room for the open games either, CheckpointError when the
+    game changed since.
     """
     trainees = checkpoint.state["trainees"]
     queues = {member: batcher["queue"] for member, batcher in trainees.items()}
@@ -82,11 +87,13 @@ def split_cut(checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Sh
     return SplitCut(split.workers, batchers)
 
 
-# --- a population in one process -------------------------------------------------------------------------------------------------------------
+# --- a population in one process ------------------------------------------------------------------
 
 
 def digest_of(models: Iterable[Mapping[str, Tensor]]) -> str:
-    """SHA-256 over every member's weights, in order: equal runs have equal digests. Names are those of the model, without a prefix."""
+    """SHA-256 over every member's weights, in order: equal runs have equal digests. Names are
+    those of the model, without a prefix.
+    """
     digest = hashlib.sha256()
     for model in models:
         for name, tensor in sorted(model.items()):

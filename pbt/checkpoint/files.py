@@ -1,7 +1,8 @@
 """Checkpoints on disk: one cut of a whole population, or nothing.
 
-A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of each. It is written aside, every file and the
-folder fsynced, then renamed; what is damaged fails its hash and the one before is used.
+A checkpoint is a folder: safetensors files, `state.json`, and `manifest.json` with the SHA-256 of
+each. It is written aside, every file and the folder fsynced, then renamed; what is damaged fails
+its hash and the one before is used.
 """
 
 import hashlib
@@ -33,7 +34,9 @@ class Checkpoint:
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
-    """Write a checkpoint and remove all but the newest `keep`. Raises: CheckpointError when the disk refuses; the older ones stay."""
+    """Write a checkpoint and remove all but the newest `keep`. Raises: CheckpointError when the
+    disk refuses; the older ones stay.
+    """
     target = folder / f"{checkpoint.number:08d}"
     aside = folder / f".{target.name}.partial"
     try:
@@ -66,7 +69,9 @@ def checkpoint_folders(folder: Path) -> list[Path]:
 
 
 def read_newest(folder: Path) -> tuple[Checkpoint, list[str]]:
-    """The newest intact checkpoint and, in words, what was wrong with newer ones. Raises: CheckpointError when none is usable."""
+    """The newest intact checkpoint and, in words, what was wrong with newer ones. Raises:
+    CheckpointError when none is usable.
+    """
     damaged: list[str] = []
     for path in reversed(checkpoint_folders(folder)):
         try:
@@ -95,7 +100,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != expected[name]:
             raise CheckpointError(
-                f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the manifest's)"
+                f"checkpoint {path.name}: {name} is damaged (its SHA-256 differs from the "
+                "manifest's)"
             )
     tensors = {
         name.removesuffix(".safetensors"): load_tensors(content)
@@ -106,7 +112,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def _contents(checkpoint: Checkpoint) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file but the manifest, one at a time: together they are as large as all weights and slots."""
+    """Name and content of every file but the manifest, one at a time: together they are as large
+    as all weights and slots.
+    """
     for name, tensors in checkpoint.tensors.items():
         yield f"{name}.safetensors", save_tensors(tensors)
     yield STATE, json.dumps(checkpoint.state).encode()

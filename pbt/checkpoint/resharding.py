@@ -1,4 +1,6 @@
-"""The states of all workers of a run merge into one, as if one worker had played at all tables, which splits again over any number of workers."""
+"""The states of all workers of a run merge into one, as if one worker had played at all tables,
+which splits again over any number of workers.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,9 +17,11 @@ _Queues = Mapping[str, Sequence[Sequence[int]]]
 
 
 class Split(NamedTuple):
-    """workers: what each share's worker is to load;  queues: as given, slots under their new numbers;  places: by role.
+    """workers: what each share's worker is to load;  queues: as given, slots under their new
+    numbers;  places: by role.
 
-    lost: by member, the slots (old numbers) of the youngest messages of the queues, for which there was no room
+    lost: by member, the slots (old numbers) of the youngest messages of the queues, for which there
+    was no room
     """
 
     workers: list[JsonState]
@@ -36,7 +40,8 @@ def merge_workers(states: Sequence[JsonState]) -> JsonState:
     return {
         "tables": [tables[number] for number in sorted(tables)],
         "idle": [number for state in states for number in state["idle"]],
-        # One entry per worker even for equal policies: frozen players' places differ from worker to worker.
+        # One entry per worker even for equal policies: frozen players' places differ from worker to
+        # worker.
         "waiting": [entry for state in states for entry in state["waiting"]],
         "fillers": [
             _merge_fillers(fillers)
@@ -60,15 +65,18 @@ def _merge_fillers(fillers: Sequence[JsonState]) -> JsonState:
 
 
 def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Share]) -> Split:
-    """Divide a merged state. queues: by member, the SlotFull messages of slots that wait for their batch, as lists.
+    """Divide a merged state. queues: by member, the SlotFull messages of slots that wait for their
+    batch, as lists.
 
-    A table's open slots go to its share; PARKED and waiting ones are spread. One share of exactly the state's slots gets the state as it is.
-    Raises: EngineError when the tables differ, or there is not even room for what is OPEN and PARKED.
+    A table's open slots go to its share; PARKED and waiting ones are spread. One share of exactly
+    the state's slots gets the state as it is. Raises: EngineError when the tables differ, or there
+    is not even room for what is OPEN and PARKED.
     """
     numbers = sorted(number for share in shares for number in share.tables)
     if numbers != list(range(len(state["tables"]))):
         raise EngineError(
-            f"the checkpoint has {len(state['tables'])} tables; there are {len(numbers)}, sampling.environments must stay what it was"
+            f"the checkpoint has {len(state['tables'])} tables; there are {len(numbers)}, "
+            "sampling.environments must stay what it was"
         )
     spread = [
         Spread(role, filler, state["tables"], queues, shares)
@@ -184,7 +192,9 @@ class Spread:
                 self._place(slot, roomiest)
 
     def _least_parked(self, policy: str) -> int:
-        """The share with room whose tables have the fewest PARKED slots of the policy each: no worker ever parks more of it than it has seats."""
+        """The share with room whose tables have the fewest PARKED slots of the policy each: no
+        worker ever parks more of it than it has seats.
+        """
         roomy = [index for index, free in enumerate(self._free) if free] or [0]
         return min(
             roomy,
@@ -200,7 +210,8 @@ class Spread:
                 len(entries) for entries in self._filler["pool"]["parked"].values()
             )
             raise EngineError(
-                f"the checkpoint holds {used} part-filled slots of role {self._role}, too many for the {room} there are"
+                f"the checkpoint holds {used} part-filled slots of role {self._role}, too "
+                f"many for the {room} there are"
             )
         self.places[slot] = self._free[index].pop()
 

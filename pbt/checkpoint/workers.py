@@ -1,4 +1,6 @@
-"""A rollout worker's state as plain data, and back: open games are rebuilt by replaying their actions, or voided where a game cannot be replayed."""
+"""A rollout worker's state as plain data, and back: open games are rebuilt by replaying their
+actions, or voided where a game cannot be replayed.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -22,7 +24,9 @@ Places = dict[int, int]
 
 
 def save_worker(worker: RolloutWorker) -> JsonState:
-    """Everything but the slabs. Only between two turns of the crank: no action on its way, no table waiting to be stepped."""
+    """Everything but the slabs. Only between two turns of the crank: no action on its way, no
+    table waiting to be stepped.
+    """
     if worker.in_motion:
         raise EngineError("the worker was asked for its state in the middle of a turn")
     return {
@@ -47,7 +51,9 @@ class Reseater(Protocol):
         """The same game; policies of frozen players may differ."""
 
     def gone(self, plan: GamePlan) -> str:
-        """A live player of the game that has left the population meanwhile, empty where none has."""
+        """A live player of the game that has left the population meanwhile, empty where none
+        has.
+        """
 
 
 def load_worker(
@@ -55,7 +61,8 @@ def load_worker(
 ) -> int:
     """Put a fresh worker into a saved state; the slabs are filled already.
 
-    Returns how many open games were voided: those of players that have left, and unless `replayable` all.
+    Returns how many open games were voided: those of players that have left, and unless
+    `replayable` all.
     """
     for filler, saved in zip(worker.fillers, state["fillers"], strict=True):
         filler.pool.load(saved["pool"])
@@ -83,7 +90,9 @@ def load_worker(
 
 
 def _void_abandoned(worker: RolloutWorker, table: Table, gone: str) -> None:
-    """Void a game, one of whose players has left; what stands of earlier games in that player's slots goes, too."""
+    """Void a game, one of whose players has left; what stands of earlier games in that player's
+    slots goes, too.
+    """
     seats = [seat for seat in table.seats if seat.player == PlayerRef("member", gone)]
     worker.void(table, f"voided: {gone} left the population")
     for seat in seats:
@@ -131,7 +140,9 @@ def _load_table(table: Table, saved: JsonState, planner: Reseater) -> None:
 
 
 def _replays(worker: RolloutWorker, table: Table) -> bool:
-    """Bring a fresh game to where the saved one stood; False when it does not get there, or shows a waiting seat something else than it saw."""
+    """Bring a fresh game to where the saved one stood; False when it does not get there, or
+    shows a waiting seat something else than it saw.
+    """
     heads = tuple(
         len(ActionCodec(table.game.roles[role].action_space).head_sizes)
         for role in table.game.seat_roles
@@ -175,16 +186,22 @@ def save_slab(slab: Slab, free: set[int]) -> dict[str, Tensor]:
 
 
 def load_slab(slab: Slab, saved: dict[str, Tensor], places: Places) -> None:
-    """Put saved slots into their places; one without a place was in nobody's hands. Raises: CheckpointError when the game changed since."""
+    """Put saved slots into their places; one without a place was in nobody's hands. Raises:
+    CheckpointError when the game changed since.
+    """
     used = saved["slots"].numpy()
     kept = [index for index, slot in enumerate(used.tolist()) if slot in places]
     at = [places[used[index]] for index in kept]
     for name, array in slab.column.items():
         found, expected = tuple(saved[name].shape), (len(used), *array.shape[1:])
         if found != expected:
-            shapes = f'column "{name}" of role "{slab.layout.role.name}" was saved as {list(found)}, the game now needs {list(expected)}'
+            shapes = (
+                f'column "{name}" of role "{slab.layout.role.name}" was saved as '
+                f"{list(found)}, the game now needs {list(expected)}"
+            )
             raise CheckpointError(
-                f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, or train a new population"
+                f"checkpoint: {shapes}; the game's spaces or terms changed since: undo that, "
+                "or train a new population"
             )
         array[at] = saved[name].numpy()[kept]
 

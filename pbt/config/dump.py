@@ -11,14 +11,17 @@ WIDE = 160
 
 
 def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
-    """The resolved config: reading it again gives an equal one. With origins (dotted key -> "file", "--set") each line ends with its own."""
+    """The resolved config: reading it again gives an equal one. With origins (dotted key ->
+    "file", "--set") each line ends with its own.
+    """
     table = config.model_dump()
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     lines = _key_lines(plain, (), origins)
     for name, section in table.items():
         if name == "members":
             for member, override in section.items():
-                # What a member does not say is that of [learning], or of its schedule: nothing is decided later.
+                # What a member does not say is that of [learning], or of its schedule: nothing is
+                # decided later.
                 said = {key: value for key, value in override.items() if value is not None}
                 lines += [
                     "",

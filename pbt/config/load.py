@@ -1,6 +1,8 @@
-"""From a file, a shipped name or a stored table to one checked RunConfig; every problem is listed at once.
+"""From a file, a shipped name or a stored table to one checked RunConfig; every problem is listed
+at once.
 
-`load_config("demo", ["learning.gamma=0.98"])` is all most callers need; `read_config` also tells where each value came from.
+`load_config("demo", ["learning.gamma=0.98"])` is all most callers need; `read_config` also tells
+where each value came from.
 """
 
 import copy
@@ -28,7 +30,9 @@ _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """A config and, for every dotted key that was given, where: "file" or "--set". Keys that are absent hold their defaults."""
+    """A config and, for every dotted key that was given, where: "file" or "--set". Keys that are
+    absent hold their defaults.
+    """
 
     config: RunConfig
     source: str
@@ -36,7 +40,8 @@ class LoadedConfig:
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """source: path of a TOML file, or a shipped config's bare name; overrides: "a.b=c", c a TOML value or a bare word.
+    """source: path of a TOML file, or a shipped config's bare name; overrides: "a.b=c", c a TOML
+    value or a bare word.
 
     Raises: ConfigError with every problem of file and overrides.
     """
@@ -52,12 +57,16 @@ def read_config(source: str | Path, overrides: Sequence[str] = ()) -> LoadedConf
 def config_from_table(
     table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()
 ) -> RunConfig:
-    """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top. Raises: ConfigError."""
+    """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top.
+    Raises: ConfigError.
+    """
     return _resolve(_as_it_ran(_without_none(table)), overrides, source).config
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
-    """A game's options, of nothing but overrides: "steps=3", or "env.options.steps=3" as for a config. Raises: ConfigError with every problem."""
+    """A game's options, of nothing but overrides: "steps=3", or "env.options.steps=3" as for a
+    config. Raises: ConfigError with every problem.
+    """
     table, _, problems = _apply_overrides(
         {}, [override.strip().removeprefix("env.options.") for override in overrides]
     )
@@ -132,7 +141,10 @@ def _syntax_problem(text: str, message: str) -> str:
     line, column = int(place[1]), int(place[2])
     lines = text.splitlines()
     found = lines[line - 1].strip() if line <= len(lines) else ""
-    return f"line {line}, column {column}: not TOML: found {found!r}; {reason}; texts need quotes, keys and tables stand once"
+    return (
+        f"line {line}, column {column}: not TOML: found {found!r}; {reason}; texts need "
+        "quotes, keys and tables stand once"
+    )
 
 
 def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfig:
@@ -152,7 +164,9 @@ def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfi
 
 
 def _as_json(table: Mapping[str, Any]) -> str:
-    """Strict validation takes lists for tuples only from JSON; TOML's dates become text, which no field accepts by accident."""
+    """Strict validation takes lists for tuples only from JSON; TOML's dates become text, which
+    no field accepts by accident.
+    """
     return json.dumps(table, default=str)
 
 
@@ -230,7 +244,9 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 
 def _as_it_ran(table: Table) -> Table:
-    """A population of an earlier version goes on by the rules it began with: whole sections that lack a later key get what held before it."""
+    """A population of an earlier version goes on by the rules it began with: whole sections that
+    lack a later key get what held before it.
+    """
     later = {key for _, key, _ in HELD_BEFORE}
     for section, key, value in HELD_BEFORE:
         stored = table.get(section)

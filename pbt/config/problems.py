@@ -1,4 +1,5 @@
-"""What is wrong with a config, said for people: ``place = found: expected; what to do``, one line per problem.
+"""What is wrong with a config, said for people: ``place = found: expected; what to do``, one line
+per problem.
 
 Expectations are read from the schema itself (its JSON form), so a new field needs no new message.
 """
@@ -27,7 +28,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str]:
-    """One line per place that pydantic refused, then the contradictions among the values that are fine.
+    """One line per place that pydantic refused, then the contradictions among the values that are
+    fine.
 
     given: the table that was validated.
     """
@@ -55,7 +57,9 @@ def _validator_lines(detail: ErrorDetails) -> list[str]:
 
 
 def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> list[str]:
-    """Contradictions that stand among the other values; a line that names a bad place says nothing yet."""
+    """Contradictions that stand among the other values; a line that names a bad place says
+    nothing yet.
+    """
     places = [_dotted(loc) for loc in bad]
     rest = json.loads(json.dumps(given, default=str))
     for loc in bad:
@@ -88,7 +92,9 @@ def _remove(table: Any, loc: Loc) -> None:
 
 
 def _place(detail: ErrorDetails, given: Any) -> Loc:
-    """pydantic's loc without the names it gives to the branches of a union: those are no keys of the table."""
+    """pydantic's loc without the names it gives to the branches of a union: those are no keys of
+    the table.
+    """
     place: list[str | int] = []
     for position, name in enumerate(detail["loc"]):
         last_of_missing = detail["type"] == "missing" and position == len(detail["loc"]) - 1
@@ -179,7 +185,9 @@ def _unknown_key(loc: Loc) -> str:
 
 
 def _dotted(loc: Loc) -> str:
-    """("model", "conv", 0, "kernel") -> model.conv[0].kernel; keys that need quotes in TOML have them here."""
+    """("model", "conv", 0, "kernel") -> model.conv[0].kernel; keys that need quotes in TOML have
+    them here.
+    """
     return "".join(
         f"[{part}]" if isinstance(part, int) else f".{toml_key(part)}" for part in loc
     ).removeprefix(".")
@@ -191,7 +199,9 @@ def toml_key(name: str) -> str:
 
 
 def toml_text(words: str) -> str:
-    """A TOML string on one line: JSON's escapes are TOML's, except that TOML wants DEL escaped, too."""
+    """A TOML string on one line: JSON's escapes are TOML's, except that TOML wants DEL escaped,
+    too.
+    """
     return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -207,7 +217,9 @@ def _root() -> Schema:
 
 
 def _definition(schema: Schema) -> Schema:
-    """The schema with its reference followed; what stands beside the reference (a default) stays."""
+    """The schema with its reference followed; what stands beside the reference (a default)
+    stays.
+    """
     reference = schema.get("$ref")
     if reference is None:
         return schema

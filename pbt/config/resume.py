@@ -1,4 +1,6 @@
-"""Which edits a population that has started can take. What is not listed changes shapes, clocks or random streams, and is refused."""
+"""Which edits a population that has started can take. What is not listed changes shapes, clocks
+or random streams, and is refused.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +13,30 @@ HYPERPARAMETERS = (
     "learning.adam_beta1",
     "learning.shaping",
 )
-"""Editable, but they belong to the members once training started: an edit sets them for every member, and PBT goes on from there."""
+"""Editable, but they belong to the members once training started: an edit sets them for every
+member, and PBT goes on from there.
+"""
 
 _EDITABLE_LEARNING = (
-    "minibatches", "epochs", "adam_beta2", "adam_eps", "gamma", "gae_lambda", "vtrace", "vtrace_rho", "vtrace_c", "ppo_clip", "ratio_clip",
-    "value_coef", "max_grad_norm", "reward_scale", "anneal_to", "normalize_advantages", "max_lag", "timeout_s",
-)  # fmt: skip
+    "minibatches",
+    "epochs",
+    "adam_beta2",
+    "adam_eps",
+    "gamma",
+    "gae_lambda",
+    "vtrace",
+    "vtrace_rho",
+    "vtrace_c",
+    "ppo_clip",
+    "ratio_clip",
+    "value_coef",
+    "max_grad_norm",
+    "reward_scale",
+    "anneal_to",
+    "normalize_advantages",
+    "max_lag",
+    "timeout_s",
+)
 EDITABLE = (
     "description",
     "stop_at_frames",
@@ -42,11 +62,15 @@ EDITABLE = (
 MEMBERSHIP = ("population.joined", "population.left")
 """Who learns: those that are named come or go, and nobody else changes."""
 LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share", *MEMBERSHIP)
-"""What a trainer takes while it trains: at its next rest, or, where members come or go, with new processes around the same weights."""
+"""What a trainer takes while it trains: at its next rest, or, where members come or go, with new
+processes around the same weights.
+"""
 
 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
-    """Dotted key -> (old, new) of every value that differs; None where one side has no such key, or an empty list."""
+    """Dotted key -> (old, new) of every value that differs; None where one side has no such key,
+    or an empty list.
+    """
     before, after = _flat(old.model_dump()), _flat(new.model_dump())
     return {
         key: (before.get(key), after.get(key))
@@ -58,7 +82,10 @@ def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
 def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
     """One line for every edit that a started population cannot take."""
     return _taken_back(old, new) + [
-        f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; leave it, or train a new population with --name"
+        (
+            f"{key} = {_shown(after)}: fixed at {_shown(before)} when the population started; "
+            "leave it, or train a new population with --name"
+        )
         for key, (before, after) in changes(old, new).items()
         if not any(key == allowed or key.startswith(f"{allowed}.") for allowed in EDITABLE)
     ]
@@ -71,7 +98,10 @@ def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:
     found = [f"population.joined.{name}: has joined already; it can only leave" for name in joined]
     back = [name for name in before.left if name not in after.left]
     return found + [
-        f"population.left: {name} has left for good; a new member can begin with the weights of its last snapshot"
+        (
+            f"population.left: {name} has left for good; a new member can begin with the weights "
+            "of its last snapshot"
+        )
         for name in back
     ]
 
@@ -90,7 +120,9 @@ def is_live(key: str) -> bool:
 
 
 def takes_live(old: RunConfig, new: RunConfig) -> bool:
-    """Whether a running population can take this edit. Where values are annealed, learners know of the end, and must start anew with another."""
+    """Whether a running population can take this edit. Where values are annealed, learners know
+    of the end, and must start anew with another.
+    """
     keys = changes(old, new).keys()
     return all(is_live(key) for key in keys) and not (
         "stop_at_frames" in keys and old.learning.anneal_to < 1.0

@@ -16,7 +16,9 @@ class Named(Protocol):
 
 
 class GameFacts(Protocol):
-    """The part of `pbt.envs.contract.Game` a config can contradict; named here because config stands below envs."""
+    """The part of `pbt.envs.contract.Game` a config can contradict; named here because config
+    stands below envs.
+    """
 
     @property
     def roles(self) -> Sequence[Named]: ...
@@ -29,7 +31,9 @@ class GameFacts(Protocol):
 
 
 def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """Member name -> role name of all that ever were, in order: those it began with, then who joined."""
+    """Member name -> role name of all that ever were, in order: those it began with, then who
+    joined.
+    """
     later = sorted(config.population.joined, key=member_number)
     return _first_members(config, roles) | {
         name: config.population.joined[name].role for name in later
@@ -37,7 +41,9 @@ def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
 
 
 def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """ "m0", "m1", ... counted through the roles in the game's order. A role the table omits has none."""
+    """ "m0", "m1", ... counted through the roles in the game's order. A role the table omits has
+    none.
+    """
     counts = config.population.members
     per_role = {role: counts if isinstance(counts, int) else counts.get(role, 0) for role in roles}
     in_order = [role for role in roles for _ in range(per_role[role])]
@@ -73,14 +79,21 @@ def check_against_game(config: RunConfig, game: GameFacts, source: str = "config
         ]
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
     if resident != "auto" and resident < seats:
-        found = f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen players at once"
+        found = (
+            f"matchmaking.resident = {resident}: an evaluation game seats {seats} frozen "
+            "players at once"
+        )
         problems.append(f'{found}; make it {seats} or more, or "auto"')
     # Of a game that has deadlines of its own: `pbt.envs.contract.Deadlined`.
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
-        found = f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does not answer for up to {longest_s:g} s"
+        found = (
+            f"env.timeout_s = {config.env.timeout_s:g}: this game itself ends what does "
+            f"not answer for up to {longest_s:g} s"
+        )
         problems.append(
-            f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs costs all games of its worker"
+            f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs "
+            "costs all games of its worker"
         )
     terms = list(game.reward_terms)
     problems += _term_problems("learning.shaping", config.learning.shaping, terms)
@@ -104,7 +117,10 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
         if role not in roles
     ]
     missing = [
-        f"population.members.{role}: missing; every role needs members; add {role} = 4 (roles: {named})"
+        (
+            f"population.members.{role}: missing; every role needs members; add {role} = 4 "
+            f"(roles: {named})"
+        )
         for role in roles
         if role not in counts
     ]
@@ -120,7 +136,10 @@ def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
         set(member_roles(config, roles).values()),
     )
     found = [
-        f"population.joined.{name}: the population began with a member of that name; go on at m{len(first)}"
+        (
+            f"population.joined.{name}: the population began with a member of that name; go on "
+            f"at m{len(first)}"
+        )
         for name in joined
         if name in first
     ]

@@ -1,1 +1,3 @@
-"""Games: the contract every game meets, the adapters that make foreign games meet it, and the registry of names."""
+"""Games: the contract every game meets, the adapters that make foreign games meet it, and the
+registry of names.
+"""

@@ -1,8 +1,10 @@
 """What a game is to the engine.
 
-A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something at that moment: the seats that must act
-next, and the seats whose episode just ended. Turn games hand out one acting seat at a time, simultaneous games all of them; the engine does not
-care which it is. Every seat gets exactly one turn that is over, also one that never acted (its opponent folded first).
+A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something
+at that moment: the seats that must act next, and the seats whose episode just ended. Turn games
+hand out one acting seat at a time, simultaneous games all of them; the engine does not care which
+it is. Every seat gets exactly one turn that is over, also one that never acted (its opponent folded
+first).
 
 Order of one game::
 
@@ -11,8 +13,9 @@ Order of one game::
         turns = game.step({turn.seat: action for each turn that is not over})
     game.outcome()
 
-Rewards are those since the seat's previous turn, so a reward that arrives after the opponent's move belongs to one's own last action. Reward term 0
-is the game's own reward (its sum is the return); further terms are shaping. A seat's first turn may carry rewards that no action of its own earned.
+Rewards are those since the seat's previous turn, so a reward that arrives after the opponent's move
+belongs to one's own last action. Reward term 0 is the game's own reward (its sum is the return);
+further terms are shaping. A seat's first turn may carry rewards that no action of its own earned.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +31,9 @@ from pbt.errors import EnvError
 
 @dataclass(frozen=True)
 class Role:
-    """Seats that share one observation and one action space. `masked`: every turn carries a mask of legal actions."""
+    """Seats that share one observation and one action space. `masked`: every turn carries a mask
+    of legal actions.
+    """
 
     name: str
     observation_space: gymnasium.Space[Any]
@@ -40,11 +45,15 @@ class Role:
 class SeatTurn:
     """What one seat learns at one moment.
 
-    observation  an element of the role's space; at the end of an episode the FINAL observation, or None where the game gives none
-    mask         [sum of head sizes] bool, True = legal, heads side by side; None in roles without masks;
+    observation  an element of the role's space; at the end of an episode the FINAL observation, or
+                 None where the game gives none
+    mask         [sum of head sizes] bool, True = legal, heads side by side; None in roles without
+                 masks;
                  of no meaning in turns that are over
-    rewards      one float per reward term of the game, collected since this seat's previous turn, unweighted; term 0 is the game's own
-    terminated   the seat's episode ended by the rules; truncated: it was cut off (its value goes on)
+    rewards      one float per reward term of the game, collected since this seat's previous turn,
+                 unweighted; term 0 is the game's own
+    terminated   the seat's episode ended by the rules; truncated: it was cut off (its value goes
+                 on)
     tics         engine ticks the seat's previous action covered (0 at reset)
     """
 
@@ -65,7 +74,8 @@ class SeatTurn:
 class Outcome:
     """How a finished game ended.
 
-    ranking  place per seat, 0 = best, ties share the smaller number: (0, 1) first seat won, (0, 0) draw, (0, 1, 1) ...
+    ranking  place per seat, 0 = best, ties share the smaller number: (0, 1) first seat won, (0, 0)
+             draw, (0, 1, 1) ...
     points   the game's own count per seat (frags, goals), or None where it keeps none
     reason   "rules", "truncated", or a word of the game's own
     """
@@ -77,7 +87,9 @@ class Outcome:
 
 @runtime_checkable
 class Game(Protocol):
-    """One table at which games are played one after the other. Not thread-safe; owned by one worker."""
+    """One table at which games are played one after the other. Not thread-safe; owned by one
+    worker.
+    """
 
     roles: tuple[Role, ...]
     seat_names: tuple[str, ...]
@@ -88,10 +100,14 @@ class Game(Protocol):
         """Start a game. seed: 0 <= seed < 2**31. Rewards of these turns are zero, `tics` 0."""
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act. actions: seat -> one index per head of its action space, for exactly the seats that are due."""
+        """Act. actions: seat -> one index per head of its action space, for exactly the seats
+        that are due.
+        """
 
     def outcome(self) -> Outcome:
-        """After every seat is over. Declared by the game, else the ranking of summed (unshaped) rewards."""
+        """After every seat is over. Declared by the game, else the ranking of summed (unshaped)
+        rewards.
+        """
 
     def close(self) -> None:
         """Release engines and windows; the game is not used again."""
@@ -100,15 +116,21 @@ class Game(Protocol):
 ScriptedAct = Callable[
     [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]
 ]
-"""A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N, heads]) -> actions [N, heads]. Pure."""
+"""A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N,
+heads]) -> actions [N, heads]. Pure.
+"""
 
 
 @runtime_checkable
 class Overlapping(Protocol):
-    """A game that works in processes of its own: it can be told the actions of the next step and left alone until then, while others are."""
+    """A game that works in processes of its own: it can be told the actions of the next step and
+    left alone until then, while others are.
+    """
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
-        """What `step` will be given next. Returns at once, and raises nothing: what goes wrong is raised by `step`."""
+        """What `step` will be given next. Returns at once, and raises nothing: what goes wrong
+        is raised by `step`.
+        """
 
 
 @runtime_checkable
@@ -118,13 +140,16 @@ class Preparing(Protocol):
     def prepare(self) -> None:
         """Start what the first `reset` needs; by any thread, beside other games.
 
-        Raises: EnvError where no second try helps; what may have been an accident is left for `reset`.
+        Raises: EnvError where no second try helps; what may have been an accident is left for
+        `reset`.
         """
 
 
 @runtime_checkable
 class Deadlined(Protocol):
-    """A game that ends by itself what does not answer. `env.timeout_s`, after which the whole process is taken for hung, must be longer."""
+    """A game that ends by itself what does not answer. `env.timeout_s`, after which the whole
+    process is taken for hung, must be longer.
+    """
 
     @property
     def longest_wait_s(self) -> float:
@@ -160,7 +185,8 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Grid:
-    """The squares of a board, which are the first `rows` lines of what `EnvSpec.draw` gives: marks with spaces between them.
+    """The squares of a board, which are the first `rows` lines of what `EnvSpec.draw` gives: marks
+    with spaces between them.
 
     square    the one that an action names, (row, column); row None: a piece falls down that column
     in_a_row  so many equal marks in a line win; None: something else does
@@ -177,13 +203,16 @@ class EnvSpec:
     """A registered game.
 
     make        builds one table; keyword arguments come from the config's `env.options`
-    chance      the seed matters beyond who sits where; False: only actions decide, so matches start from random plies
+    chance      the seed matters beyond who sits where; False: only actions decide, so matches start
+                from random plies
     replayable  seed, seats and actions reproduce the game exactly
     winners     one sentence: how the ranking comes about
-    paths       which of the options given are paths of the user's files: stored absolute, and refused where only registered games may be played
+    paths       which of the options given are paths of the user's files: stored absolute, and
+                refused where only registered games may be played
     scripted    named players without a network, by name ("oneply")
     tics_per_s  of the game's engine, as people play it; None: it has no clock of its own
-    draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the seat -> the position as text; None: no board
+    draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the
+                seat -> the position as text; None: no board
     grid        where actions stand on that board; None: nowhere
     """
 
@@ -201,10 +230,11 @@ class EnvSpec:
 
 
 def opens_at_random(env: EnvSpec, game: Game) -> bool:
-    """Whether evaluation games begin with random moves: where neither chance nor anybody's secret makes games differ.
+    """Whether evaluation games begin with random moves: where neither chance nor anybody's secret
+    makes games differ.
 
-    That is in games of turns without chance. Where all act at once a random action is a part of the result: a throw of rock, paper, scissors.
-    game: one of `env`; it is begun to see who acts.
+    That is in games of turns without chance. Where all act at once a random action is a part of the
+    result: a throw of rock, paper, scissors. game: one of `env`; it is begun to see who acts.
     """
     return not env.chance and sum(not turn.over for turn in game.reset(0)) == 1
 
@@ -215,8 +245,11 @@ def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:
 
 
 def env_error(game: str, seed: int | None, step: int, seat: str, error: BaseException) -> EnvError:
-    """The error to raise `from error` when a game's own code raised: names game, seed, step and seat."""
+    """The error to raise `from error` when a game's own code raised: names game, seed, step and
+    seat.
+    """
     return EnvError(
-        f"game {game!r} raised {type(error).__name__}: {error} (seed {seed}, step {step}, seat {seat}); "
+        f"game {game!r} raised {type(error).__name__}: {error} (seed {seed}, step {step}, "
+        f"seat {seat}); "
         "replay it with this seed, by the game's own traceback, and fix the game"
     )

@@ -1,4 +1,6 @@
-"""Games of the package mpe2: particles in a plane that push, chase, gather and tell each other things, all moving at once."""
+"""Games of the package mpe2: particles in a plane that push, chase, gather and tell each other
+things, all moving at once.
+"""
 
 import inspect
 import re
@@ -19,15 +21,18 @@ from pbt.errors import EnvError, EnvOptionsError
 DEFAULT_SCENARIO = "simple_push"
 _VERSIONED = re.compile(r"(\w+)_v(\d+)")
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
-# Of a scenario's own options: what actions are is not for a config to say, and nobody looks at the plane.
+# Of a scenario's own options: what actions are is not for a config to say, and nobody looks at the
+# plane.
 _OURS = ("continuous_actions", "render_mode")
 
 
 def make(**options: Any) -> Game:
-    """One table. options: `scenario`, `one_role`, and what the scenario itself takes, such as max_cycles.
+    """One table. options: `scenario`, `one_role`, and what the scenario itself takes, such as
+    max_cycles.
 
-    one_role: observations are filled with zeros up to the longest, so that agents of different sizes share a role: one member may play every seat.
-    Raises: EnvOptionsError for those that are wrong, EnvError without mpe2.
+    one_role: observations are filled with zeros up to the longest, so that agents of different
+    sizes share a role: one member may play every seat. Raises: EnvOptionsError for those that are
+    wrong, EnvError without mpe2.
     """
     known = scenarios()
     scenario, one_role = options.pop("scenario", DEFAULT_SCENARIO), options.pop("one_role", False)
@@ -76,7 +81,8 @@ def scenarios() -> Mapping[str, str]:
         package = import_module("mpe2")
     except ImportError as error:
         raise EnvError(
-            f"MPE games need the package mpe2, which cannot be loaded ({error}); install it: pip install mpe2"
+            f"MPE games need the package mpe2, which cannot be loaded ({error}); install it: "
+            "pip install mpe2"
         ) from error
     versions = [
         found
@@ -151,7 +157,9 @@ class AtOnce:
 
 
 class OneRole:
-    """A parallel environment whose agents see equally long vectors, with zeros behind their own. Raises: EnvOptionsError where actions differ."""
+    """A parallel environment whose agents see equally long vectors, with zeros behind their own.
+    Raises: EnvOptionsError where actions differ.
+    """
 
     def __init__(self, env: Any) -> None:
         self._env = env
@@ -165,7 +173,10 @@ class OneRole:
             told = ", ".join(f"{agent} {count}" for agent, count in counts.items())
             raise EnvOptionsError(
                 [
-                    f"one_role = True: agents have different numbers of actions ({told}); leave it out, so that each kind has a role"
+                    (
+                        f"one_role = True: agents have different numbers of actions ({told}); "
+                        "leave it out, so that each kind has a role"
+                    )
                 ]
             )
 

@@ -12,7 +12,9 @@ def is_file_name(name: str) -> bool:
 
 
 def absolute_name(name: str) -> str:
-    """The name with the file's path absolute, so that it means the same from any working directory; other names as they are."""
+    """The name with the file's path absolute, so that it means the same from any working
+    directory; other names as they are.
+    """
     path, _, function = name.rpartition(":")
     return (
         f"{Path(path).expanduser().resolve()}:{function}" if path and is_file_name(name) else name

@@ -1,5 +1,5 @@
-"""Games by name: built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages (entry-point group "pbt_arena.envs"), and, where allowed,
-a user's own file.
+"""Games by name: built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
+(entry-point group "pbt_arena.envs"), and, where allowed, a user's own file.
 """
 
 import difflib
@@ -40,16 +40,20 @@ def names() -> tuple[str, ...]:
 def spec(
     name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None
 ) -> EnvSpec:
-    """The game called `name`, or, with allow_files, of the form "./file.py:function". Without, its options must not name files either.
+    """The game called `name`, or, with allow_files, of the form "./file.py:function". Without, its
+    options must not name files either.
 
-    measured: (replayable, chance) of such a file, where somebody looked already: that takes some games.
-    Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file where none is allowed and a plug-in that fails to load.
+    measured: (replayable, chance) of such a file, where somebody looked already: that takes some
+    games. Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file
+    where none is allowed and a plug-in that fails to load.
     """
     if is_file_name(name):
         if not allow_files:
             raise EnvError(
-                f"env {name!r} is a file of the user's; expected a registered name here, because only the local command line runs code from files; "
-                f"train it from the command line, or register it as an entry point in the group {ENTRY_POINT_GROUP!r}"
+                f"env {name!r} is a file of the user's; expected a registered name here, "
+                "because only the local command line runs code from files; "
+                "train it from the command line, or register it as an entry point in the "
+                f"group {ENTRY_POINT_GROUP!r}"
             )
         from pbt.envs.adapters.user_file import file_spec
 
@@ -81,7 +85,8 @@ def _without_files(found: EnvSpec) -> EnvSpec:
         if named := found.paths(options):
             said = ", ".join(f"{name} = {options[name]!r}" for name in named)
             raise EnvError(
-                f"env.options: {said}: a file of the user's; expected none here, because only the local command line opens files by path"
+                f"env.options: {said}: a file of the user's; expected none here, because "
+                "only the local command line opens files by path"
             )
         return found.make(**options)
 
@@ -106,10 +111,12 @@ def _load(point: EntryPoint) -> EnvSpec:
         found = loaded if isinstance(loaded, EnvSpec) else loaded()
     except Exception as error:
         raise EnvError(
-            f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove the package that provides it"
+            f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove "
+            "the package that provides it"
         ) from error
     if not isinstance(found, EnvSpec):
         raise EnvError(
-            f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without arguments that returns one"
+            f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without "
+            "arguments that returns one"
         )
     return found

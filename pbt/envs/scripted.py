@@ -10,7 +10,9 @@ from pbt.envs.contract import ScriptedAct
 
 
 def pick(candidates: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-    """One candidate per row, all equally likely. candidates: [N, A]; uniforms: [N] in [0, 1). A row without candidates gives 0. Returns [N]."""
+    """One candidate per row, all equally likely. candidates: [N, A]; uniforms: [N] in [0, 1). A
+    row without candidates gives 0. Returns [N].
+    """
     ranks = np.cumsum(candidates, axis=1)
     wanted = (uniforms * ranks[:, -1]).astype(np.int64) + 1
     picked: NDArray[np.int64] = np.argmax((ranks == wanted[:, None]) & candidates, axis=1)
@@ -18,7 +20,9 @@ def pick(candidates: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArra
 
 
 def random_act(head_sizes: tuple[int, ...]) -> ScriptedAct:
-    """The player "random", known to every game: uniform over the legal choices of each head, heads independent."""
+    """The player "random", known to every game: uniform over the legal choices of each head,
+    heads independent.
+    """
     stops = np.cumsum(head_sizes)
 
     def act(

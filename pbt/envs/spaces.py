@@ -1,4 +1,6 @@
-"""Spaces as flat tables: an observation is a tuple of named leaves, an action a tuple of categorical heads."""
+"""Spaces as flat tables: an observation is a tuple of named leaves, an action a tuple of
+categorical heads.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ LeafKind = Literal["box", "onehot"]
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array of an observation. kind "onehot": integers in [0, n) per element of `shape`, fed to networks one-hot."""
+    """One array of an observation. kind "onehot": integers in [0, n) per element of `shape`, fed
+    to networks one-hot.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -41,13 +45,15 @@ def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Lea
     elif isinstance(space, spaces.Discrete):
         if int(space.start) != 0:
             raise EnvError(
-                f"observation leaf {name}: Discrete with start={int(space.start)}; expected start=0; shift it in the game"
+                f"observation leaf {name}: Discrete with start={int(space.start)}; expected "
+                "start=0; shift it in the game"
             )
         yield path, Leaf(name, (1,), np.dtype(np.int64), "onehot", (int(space.n),))
     elif isinstance(space, spaces.MultiDiscrete):
         if np.any(space.start):
             raise EnvError(
-                f"observation leaf {name}: MultiDiscrete with start={space.start.tolist()}; expected start=0; shift it in the game"
+                f"observation leaf {name}: MultiDiscrete with start={space.start.tolist()}; "
+                "expected start=0; shift it in the game"
             )
         sizes = tuple(int(n) for n in space.nvec.reshape(-1))
         yield path, Leaf(name, (len(sizes),), np.dtype(np.int64), "onehot", sizes)
@@ -62,7 +68,8 @@ def _leaves(space: gymnasium.Space[Any], path: Path) -> Iterator[tuple[Path, Lea
         yield path, Leaf(name, tuple(int(n) for n in space.shape), dtype, low=low, high=high)
     else:
         raise EnvError(
-            f"observation leaf {name}: {type(space).__name__} is not supported; expected Box, Discrete, MultiDiscrete, MultiBinary, "
+            f"observation leaf {name}: {type(space).__name__} is not supported; expected "
+            "Box, Discrete, MultiDiscrete, MultiBinary, "
             "or a Dict/Tuple of them; wrap the game so that it returns arrays"
         )
 
@@ -74,7 +81,8 @@ class ObservationCodec:
         pairs = list(_leaves(space, ()))
         if not pairs:
             raise EnvError(
-                "the observation space has no leaf: an agent must see something; return at least a constant Box of shape (1,)"
+                "the observation space has no leaf: an agent must see something; return at "
+                "least a constant Box of shape (1,)"
             )
         self.leaves: tuple[Leaf, ...] = tuple(leaf for _, leaf in pairs)
         self._paths: tuple[Path, ...] = tuple(path for path, _ in pairs)
@@ -147,6 +155,7 @@ def _heads(space: gymnasium.Space[Any]) -> tuple[tuple[int, ...], Builder]:
         sizes = tuple(n for part, _ in listed for n in part)
         return sizes, lambda indices: tuple(build(indices) for _, build in listed)
     raise EnvError(
-        f"action space {type(space).__name__} is not supported; expected Discrete, MultiDiscrete, MultiBinary, or a Dict/Tuple of them; "
+        f"action space {type(space).__name__} is not supported; expected Discrete, "
+        "MultiDiscrete, MultiBinary, or a Dict/Tuple of them; "
         "discretise continuous actions in the game"
     )

@@ -19,7 +19,9 @@ _HOLD_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """ticks_per_s: of the video;  tics: a tick is one of the engine's, so a game lasts as long as it was played; else it is a move"""
+    """ticks_per_s: of the video;  tics: a tick is one of the engine's, so a game lasts as long
+    as it was played; else it is a move
+    """
 
     ticks_per_s: Fraction
     tics: bool
@@ -36,7 +38,9 @@ class Pace:
 
 
 def pace_of(tics_per_s: float | None, moves_per_s: float | None) -> Pace:
-    """tics_per_s: of the game's engine, where it has one;  moves_per_s: asked for, instead of real time."""
+    """tics_per_s: of the game's engine, where it has one;  moves_per_s: asked for, instead of
+    real time.
+    """
     if tics_per_s is not None and moves_per_s is None:
         return Pace(Fraction(tics_per_s).limit_denominator(1000), tics=True)
     return Pace(Fraction(moves_per_s or MOVES_PER_S).limit_denominator(1000), tics=False)
@@ -75,7 +79,8 @@ class Eyes:
             )
             boards = "boards and moves of a stored game are shown by `arena replay match:1:0`"
             raise FilmError(
-                f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, width, 1, 3 or 4]; {boards}"
+                f"{env_name}: no seat sees an image, found {found}; expected uint8 [height, "
+                f"width, 1, 3 or 4]; {boards}"
             )
         shapes = [
             self._codecs[role].leaves[at].shape for role, at in enumerate(images) if at is not None
@@ -90,7 +95,9 @@ class Eyes:
 
 
 def score_text(points: float | None, returned: float, *, alone: bool) -> str:
-    """What counts. alone: at a table of one seat, where that is the return, whatever else is counted."""
+    """What counts. alone: at a table of one seat, where that is the return, whatever else is
+    counted.
+    """
     said = [] if points is None else [f"points {points:.4g}"]
     return "   ".join([*said, f"return {returned:.4g}"] if points is None or alone else said)
 
@@ -98,7 +105,8 @@ def score_text(points: float | None, returned: float, *, alone: bool) -> str:
 class Camera:
     """Makes a picture of every moment of the games at one table.
 
-    Tiles stand in the order of the players, wherever they sit. A game that was voided is in the film, too, and says so.
+    Tiles stand in the order of the players, wherever they sit. A game that was voided is in the
+    film, too, and says so.
     """
 
     def __init__(
@@ -119,7 +127,9 @@ class Camera:
         self._tick = -1
 
     def begins(self, names: Sequence[str], sitting: Sequence[int], title: str) -> None:
-        """The next game. names: of the players, by seat;  sitting: index of the player in each seat;  title: such as "game 1 of 2"."""
+        """The next game. names: of the players, by seat;  sitting: index of the player in each
+        seat;  title: such as "game 1 of 2".
+        """
         shown = (
             [f"{name}  ({seat})" for name, seat in zip(names, self._seat_names, strict=True)]
             if len(names) > 1

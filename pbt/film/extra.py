@@ -19,5 +19,6 @@ def require_video() -> None:
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise FilmError(
-            f"videos are written with {' and '.join(missing)}, not found here; install the extra: pip install 'pbt-arena[video]'"
+            f"videos are written with {' and '.join(missing)}, not found here; install the "
+            "extra: pip install 'pbt-arena[video]'"
         )

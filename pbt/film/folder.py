@@ -1,4 +1,6 @@
-"""Films of a population's own games: where they lie, and how many of them. Loads neither PyAV nor Pillow."""
+"""Films of a population's own games: where they lie, and how many of them. Loads neither PyAV
+nor Pillow.
+"""
 
 import os
 import re
@@ -22,7 +24,9 @@ _PROBLEM = "problem.txt"
 
 @dataclass(frozen=True, slots=True)
 class FilmName:
-    """Of the game that a film shows: the table's running number of it, and the hash of its actions, since a resumed training may count again."""
+    """Of the game that a film shows: the table's running number of it, and the hash of its
+    actions, since a resumed training may count again.
+    """
 
     table: int
     count: int
@@ -72,7 +76,9 @@ class FilmFolder:
         return sorted(found, key=lambda film: (film.made_at, film.path.name))
 
     def tidy(self, most_films: int, most_bytes: int) -> None:
-        """Remove the oldest until there are no more than so many, of no more than so many bytes together."""
+        """Remove the oldest until there are no more than so many, of no more than so many bytes
+        together.
+        """
         films = self.films()
         left_bytes = sum(film.size_bytes for film in films)
         for left, film in zip(range(len(films), 0, -1), films, strict=True):
@@ -86,7 +92,9 @@ class FilmFolder:
         remove_begun(self.path.glob(f".*{PARTIAL}"))
 
     def note_problem(self, text: str) -> None:
-        """Why the newest film that went wrong did. Not even that need succeed: the disk may be full."""
+        """Why the newest film that went wrong did. Not even that need succeed: the disk may be
+        full.
+        """
         with suppress(OSError):
             (self.path / _PROBLEM).write_text(
                 f"{text}\n", encoding="utf-8", errors="backslashreplace"
@@ -101,7 +109,9 @@ class FilmFolder:
 
 
 def remove_begun(videos: Iterable[Path]) -> None:
-    """Of these, what processes that are gone had begun to write. What may not be removed, such as another account's, stays."""
+    """Of these, what processes that are gone had begun to write. What may not be removed, such
+    as another account's, stays.
+    """
     for path in videos:
         writer = _WRITER.fullmatch(path.name)
         if writer is not None and not _lives(int(writer["pid"])):

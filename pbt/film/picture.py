@@ -1,4 +1,6 @@
-"""One picture of a film: a tile for every seat that sees an image, who it is and the score on it, the clock below."""
+"""One picture of a film: a tile for every seat that sees an image, who it is and the score on
+it, the clock below.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ class Tile:
 
 
 def as_rgb(image: NDArray[np.uint8]) -> Picture:
-    """[h, w, 1], [h, w, 3] or [h, w, 4] (whose fourth channel is opacity, and left away) -> [h, w, 3]."""
+    """[h, w, 1], [h, w, 3] or [h, w, 4] (whose fourth channel is opacity, and left away) -> [h,
+    w, 3].
+    """
     return np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image[:, :, :3]
 
 
@@ -41,7 +45,8 @@ def columns_of(tiles: int) -> int:
 class Painter:
     """Pictures of one size, of so many tiles.
 
-    height, width  of the largest image;  scale: pixels of the video to one of an image; None: as many as make a tile some 288 high
+    height, width  of the largest image;  scale: pixels of the video to one of an image; None: as
+                   many as make a tile some 288 high
     size           (width, height) of a picture, even numbers, as the codec wants them
     """
 

@@ -21,7 +21,9 @@ _KEY_FRAME_S = 4
 
 
 class Encoding(NamedTuple):
-    """preset, crf: x264's speed, and how much may be lost;  threads: of the encoder, None: as many as it likes"""
+    """preset, crf: x264's speed, and how much may be lost;  threads: of the encoder, None: as
+    many as it likes
+    """
 
     preset: str = "veryfast"
     crf: int = 20
@@ -34,11 +36,13 @@ SMALL = Encoding("superfast", 30, threads=1)
 
 
 class VideoWriter:
-    """Takes one picture after the other and keeps none. The file stands under its name when it is whole; after an error nothing stands there, and
-    what a writer that was killed left of this video goes when the next one begins.
+    """Takes one picture after the other and keeps none. The file stands under its name when it is
+    whole; after an error nothing stands there, and what a writer that was killed left of this video
+    goes when the next one begins.
 
     path         of the video, as it stands when it is closed;  size: (width, height), even
-    ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the next one
+    ticks_per_s  the unit of time: each picture says at which tick it appears, and stays until the
+                 next one
     Raises: FilmError when the file cannot be written.
     """
 
@@ -65,7 +69,8 @@ class VideoWriter:
         )
         self._stream = stream = self._container.add_stream("libx264", rate=self._ticks_per_s)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
-        # Without pictures that refer to later ones: with uneven times these would make the file say that it is shorter than it is.
+        # Without pictures that refer to later ones: with uneven times these would make the file say
+        # that it is shorter than it is.
         stream.options = {"preset": encoding.preset, "crf": str(encoding.crf), "bf": "0"}
         if encoding.threads is not None:
             stream.codec_context.thread_count = encoding.threads
@@ -125,7 +130,9 @@ class VideoWriter:
             self.close(keep=False)
 
     def close(self, *, keep: bool) -> None:
-        """keep: under its name, if there is a picture; else nothing stands there. Raises: FilmError."""
+        """keep: under its name, if there is a picture; else nothing stands there. Raises:
+        FilmError.
+        """
         try:
             if keep and self.pictures:
                 with self._writing():
@@ -152,7 +159,9 @@ class VideoWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Around every use of the library and of the file. Raises: FilmError for whatever goes wrong; some of FFmpeg's errors have no other kind."""
+        """Around every use of the library and of the file. Raises: FilmError for whatever goes
+        wrong; some of FFmpeg's errors have no other kind.
+        """
         try:
             yield
         except Exception as error:

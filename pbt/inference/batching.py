@@ -1,7 +1,8 @@
 """When a policy server runs which policy: one queue per policy, pure; time is passed in.
 
-A queue is due when it holds as many rows as arrive for it during one forward pass, or when its oldest row waited for one forward pass. Under load the
-batch therefore grows to what the server can bear; without load nobody waits for company that does not come.
+A queue is due when it holds as many rows as arrive for it during one forward pass, or when its
+oldest row waited for one forward pass. Under load the batch therefore grows to what the server can
+bear; without load nobody waits for company that does not come.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,9 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class _Queue:
-    """taken_s: when it was emptied last, negative for never. arrived, interval_s: running means of rows taken at once and of seconds between."""
+    """taken_s: when it was emptied last, negative for never. arrived, interval_s: running means
+    of rows taken at once and of seconds between.
+    """
 
     incoming: list[Incoming] = field(default_factory=list)
     rows: int = 0
@@ -59,7 +62,9 @@ class RequestQueues:
         return max(self._max_wait_s, self._forward_s)
 
     def target(self, key: Key) -> int:
-        """Rows that arrive for this queue during one forward pass, by what was seen so far; 0 before anything was."""
+        """Rows that arrive for this queue during one forward pass, by what was seen so far; 0
+        before anything was.
+        """
         queue = self._queues.get(key)
         return (
             round(queue.arrived * self._forward_s / queue.interval_s)

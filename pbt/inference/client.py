@@ -1,4 +1,6 @@
-"""Where a worker's groups get their actions from: a policy server in the same process, or one elsewhere (`remote.py`)."""
+"""Where a worker's groups get their actions from: a policy server in the same process, or one
+elsewhere (`remote.py`).
+"""
 
 from typing import Protocol
 
@@ -8,13 +10,17 @@ from pbt.transport.messages import ActionRequest, ActionsReady
 
 
 class Inference(Host, Protocol):
-    """Takes the requests of several groups; answers come in any order, that to a long request in parts."""
+    """Takes the requests of several groups; answers come in any order, that to a long request in
+    parts.
+    """
 
     def send(self, group: int, request: ActionRequest) -> None:
         """Ask for the actions of a group's rows."""
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
-        """(group, answer) of what was answered since; waits so long for the first one, not at all when nothing is outstanding."""
+        """(group, answer) of what was answered since; waits so long for the first one, not at
+        all when nothing is outstanding.
+        """
 
     def outstanding(self, group: int) -> int:
         """Answers the group still waits for."""

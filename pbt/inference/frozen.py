@@ -1,4 +1,6 @@
-"""Frozen opponents: a bounded number of policy slots for snapshots and scripted players, loaded when first seated, evicted when longest unused."""
+"""Frozen opponents: a bounded number of policy slots for snapshots and scripted players, loaded
+when first seated, evicted when longest unused.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,7 +10,9 @@ from pbt.inference.policy_server import HostedPolicy, PolicyServer
 from pbt.records import PlayerRef
 
 LoadPolicy = Callable[[PlayerRef, int], HostedPolicy]
-"""(player, role index) -> the policy that plays it. Raises: SnapshotError when its weights are gone."""
+"""(player, role index) -> the policy that plays it. Raises: SnapshotError when its weights are
+gone.
+"""
 
 Seated = tuple[PlayerRef, int]
 
@@ -47,7 +51,9 @@ class FrozenPool:
         self._users: dict[Seated, int] = {}
 
     def acquire(self, players: list[Seated]) -> list[int] | None:
-        """Policy slots for these players, kept resident until released; None while too many others are seated."""
+        """Policy slots for these players, kept resident until released; None while too many
+        others are seated.
+        """
         missing = {seated for seated in players if seated not in self._policies}
         evictable = [
             seated for seated, users in self._users.items() if users == 0 and seated not in players

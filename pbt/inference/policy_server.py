@@ -1,4 +1,6 @@
-"""Acting for every policy of the table: gather the rows that wait, run the policy, write what it chose."""
+"""Acting for every policy of the table: gather the rows that wait, run the policy, write what it
+chose.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +57,8 @@ HostedPolicy = NetworkPolicy | ScriptedPolicy
 
 
 class PolicyServer:
-    """Hosts a table of policies, a slot of which may be attached or detached at any time between two requests.
+    """Hosts a table of policies, a slot of which may be attached or detached at any time between
+    two requests.
 
     rows_served, forwards  rows acted for, by any policy, and calls of a network
     """
@@ -85,7 +88,8 @@ class PolicyServer:
         hosted = self._policies[request.policy]
         if hosted is None:
             raise EngineError(
-                f"policy {request.policy} was asked for {len(request.slots)} actions but is not attached"
+                f"policy {request.policy} was asked for {len(request.slots)} actions but is "
+                "not attached"
             )
         self.rows_served += len(request.slots)
         if isinstance(hosted, ScriptedPolicy):
@@ -147,7 +151,9 @@ class PolicyServer:
     def _act_on_device(
         self, model: PolicyModel, request: ActionRequest, staging: Staging
     ) -> dict[str, NDArray[Any]]:
-        """The same by one copy to the device and one back. The arrays are valid until the next request."""
+        """The same by one copy to the device and one back. The arrays are valid until the next
+        request.
+        """
         layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
         leaves = self._leaves[request.role]
         by_row, count = (

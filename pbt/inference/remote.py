@@ -1,4 +1,5 @@
-"""Acting in another process: the worker's side (RemoteInference) and the policy server's (PolicyService).
+"""Acting in another process: the worker's side (RemoteInference) and the policy server's
+(PolicyService).
 
 Both die together: a queue between them is not made for a partner that disappears.
 """
@@ -39,12 +40,16 @@ def server_of_member(policy: int, servers: int) -> int:
 
 
 def server_of_player(player: PlayerRef, role: int, servers: int) -> int:
-    """Which of the servers acts for a frozen player: the same one for every worker, so that it is loaded once."""
+    """Which of the servers acts for a frozen player: the same one for every worker, so that it
+    is loaded once.
+    """
     return zlib.crc32(f"{player.kind} {player.name} {role}".encode()) % servers
 
 
 class RemoteInference:
-    """A worker's end: requests go to the server of their policy, answers come back through the worker's own queue."""
+    """A worker's end: requests go to the server of their policy, answers come back through the
+    worker's own queue.
+    """
 
     def __init__(
         self,
@@ -55,7 +60,9 @@ class RemoteInference:
         *,
         deadline_s: float = DEADLINE_S,
     ) -> None:
-        """source: the worker's number, as the servers know it; members: of the policies 0 .. members - 1 all are live; requests: one per server."""
+        """source: the worker's number, as the servers know it; members: of the policies 0 ..
+        members - 1 all are live; requests: one per server.
+        """
         self._source, self._requests, self._replies, self._deadline_s = (
             source,
             tuple(requests),
@@ -80,17 +87,21 @@ class RemoteInference:
             self._requests[server].put(pack_request(self._source, number, part), self._deadline_s)
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
-        """Raises: EngineError when requests are outstanding and no server has answered anything for `deadline_s` of waiting."""
+        """Raises: EngineError when requests are outstanding and no server has answered anything
+        for `deadline_s` of waiting.
+        """
         if not self._pending:
             return []
         started = time.monotonic()
         messages = self._replies.get_many(timeout_s)
         if not messages:
-            # Only time spent here counts: a process that was stopped for an hour has not been waiting.
+            # Only time spent here counts: a process that was stopped for an hour has not been
+            # waiting.
             self._silent_s += min(time.monotonic() - started, timeout_s)
             if self._silent_s > self._deadline_s:
                 raise EngineError(
-                    f"worker {self._source}: no policy server answered for {self._deadline_s:g} s; {self._waiting_for()}"
+                    f"worker {self._source}: no policy server answered for "
+                    f"{self._deadline_s:g} s; {self._waiting_for()}"
                 )
             return []
         self._silent_s = 0.0
@@ -117,7 +128,8 @@ class RemoteInference:
     def _answer(self, number: int, version: int) -> tuple[int, ActionsReady]:
         if number not in self._pending:
             raise EngineError(
-                f"worker {self._source}: request {number} was answered, but not asked; {self._waiting_for()}"
+                f"worker {self._source}: request {number} was answered, but not asked; "
+                f"{self._waiting_for()}"
             )
         group, request = self._pending.pop(number)
         self._outstanding[group] -= 1
@@ -131,7 +143,9 @@ class RemoteInference:
 
 
 class PolicyService:
-    """A server's end: takes requests of all workers, acts for those of one policy together, and says so to each worker."""
+    """A server's end: takes requests of all workers, acts for those of one policy together, and
+    says so to each worker.
+    """
 
     def __init__(
         self,
@@ -145,9 +159,11 @@ class PolicyService:
         max_wait_s: float = MAX_WAIT_S,
         delay_s: float = 0.0,
     ) -> None:
-        """server: the live members it acts for are attached, under the numbers by which the workers know them.
+        """server: the live members it acts for are attached, under the numbers by which the workers
+        know them.
 
-        replies  by source;  frozen: the server's policy slots for frozen players, behind the members', enough for those of all sources together
+        replies  by source;  frozen: the server's policy slots for frozen players, behind the
+                 members', enough for those of all sources together
         delay_s  every answer comes so much later (to measure what hides it)
         """
         self._server, self._requests, self._replies, self._load = server, requests, replies, load
@@ -155,13 +171,16 @@ class PolicyService:
         self._queues = RequestQueues(max_wait_s)
         self._members = frozen.start
         self._unassigned = list(reversed(frozen))
-        # Which frozen player a source means by a policy; and where a player sits, for how many sources.
+        # Which frozen player a source means by a policy; and where a player sits, for how many
+        # sources.
         self._meant: dict[tuple[int, int], Seated] = {}
         self._policies: dict[Seated, int] = {}
         self._users: Counter[Seated] = Counter()
 
     def step(self, timeout_s: float) -> int:
-        """Take what has arrived (waiting at most so long while nothing is due), then act for one policy. Returns the rows served."""
+        """Take what has arrived (waiting at most so long while nothing is due), then act for one
+        policy. Returns the rows served.
+        """
         self._collect(timeout_s)
         due = self._queues.due(time.monotonic())
         return self._serve(due[0]) if due else 0
@@ -209,14 +228,17 @@ class PolicyService:
         return rows
 
     def _translated(self, incoming: Incoming) -> Incoming:
-        """Sources number frozen players as they like; live members have the same number everywhere."""
+        """Sources number frozen players as they like; live members have the same number
+        everywhere.
+        """
         source, _, request = incoming
         if request.policy < self._members:
             return incoming
         seated = self._meant.get((source, request.policy))
         if seated is None:
             raise EngineError(
-                f"worker {source} asked policy {request.policy} for {len(request.slots)} actions but did not say who that is"
+                f"worker {source} asked policy {request.policy} for {len(request.slots)} "
+                "actions but did not say who that is"
             )
         return incoming._replace(request=request._replace(policy=self._policies[seated]))
 
@@ -224,12 +246,14 @@ class PolicyService:
         seated = (attach.player, attach.role)
         if (attach.source, attach.policy) in self._meant:
             raise EngineError(
-                f"worker {attach.source} attached {attach.player.name} as policy {attach.policy}, which is somebody else already"
+                f"worker {attach.source} attached {attach.player.name} as policy "
+                f"{attach.policy}, which is somebody else already"
             )
         if seated not in self._policies:
             if not self._unassigned:
                 raise EngineError(
-                    f"{len(self._policies)} frozen players are attached, and {attach.player.name} finds no policy slot left"
+                    f"{len(self._policies)} frozen players are attached, and "
+                    f"{attach.player.name} finds no policy slot left"
                 )
             policy = self._unassigned.pop()
             self._server.attach(policy, self._load(*seated))

@@ -1,7 +1,9 @@
-"""What rollout workers and policy servers say to each other: fixed binary records, since this is said thousands of times a second.
+"""What rollout workers and policy servers say to each other: fixed binary records, since this is
+said thousands of times a second.
 
-Worker -> server: a request for actions, and which frozen player a policy number of that worker means; in one queue, so a player is known before the
-first request for it. Server -> worker: the numbers of the requests that were answered. The rows themselves stand in the slab.
+Worker -> server: a request for actions, and which frozen player a policy number of that worker
+means; in one queue, so a player is known before the first request for it. Server -> worker: the
+numbers of the requests that were answered. The rows themselves stand in the slab.
 """
 
 import struct
@@ -25,7 +27,8 @@ _PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = 
     "guest",
 )
 
-# kind, greedy, role, source, number, policy, rows; then slots, rows, keys, steps, 8 bytes for each row of each
+# kind, greedy, role, source, number, policy, rows; then slots, rows, keys, steps, 8 bytes for each
+# row of each
 _REQUEST = struct.Struct("<BBHIIII4x")
 # kind, kind of player, role, source, policy; then the player's name
 _ATTACH = struct.Struct("<BBHII")
@@ -35,7 +38,9 @@ _REPLY = struct.Struct("<Iq")
 
 
 class Incoming(NamedTuple):
-    """A request on the server's side. source: the worker that asks; number: its name for the request."""
+    """A request on the server's side. source: the worker that asks; number: its name for the
+    request.
+    """
 
     source: int
     number: int

@@ -1,1 +1,3 @@
-"""From full slots to better weights: V-trace, losses, batches, the learner, and the reducer between learners."""
+"""From full slots to better weights: V-trace, losses, batches, the learner, and the reducer
+between learners.
+"""

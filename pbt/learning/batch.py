@@ -16,11 +16,14 @@ _INITIAL_STATE = "initial_state"
 class Batch:
     """T steps of B slots; observations and episode starts have the bootstrap row T as well.
 
-    observations     leaf name -> [T+1, B, *shape], the leaf's dtype; where row T was never written (row T-1 terminated) it is zero
-    mask             [T+1, B, A] bool, the mask that was in force when acting; all True where there is none
+    observations     leaf name -> [T+1, B, *shape], the leaf's dtype; where row T was never written
+                     (row T-1 terminated) it is zero
+    mask             [T+1, B, A] bool, the mask that was in force when acting; all True where there
+                     is none
     episode_start    [T+1, B] bool; the recurrent state is cleared before such a row
     valid            [T, B] bool; False rows carry only a final observation: no loss, no frames
-    rewards          [T, B, K] float32, unweighted terms (the learner applies the member's shaping weights)
+    rewards          [T, B, K] float32, unweighted terms (the learner applies the member's shaping
+                     weights)
     terminated, truncated  [T, B] bool
     tics             [T, B] int32
     actions          [T, B, heads] int64
@@ -63,7 +66,9 @@ class Batch:
         return Batch.of(tensors | {_INITIAL_STATE: self.initial_state[slots]})
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device. Batches out of a slab are gathered for their device at once, by `BatchGatherer`."""
+        """The same batch on a device. Batches out of a slab are gathered for their device at
+        once, by `BatchGatherer`.
+        """
         return Batch.of({name: tensor.to(device) for name, tensor in self.tensors().items()})
 
     def tensors(self) -> dict[str, Tensor]:

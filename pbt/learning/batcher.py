@@ -32,14 +32,18 @@ class Batcher:
         return tuple(full.slot for full in self._queue)
 
     def add(self, full: SlotFull, generation: int, refuse: str = "") -> list[RolloutPermit]:
-        """Queue a slot; one of an old generation, or with a reason to `refuse` it, goes straight back and its rows are counted."""
+        """Queue a slot; one of an old generation, or with a reason to `refuse` it, goes straight
+        back and its rows are counted.
+        """
         if full.generation != generation or refuse:
             return self._refuse([full], refuse or "generation")
         self._queue.append(full)
         return []
 
     def take(self) -> list[SlotFull] | None:
-        """The slots of the next batch, oldest first, or None while there are too few. They are the caller's until permitted or requeued."""
+        """The slots of the next batch, oldest first, or None while there are too few. They are
+        the caller's until permitted or requeued.
+        """
         if len(self._queue) < self._batch_slots:
             return None
         return [self._queue.popleft() for _ in range(self._batch_slots)]
@@ -68,7 +72,9 @@ class Batcher:
         return self._refuse(queue, reason)
 
     def drop_stale(self, version: int, max_lag: int) -> list[RolloutPermit]:
-        """Give back waiting slots whose oldest valid row was acted more than max_lag versions before `version`, the learner's."""
+        """Give back waiting slots whose oldest valid row was acted more than max_lag versions
+        before `version`, the learner's.
+        """
         if not self._queue:
             return []
         slots = list(self.waiting)
@@ -100,7 +106,9 @@ class Batcher:
 
 
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
-    """Copy slots into a time-major batch on the CPU. Poison is replaced where nothing may be read: row T behind an ended episode."""
+    """Copy slots into a time-major batch on the CPU. Poison is replaced where nothing may be
+    read: row T behind an ended episode.
+    """
     arrays = {
         name: np.empty(form.shape, form.dtype)
         for name, form in batch_forms(slab, len(slots)).items()
@@ -125,10 +133,13 @@ def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
 
 
 def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
-    """Fill the arrays of `batch_forms`. Raises EngineError for a slot that the slab does not have."""
+    """Fill the arrays of `batch_forms`. Raises EngineError for a slot that the slab does not
+    have.
+    """
     if len(slots) and not 0 <= slots.min() <= slots.max() < slab.slots:
         raise EngineError(
-            f"batch of slots {slots.min()} to {slots.max()}: the slab has {slab.slots}; a bug worth reporting"
+            f"batch of slots {slots.min()} to {slots.max()}: the slab has {slab.slots}; a "
+            "bug worth reporting"
         )
     steps = slab.layout.rollout_steps
     places = {rows: slots * rows + np.arange(rows)[:, None] for rows in (steps, steps + 1)}
@@ -137,8 +148,8 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
         if name == "initial_state":
             array[...] = column[slots]
             continue
-        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs to take back a failed "raise"; a slot that
-        # does not exist is refused above.
+        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs
+        # to take back a failed "raise"; a slot that does not exist is refused above.
         np.take(
             column.reshape(-1, *column.shape[2:]),
             places[column.shape[1]],

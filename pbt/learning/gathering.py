@@ -1,4 +1,6 @@
-"""Full slots -> batches on the learner's device, while the learner is busy with the batch before."""
+"""Full slots -> batches on the learner's device, while the learner is busy with the batch
+before.
+"""
 
 import queue
 import threading
@@ -31,9 +33,11 @@ class _Gathered(NamedTuple):
 
 
 class BatchGatherer:
-    """Copies slots into batches, in the order asked; `on_gathered(member)` is called as soon as the slots may be filled again.
+    """Copies slots into batches, in the order asked; `on_gathered(member)` is called as soon as the
+    slots may be filled again.
 
-    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to the device runs beside the learner's stream.
+    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to
+    the device runs beside the learner's stream.
     """
 
     def __init__(
@@ -70,7 +74,8 @@ class BatchGatherer:
             self._work.put(work)
 
     def take(self, member: str, timeout_s: float = 30.0) -> Batch:
-        """The member's oldest batch, on the device, for work on the current stream. Waits until it is there.
+        """The member's oldest batch, on the device, for work on the current stream. Waits until it
+        is there.
 
         Raises EngineError when none was asked for, when it could not be copied, or after timeout_s.
         """
@@ -83,25 +88,30 @@ class BatchGatherer:
         if arrived is not None:
             stream = torch.cuda.current_stream(self._device)
             stream.wait_event(arrived)
-            # Made on the copying stream: its memory may not be used again before this stream is done with it. One tensor stands for all.
+            # Made on the copying stream: its memory may not be used again before this stream is
+            # done with it. One tensor stands for all.
             batch.valid.record_stream(stream)
         return batch
 
     def discard(self, member: str, timeout_s: float = 30.0) -> None:
-        """Forget every batch of the member asked for so far. Raises EngineError when one is not copied after timeout_s."""
+        """Forget every batch of the member asked for so far. Raises EngineError when one is not
+        copied after timeout_s.
+        """
         while self._asked[member]:
             self._next(member, timeout_s)
 
     def _next(self, member: str, timeout_s: float) -> _Gathered:
         if self._asked[member] == 0:
             raise EngineError(
-                f"batch of {member}: found no slots given to gather; expected them before training; a bug worth reporting"
+                f"batch of {member}: found no slots given to gather; expected them before "
+                "training; a bug worth reporting"
             )
         with self._changed:
             ready = self._ready[member]
             if not self._changed.wait_for(lambda: bool(ready), timeout_s):
                 raise EngineError(
-                    f"batch of {member}: found it not copied after {timeout_s:g} s; expected milliseconds; restart the learner"
+                    f"batch of {member}: found it not copied after {timeout_s:g} s; expected "
+                    "milliseconds; restart the learner"
                 )
             self._asked[member] -= 1
             return ready.popleft()

@@ -1,7 +1,8 @@
 """One member's learner: batches in, new weights out.
 
-An update is `epochs` passes over a batch in `minibatches` parts; every part is gradients -> sum over shards -> clip -> Adam. Shards of one member
-each run a Learner of their own over their part of the batch; the Reducer between `gradients` and `apply` keeps these replicas bit-equal.
+An update is `epochs` passes over a batch in `minibatches` parts; every part is gradients -> sum
+over shards -> clip -> Adam. Shards of one member each run a Learner of their own over their part of
+the batch; the Reducer between `gradients` and `apply` keeps these replicas bit-equal.
 """
 
 import math
@@ -33,7 +34,8 @@ _MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
-    version  of the weights: +1 for every batch that changed them, however many optimiser steps that took
+    version  of the weights: +1 for every batch that changed them, however many optimiser steps that
+             took
     frames   tics of valid steps over all shards, counted once whatever the epochs
     skipped  optimiser steps refused because the gradient or the loss was not finite
     """
@@ -74,7 +76,9 @@ class Learner:
         return "/".join(str(part) for part in self._key[1])
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None:
-        """Change what PBT may change; takes effect at the next gradient. Raises EngineError when a reward term has no shaping weight."""
+        """Change what PBT may change; takes effect at the next gradient. Raises EngineError when
+        a reward term has no shaping weight.
+        """
         missing = [term for term in self._terms if term not in hyperparams.shaping]
         if missing:
             found = f"learner of {self.member}: shaping has {sorted(hyperparams.shaping)}"
@@ -91,9 +95,11 @@ class Learner:
         return full * (1.0 + (self.config.anneal_to - 1.0) * done)
 
     def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
-        """Train on one batch (this shard's part of it). Returns the statistics of the whole batch, the same on every shard but for `lag_max`.
+        """Train on one batch (this shard's part of it). Returns the statistics of the whole batch,
+        the same on every shard but for `lag_max`.
 
-        Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a weight is not finite any more.
+        Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a
+        weight is not finite any more.
         """
         reducer = SingleReducer() if reducer is None else reducer
         lags = lag_sums(batch, self.version)
@@ -111,7 +117,8 @@ class Learner:
         self.version += bool(norms)
         if not self._adam.is_finite():
             raise EngineError(
-                f"learner of {self.member}: the weights left the range of numbers at version {self.version} ({self._values()}); {LOWER}"
+                f"learner of {self.member}: the weights left the range of numbers at version "
+                f"{self.version} ({self._values()}); {LOWER}"
             )
         facts = reducer.sum(torch.cat([lags.vector, sums.vector]))
         self.frames += int(facts[0])
@@ -129,7 +136,8 @@ class Learner:
         parts = self.config.minibatches
         if batch.slots < parts:
             raise EngineError(
-                f"learner of {self.member}: a batch of {batch.slots} slots; expected at least learning.minibatches = {parts}"
+                f"learner of {self.member}: a batch of {batch.slots} slots; expected at "
+                f"least learning.minibatches = {parts}"
             )
         begun = self.version
         for epoch in range(self.config.epochs):
@@ -146,10 +154,12 @@ class Learner:
             )
 
     def gradients(self, batch: Batch, reducer: Reducer | None = None) -> tuple[Tensor, float]:
-        """(gradient, weight) of this shard: [parameters] float32, the gradient of the loss SUMMED over its valid steps, and their number.
+        """(gradient, weight) of this shard: [parameters] float32, the gradient of the loss SUMMED
+        over its valid steps, and their number.
 
-        Add both over the shards and divide: the mean gradient, for `apply`. The reducer is used for the moments that normalise advantages, so they
-        are those of all shards. All nan when the loss is not finite, so that every shard refuses the step.
+        Add both over the shards and divide: the mean gradient, for `apply`. The reducer is used for
+        the moments that normalise advantages, so they are those of all shards. All nan when the
+        loss is not finite, so that every shard refuses the step.
         """
         gradient_and_weight, _ = self._gradients(
             batch, SingleReducer() if reducer is None else reducer
@@ -188,7 +198,9 @@ class Learner:
         return gradient_and_weight, sums
 
     def _targets(self, batch: Batch, log_rhos: Tensor, values: Tensor) -> Targets:
-        """Value targets and advantages. A row that only carries a final observation gets its own value as target: nothing flows through it."""
+        """Value targets and advantages. A row that only carries a final observation gets its own
+        value as target: nothing flows through it.
+        """
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
         shaped = torch.where(valid.unsqueeze(-1), batch.rewards, 0.0) @ self._shaping
         rewards = torch.where(valid, shaped, values[:rows])
@@ -209,7 +221,9 @@ class Learner:
     def _advantages(
         self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
     ) -> Tensor:
-        """What the policy loss multiplies: normalised over all shards when asked, with its importance weight where the loss has no ratio."""
+        """What the policy loss multiplies: normalised over all shards when asked, with its
+        importance weight where the loss has no ratio.
+        """
         advantages = targets.td
         if self.config.normalize_advantages:
             moments = losses.moments(reducer.sum(losses.moment_sums(advantages, valid)))
@@ -221,7 +235,8 @@ class Learner:
         )
 
     def apply(self, gradient: Tensor, weight: float = 1.0) -> float:
-        """One optimiser step on the mean gradient of all shards. Returns its norm before clipping; not finite = the step was skipped.
+        """One optimiser step on the mean gradient of all shards. Returns its norm before clipping;
+        not finite = the step was skipped.
 
         gradient: [parameters], summed over so many steps as `weight` says; overwritten.
         Raises EngineError after MAX_SKIPS_IN_A_ROW skipped steps.
@@ -243,25 +258,34 @@ class Learner:
         return norm
 
     def _diverged(self) -> str:
-        found = f"{self._skips_in_a_row} updates in a row without a finite gradient at version {self.version} ({self._values()})"
+        found = (
+            f"{self._skips_in_a_row} updates in a row without a finite gradient at "
+            f"version {self.version} ({self._values()})"
+        )
         return f"learner of {self.member}: {found}; {LOWER}"
 
     def _values(self) -> str:
         return ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
 
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
-        """Let the observation statistics see the batch. After the last step, since they are part of the policy that the ratios compare."""
+        """Let the observation statistics see the batch. After the last step, since they are part
+        of the policy that the ratios compare.
+        """
         for name, part, statistics in self.model.encoder.normalizers():
             steps, slots = observed_places(batch.valid, part.observed_rows, self.version)
             seen = batch.observations[name][steps, slots]
             statistics.merge(reducer.sum(statistics.sums(part.numbers(seen))))
 
     def state(self) -> dict[str, Tensor]:
-        """Everything but config and hyperparameters, copied to the CPU: weights, normaliser, moments, clocks. Loaded, it continues bit for bit."""
+        """Everything but config and hyperparameters, copied to the CPU: weights, normaliser,
+        moments, clocks. Loaded, it continues bit for bit.
+        """
         return to_host(self.tensors())
 
     def tensors(self) -> dict[str, Tensor]:
-        """What `state` copies, on the learner's device: the next update changes it. For a reader that copies at once, as publishing does."""
+        """What `state` copies, on the learner's device: the next update changes it. For a reader
+        that copies at once, as publishing does.
+        """
         clocks = torch.tensor(
             [self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device
         )
@@ -280,7 +304,9 @@ class Learner:
         )
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """PBT's copy: weights, normaliser statistics and optimiser moments of another member's `state()`; the clocks stay one's own."""
+        """PBT's copy: weights, normaliser statistics and optimiser moments of another member's
+        `state()`; the clocks stay one's own.
+        """
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
         self.model.load_state_dict(
             {
@@ -300,7 +326,8 @@ class Learner:
 
 
 def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor, Tensor]:
-    """(steps, slots) of the valid rows that the observation statistics see: about `rows` of them, None for all.
+    """(steps, slots) of the valid rows that the observation statistics see: about `rows` of them,
+    None for all.
 
     valid: [T, B] bool;  turn: of the update, by which other steps come up each time
     They are spread over the slots: the rows of one slot follow each other and are alike.
@@ -311,7 +338,8 @@ def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor,
 
 
 def zero_absent_rows(batch: Batch) -> dict[str, Tensor]:
-    """The batch's observations, row T zero where nothing follows row T-1: it was never written, and poison would reach the weights through 0 * nan.
+    """The batch's observations, row T zero where nothing follows row T-1: it was never written, and
+    poison would reach the weights through 0 * nan.
 
     In place: a clone of all images would cost as much as a convolution.
     """

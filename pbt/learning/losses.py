@@ -1,6 +1,8 @@
-"""The parts of the actor-critic loss, as SUMS over the valid steps: those of several shards add up, and one division by the count gives the mean.
+"""The parts of the actor-critic loss, as SUMS over the valid steps: those of several shards add up,
+and one division by the count gives the mean.
 
-Rows that are not valid may hold anything, nan included: they are replaced before a product, since nan times zero is nan.
+Rows that are not valid may hold anything, nan included: they are replaced before a product, since
+nan times zero is nan.
 """
 
 from typing import NamedTuple
@@ -10,9 +12,11 @@ from torch import Tensor
 
 
 def ppo_clip_loss(log_rhos: Tensor, advantages: Tensor, valid: Tensor, ratio_clip: float) -> Tensor:
-    """Clipped surrogate (Schulman et al. 2017, equation 7) with the ratio of the whole action clipped to [1 / ratio_clip, ratio_clip].
+    """Clipped surrogate (Schulman et al. 2017, equation 7) with the ratio of the whole action
+    clipped to [1 / ratio_clip, ratio_clip].
 
-    log_rhos: [T, B] log(pi/mu), with gradient; advantages: [T, B], without importance weight; valid: [T, B] bool. Returns the sum, a scalar.
+    log_rhos: [T, B] log(pi/mu), with gradient; advantages: [T, B], without importance weight;
+    valid: [T, B] bool. Returns the sum, a scalar.
     """
     ratios = torch.where(valid, log_rhos, 0.0).exp()
     fixed = torch.where(valid, advantages, 0.0)
@@ -20,12 +24,16 @@ def ppo_clip_loss(log_rhos: Tensor, advantages: Tensor, valid: Tensor, ratio_cli
 
 
 def policy_gradient_loss(log_probs: Tensor, advantages: Tensor, valid: Tensor) -> Tensor:
-    """Plain policy gradient. log_probs: [T, B] of the whole action, with gradient; advantages: [T, B], importance weight inside. Returns the sum."""
+    """Plain policy gradient. log_probs: [T, B] of the whole action, with gradient; advantages:
+    [T, B], importance weight inside. Returns the sum.
+    """
     return -(torch.where(valid, log_probs, 0.0) * torch.where(valid, advantages, 0.0)).sum()
 
 
 def value_loss(values: Tensor, targets: Tensor, valid: Tensor) -> Tensor:
-    """Squared error. values: [T, B], with gradient; targets: [T, B]. Returns the sum (no factor 1/2: the coefficient holds it)."""
+    """Squared error. values: [T, B], with gradient; targets: [T, B]. Returns the sum (no factor
+    1/2: the coefficient holds it).
+    """
     return torch.where(valid, targets - values, 0.0).square().sum()
 
 

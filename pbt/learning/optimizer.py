@@ -1,4 +1,6 @@
-"""Adam over one flat vector: gradients, clipping, reduction and checkpoints of a whole network are single operations."""
+"""Adam over one flat vector: gradients, clipping, reduction and checkpoints of a whole network
+are single operations.
+"""
 
 import math
 from collections.abc import Mapping
@@ -9,9 +11,11 @@ from torch.optim.adam import adam
 
 
 class FlatAdam:
-    """Kingma & Ba 2015, by torch's fused kernel. The model's parameters become views of one vector, so a step on it is a step on them.
+    """Kingma & Ba 2015, by torch's fused kernel. The model's parameters become views of one vector,
+    so a step on it is a step on them.
 
-    The kernel is called by its function: the first torch.optim.Optimizer of a process loads torch's compiler, 2 s and 80 MB for nothing.
+    The kernel is called by its function: the first torch.optim.Optimizer of a process loads torch's
+    compiler, 2 s and 80 MB for nothing.
     """
 
     def __init__(self, model: nn.Module, *, beta2: float, eps: float) -> None:
@@ -40,11 +44,25 @@ class FlatAdam:
 
     @torch.no_grad()
     def step(self, gradient: Tensor, learning_rate: float, beta1: float) -> None:
-        """One step against the gradient, [parameters]. With learning rate 0 the weights keep their bits; the moments still move."""
+        """One step against the gradient, [parameters]. With learning rate 0 the weights keep
+        their bits; the moments still move.
+        """
         adam(
-            [self._flat], [gradient], [self._exp_avg], [self._exp_avg_sq], [], [self._steps], fused=True, amsgrad=False, maximize=False,
-            lr=learning_rate, beta1=beta1, beta2=self._beta2, eps=self._eps, weight_decay=0.0,
-        )  # fmt: skip
+            [self._flat],
+            [gradient],
+            [self._exp_avg],
+            [self._exp_avg_sq],
+            [],
+            [self._steps],
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+            lr=learning_rate,
+            beta1=beta1,
+            beta2=self._beta2,
+            eps=self._eps,
+            weight_decay=0.0,
+        )
 
     def is_finite(self) -> bool:
         """Every weight is a number, and not so large that their sum is none."""

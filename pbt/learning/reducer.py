@@ -1,4 +1,6 @@
-"""Adding vectors over the shards of one member's batch. Every shard gets the same bits, so replicas that apply the result stay equal."""
+"""Adding vectors over the shards of one member's batch. Every shard gets the same bits, so
+replicas that apply the result stay equal.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -14,7 +16,8 @@ class Reducer(Protocol):
     """What a learner knows of the other shards."""
 
     def sum(self, vector: Tensor) -> Tensor:
-        """The elementwise sum over all shards. vector: [n], the same n and dtype on every shard; not written to. Every wait has a deadline.
+        """The elementwise sum over all shards. vector: [n], the same n and dtype on every shard;
+        not written to. Every wait has a deadline.
 
         Raises EngineError when another shard does not come.
         """
@@ -49,7 +52,8 @@ class ThreadGroup:
         if len({(v.shape, v.dtype) for v in given}) != 1:
             shapes = ", ".join(f"{v.dtype} {list(v.shape)}" for v in given)
             raise EngineError(
-                f"reducer: shards gave {shapes}; expected one shape and dtype: the shards do not run the same schedule"
+                f"reducer: shards gave {shapes}; expected one shape and dtype: the shards do "
+                "not run the same schedule"
             )
         total = torch.stack(given).sum(0)
         self._meet(self._all_read, shard)
@@ -60,9 +64,13 @@ class ThreadGroup:
         try:
             barrier.wait(self._timeout_s)
         except threading.BrokenBarrierError as error:
-            found = f"shard {shard} waited up to {self._timeout_s:g} s and not all {len(self._vectors)} shards came"
+            found = (
+                f"shard {shard} waited up to {self._timeout_s:g} s and not all "
+                f"{len(self._vectors)} shards came"
+            )
             raise EngineError(
-                f"reducer: {found}; expected every shard to run the same schedule; restart the learner"
+                f"reducer: {found}; expected every shard to run the same schedule; restart "
+                "the learner"
             ) from error
 
 

@@ -1,4 +1,6 @@
-"""The reducer between shards of one member in different processes: vectors meet in shared memory."""
+"""The reducer between shards of one member in different processes: vectors meet in shared
+memory.
+"""
 
 import time
 from collections.abc import Callable
@@ -11,18 +13,23 @@ from pbt.errors import EngineError
 from pbt.transport.memory import Region, aligned, fence
 
 _DTYPES = (torch.float32, torch.float64)
-# Looks that only give the core away, before looks with a sleep between: shards of equal size come almost together.
+# Looks that only give the core away, before looks with a sleep between: shards of equal size come
+# almost together.
 _EAGER_LOOKS = 100
 _SLEEP_S = 1e-4
 
 
 def reducer_bytes(shards: int, parameters: int) -> int:
-    """Size of the region for networks of so many parameters. Most of it is never touched: see `_vector_bytes`."""
+    """Size of the region for networks of so many parameters. Most of it is never touched: see
+    `_vector_bytes`.
+    """
     return _header_bytes(shards) + 2 * shards * _vector_bytes(parameters)
 
 
 def _vector_bytes(parameters: int) -> int:
-    """Room for a gradient with its weight in float32, and for the sums of a normaliser over features or of statistics in float64."""
+    """Room for a gradient with its weight in float32, and for the sums of a normaliser over
+    features or of statistics in float64.
+    """
     return aligned(16 * parameters + 1024)
 
 
@@ -31,11 +38,13 @@ def _header_bytes(shards: int) -> int:
 
 
 class SharedReducer:
-    """One shard's end. Made anew in every process of a group over a region that is all zero; not used again after an error.
+    """One shard's end. Made anew in every process of a group over a region that is all zero; not
+    used again after an error.
 
-    A shard writes its vector, then the number of its round; when every shard's round has come, each adds all vectors in the order of the shards.
-    Two sets of vectors alternate, so one meeting per sum is enough: who is in round r + 1 has seen that all came to round r, so nobody reads round
-    r - 1 any more.
+    A shard writes its vector, then the number of its round; when every shard's round has come, each
+    adds all vectors in the order of the shards. Two sets of vectors alternate, so one meeting per
+    sum is enough: who is in round r + 1 has seen that all came to round r, so nobody reads round r
+    - 1 any more.
     """
 
     def __init__(
@@ -48,7 +57,9 @@ class SharedReducer:
         timeout_s: float,
         while_waiting: Callable[[], None] = lambda: None,
     ) -> None:
-        """timeout_s: of one sum. while_waiting: called again and again by a shard that waits; it may show that this process lives."""
+        """timeout_s: of one sum. while_waiting: called again and again by a shard that waits; it
+        may show that this process lives.
+        """
         self._shard, self._shards, self._timeout_s, self._while_waiting = (
             shard,
             shards,
@@ -57,11 +68,13 @@ class SharedReducer:
         )
         self._bytes = _vector_bytes(parameters)
         self._region, self._round = region, 0
-        # Row 0: the number of the shard that gave up, plus one. Row 1 + i: shard i's round; from word 2 and 4 on, elements and dtype of its vectors.
+        # Row 0: the number of the shard that gave up, plus one. Row 1 + i: shard i's round; from
+        # word 2 and 4 on, elements and dtype of its vectors.
         self._header = region.array(np.int64, (1 + shards, aligned(1) // 8))
         if self._header[0, 0] or self._header[1 + shard, 0]:
             raise EngineError(
-                f"reducer: shard {shard} found memory in use; expected it new; give a restarted group another region"
+                f"reducer: shard {shard} found memory in use; expected it new; give a "
+                "restarted group another region"
             )
 
     def sum(self, vector: Tensor) -> Tensor:
@@ -73,7 +86,8 @@ class SharedReducer:
         if len(set(forms)) != 1:
             found = ", ".join(f"{_DTYPES[dtype]} [{length}]" for length, dtype in forms)
             raise self._give_up(
-                f"shards gave {found}; expected one shape and dtype: the shards do not run the same schedule"
+                f"shards gave {found}; expected one shape and dtype: the shards do not run "
+                "the same schedule"
             )
         first, *others = (self._vector(shard, *forms[0]) for shard in range(self._shards))
         total = first + others[0] if others else first.clone()
@@ -86,7 +100,8 @@ class SharedReducer:
         if vector.dtype not in _DTYPES or vector.ndim != 1 or size > self._bytes:
             found = f"{vector.dtype} {list(vector.shape)} from shard {self._shard}"
             raise self._give_up(
-                f"found {found}; expected a float32 or float64 vector of at most {self._bytes} bytes"
+                f"found {found}; expected a float32 or float64 vector of at most "
+                f"{self._bytes} bytes"
             )
         form = vector.numel(), _DTYPES.index(vector.dtype)
         self._vector(self._shard, *form).copy_(vector)
@@ -97,7 +112,9 @@ class SharedReducer:
 
     @property
     def _form(self) -> slice:
-        """Where a row says what the vector of the present round is; it alternates with the vectors."""
+        """Where a row says what the vector of the present round is; it alternates with the
+        vectors.
+        """
         begin = 2 + 2 * (self._round % 2)
         return slice(begin, begin + 2)
 
@@ -114,13 +131,17 @@ class SharedReducer:
         while (rounds := self._header[1:, 0]).min() < self._round:
             if self._header[0, 0]:
                 raise self._give_up(
-                    f"shard {self._header[0, 0] - 1} gave up while shard {self._shard} waited for it"
+                    f"shard {self._header[0, 0] - 1} gave up while shard {self._shard} "
+                    "waited for it"
                 )
             if time.monotonic() > deadline:
                 late = ", ".join(
                     str(shard) for shard, at in enumerate(rounds.tolist()) if at < self._round
                 )
-                found = f"shard {self._shard} waited {self._timeout_s:g} s and shard {late} of {self._shards} did not come"
+                found = (
+                    f"shard {self._shard} waited {self._timeout_s:g} s and shard {late} "
+                    f"of {self._shards} did not come"
+                )
                 raise self._give_up(
                     f"{found}; expected every shard to run the same schedule; restart the learner"
                 )

@@ -12,14 +12,18 @@ from pbt.learning.batch import Batch
 
 @dataclass(frozen=True)
 class UpdateStats:
-    """One update over one batch. Means are over the valid steps of all minibatches and epochs that were not skipped, 0 if all were.
+    """One update over one batch. Means are over the valid steps of all minibatches and epochs that
+    were not skipped, 0 if all were.
 
     version             after the update
-    frames, rows        tics and number of valid steps of the batch, counted once whatever the epochs
-    policy_loss, value_loss, entropy [nats], value, kl [nats, estimate of KL(mu || pi)], clip_fraction  means
+    frames, rows        tics and number of valid steps of the batch, counted once whatever the
+                        epochs
+    policy_loss, value_loss, entropy [nats], value, kl [nats, estimate of KL(mu || pi)],
+    clip_fraction  means
     explained_variance  1 - Var(target - value) / Var(target); 0 where the targets do not vary
     grad_norm           before clipping, mean over the optimiser steps
-    lag_mean, lag_max   policy lag in versions of the weights, of valid rows when consumed; lag_max is that of this shard
+    lag_mean, lag_max   policy lag in versions of the weights, of valid rows when consumed; lag_max
+                        is that of this shard
     skipped_steps       optimiser steps refused because loss or gradient was not finite
     """
 
@@ -82,14 +86,24 @@ class StepSums:
         valid: Tensor,
         ratio_clip: float,
     ) -> Self:
-        """policy, value, entropy: scalar sums; log_rhos (0 where not valid), vs, values, valid: [T, B]."""
+        """policy, value, entropy: scalar sums; log_rhos (0 where not valid), vs, values, valid:
+        [T, B].
+        """
         targets, errors = torch.where(valid, vs, 0.0), torch.where(valid, vs - values, 0.0)
         ratios = log_rhos.exp()
         outside = (ratios > ratio_clip) | (ratios < 1.0 / ratio_clip)
         parts = (
-            valid.sum(), policy, value, entropy, torch.where(valid, values, 0.0).sum(), (ratios - 1.0 - log_rhos).sum(), outside.sum(),
-            targets.sum(), targets.square().sum(), errors.sum(),
-        )  # fmt: skip
+            valid.sum(),
+            policy,
+            value,
+            entropy,
+            torch.where(valid, values, 0.0).sum(),
+            (ratios - 1.0 - log_rhos).sum(),
+            outside.sum(),
+            targets.sum(),
+            targets.square().sum(),
+            errors.sum(),
+        )
         return cls(torch.stack([part.to(torch.float64) for part in parts]).cpu())
 
 

@@ -1,10 +1,12 @@
-"""Who is drawn among the past, pure: each candidate snapshot's probability, from what the learning member may expect against it.
+"""Who is drawn among the past, pure: each candidate snapshot's probability, from what the learning
+member may expect against it.
 
 uniform        every candidate alike
 latest         the newest snapshot of each member, alike
 pfsp_hard      (1 - p)^k: those one loses to (prioritized fictitious self-play, Vinyals et al. 2019)
 pfsp_variance  p (1 - p): those one is even with (the same)
-elo_gaussian   exp(-(p - 1/2)^2 / (2 sigma^2)), sigma 1/6: those of a similar rating (Jaderberg et al. 2019, on capture the flag)
+elo_gaussian   exp(-(p - 1/2)^2 / (2 sigma^2)), sigma 1/6: those of a similar rating (Jaderberg et
+               al. 2019, on capture the flag)
 
 p is the learning member's expected score, in [0, 1].
 """
@@ -23,7 +25,9 @@ UNKNOWN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PastRules:
-    """share: probability that another seat is taken by the past, drawn by `mode` from the newest `window` snapshots of the seat's role."""
+    """share: probability that another seat is taken by the past, drawn by `mode` from the newest
+    `window` snapshots of the seat's role.
+    """
 
     share: float
     window: int
@@ -43,7 +47,9 @@ class PastRules:
 
 
 Weigh = Callable[[Sequence[float], PastRules], list[float]]
-"""Expected scores -> relative weights, the largest of them 1 so that none is lost to rounding; all 0 where no candidate is wanted."""
+"""Expected scores -> relative weights, the largest of them 1 so that none is lost to rounding;
+all 0 where no candidate is wanted.
+"""
 
 
 def _hard(scores: Sequence[float], rules: PastRules) -> list[float]:
@@ -70,9 +76,11 @@ WEIGHTS: Mapping[PastMode, Weigh] = {
 
 
 def past_probabilities(scores: Sequence[float], rules: PastRules) -> list[float]:
-    """The probability of each candidate; they sum to 1. Nobody wanted (all beaten for certain, say): all alike.
+    """The probability of each candidate; they sum to 1. Nobody wanted (all beaten for certain,
+    say): all alike.
 
-    scores: of the learning member against each candidate, at least one. Raises: EngineError when one is no number in [0, 1].
+    scores: of the learning member against each candidate, at least one. Raises: EngineError when
+    one is no number in [0, 1].
     """
     for p in scores:
         if not 0.0 <= p <= 1.0:

@@ -1,6 +1,8 @@
-"""What live members may expect against each frozen opponent: the two fillings of the port PayoffSource. Driven by counts of games alone.
+"""What live members may expect against each frozen opponent: the two fillings of the port
+PayoffSource. Driven by counts of games alone.
 
-The newest hundred games or so weigh most, because a member changes while it learns: 1 / (1 - FORGET) games of counts, about as many of ratings.
+The newest hundred games or so weigh most, because a member changes while it learns: 1 / (1 -
+FORGET) games of counts, about as many of ratings.
 """
 
 from collections import deque
@@ -21,7 +23,8 @@ ELO_STEP = 8.0
 
 
 class PayoffSource(Protocol):
-    """What members may expect against the past, from the games they played: for the modes of matchmaking that ask for it.
+    """What members may expect against the past, from the games they played: for the modes of
+    matchmaking that ask for it.
 
     kind: what a checkpoint calls it
     """
@@ -36,10 +39,14 @@ class PayoffSource(Protocol):
         """There is a new opponent; those that have left the window are forgotten."""
 
     def copied(self, member: str, donor: str, generation: int) -> None:
-        """The member plays with the donor's weights from this generation on, so what is known of the donor is known of it."""
+        """The member plays with the donor's weights from this generation on, so what is known of
+        the donor is known of it.
+        """
 
     def win_rates(self) -> WinRates:
-        """Against each snapshot of the window: expected scores in [0, 1], never nan. Pairs without a game may be missing."""
+        """Against each snapshot of the window: expected scores in [0, 1], never nan. Pairs
+        without a game may be missing.
+        """
 
     def state(self) -> JsonState: ...
 
@@ -59,7 +66,9 @@ def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
 
 
 class Meeting(NamedTuple):
-    """A live member and another player of one game. points: of the member, 1 ahead of it, 1/2 level, 0 behind."""
+    """A live member and another player of one game. points: of the member, 1 ahead of it, 1/2
+    level, 0 behind.
+    """
 
     member: str
     opponent: PlayerRef
@@ -94,7 +103,9 @@ class _Meetings:
         )
 
     def meetings(self, record: GameRecord) -> Iterator[Meeting]:
-        """Of a training game: each live member that began it with its present weights, with every other player. Its own seats do not meet."""
+        """Of a training game: each live member that began it with its present weights, with
+        every other player. Its own seats do not meet.
+        """
         if record.kind != "training" or is_voided(record.end_reason):
             return
         for own in record.seats:
@@ -123,7 +134,9 @@ def _points(own: SeatRecord, other: SeatRecord) -> float:
 
 
 class PairCounts(_Meetings):
-    """Win rates of each member against each candidate it met, draws half, older games forgotten: for prioritized fictitious self-play."""
+    """Win rates of each member against each candidate it met, draws half, older games forgotten:
+    for prioritized fictitious self-play.
+    """
 
     kind: Literal["counts"] = "counts"
 
@@ -182,7 +195,9 @@ class PairCounts(_Meetings):
 
 
 class EloRatings(_Meetings):
-    """Ratings moved by every training game (Elo 1978); a snapshot begins with its member's, a copy takes the winner's."""
+    """Ratings moved by every training game (Elo 1978); a snapshot begins with its member's, a
+    copy takes the winner's.
+    """
 
     kind: Literal["elo"] = "elo"
 
@@ -204,7 +219,8 @@ class EloRatings(_Meetings):
             for meeting in self.meetings(record)
             if meeting.opponent.name in self._table(meeting.opponent)
         ]
-        # All from the ratings before the game. A member's meeting with another one is met a second time from the other's side.
+        # All from the ratings before the game. A member's meeting with another one is met a second
+        # time from the other's side.
         steps = [
             ELO_STEP * (points - self._expected(member, self._table(opponent)[opponent.name]))
             for member, opponent, points in found

@@ -1,4 +1,5 @@
-"""The next game of every table of a training run: who sits where, with which seed. A function of (run seed, table, count) and stored state only.
+"""The next game of every table of a training run: who sits where, with which seed. A function of
+(run seed, table, count) and stored state only.
 
 Several planners may share a run: each plans for tables of its own and is told the same things.
 """
@@ -38,7 +39,9 @@ class Entrant:
 
 @dataclass(frozen=True)
 class GameFacts:
-    """What the planner must know of the game: the role name of every seat, whether evaluation games open at random, its scripted players."""
+    """What the planner must know of the game: the role name of every seat, whether evaluation
+    games open at random, its scripted players.
+    """
 
     seat_roles: tuple[str, ...]
     role_index: dict[str, int]
@@ -47,7 +50,8 @@ class GameFacts:
 
 
 class TrainingPlanner:
-    """Hands out training games around learning members and, for a share of all games, evaluation games between frozen snapshots.
+    """Hands out training games around learning members and, for a share of all games, evaluation
+    games between frozen snapshots.
 
     When nobody learns any more it hands out `closing_games` evaluation games, then nothing.
     """
@@ -62,7 +66,9 @@ class TrainingPlanner:
         counts: NDArray[np.int64],
         closing_games: int,
     ) -> None:
-        """tables: the numbers of those this planner plans for;  counts: [all tables] games so far, of which it writes its own tables' only."""
+        """tables: the numbers of those this planner plans for;  counts: [all tables] games so
+        far, of which it writes its own tables' only.
+        """
         self._config, self._facts, self._frozen = config, facts, frozen
         self._past = PastRules.from_config(config.matchmaking)
         self._win_rates: WinRates = {}
@@ -76,7 +82,7 @@ class TrainingPlanner:
         self._closing_played = 0
         self._closing_total = closing_games
 
-    # --- what the controller tells ---------------------------------------------------------------------------------------------------------
+    # --- what the controller tells ----------------------------------------------------------------
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         self._snapshots.append(entry)
@@ -108,11 +114,15 @@ class TrainingPlanner:
         self._closing_total = self._closing_played + games
 
     def needed(self) -> set[str]:
-        """Snapshots that some next game may seat, or that sit now; removing any other changes no game."""
+        """Snapshots that some next game may seat, or that sit now; removing any other changes no
+        game.
+        """
         return {entry.snapshot_id for entry in self._seatable} | self._frozen.seated()
 
     def _find_seatable(self) -> None:
-        """Those that the past may send, and of each member the newest and the one before it (they meet in evaluation)."""
+        """Those that the past may send, and of each member the newest and the one before it
+        (they meet in evaluation).
+        """
         chosen: set[str] = set()
         for role in self._facts.role_index:
             chosen.update(past_candidates(self._snapshots, role, self._past))
@@ -133,7 +143,7 @@ class TrainingPlanner:
         """Evaluation games still to be handed out once nobody learns."""
         return max(0, self._closing_total - self._closing_played)
 
-    # --- what the worker asks --------------------------------------------------------------------------------------------------------------
+    # --- what the worker asks ---------------------------------------------------------------------
 
     def next_game(self, table: int) -> GamePlan | None:
         """The next game of a table; None when there is nothing (yet) to play."""
@@ -214,7 +224,7 @@ class TrainingPlanner:
             if player.kind != "member"
         ]
 
-    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+    # --- resume -----------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
         return {
@@ -234,7 +244,8 @@ class TrainingPlanner:
     def load(self, state: JsonState) -> None:
         if len(state["counts"]) != len(self._counts):
             raise EngineError(
-                f"the checkpoint counts the games of {len(state['counts'])} tables; there are {len(self._counts)}"
+                f"the checkpoint counts the games of {len(state['counts'])} tables; there "
+                f"are {len(self._counts)}"
             )
         for table in self._tables:
             self._counts[table] = state["counts"][table]
@@ -264,7 +275,10 @@ class TrainingPlanner:
         players = tuple(seat.player for seat in plan.seats)
         acquired = self._frozen.acquire(self._frozen_seats(players))
         if acquired is None:
-            found = "the checkpoint's open games seat more frozen players than one worker has places for"
+            found = (
+                "the checkpoint's open games seat more frozen players than one worker "
+                "has places for"
+            )
             raise EngineError(
                 f"{found}; resume with more workers, or a larger matchmaking.resident"
             )
@@ -289,5 +303,7 @@ def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonSt
 
 
 def split_planner(state: JsonState, planners: int) -> list[JsonState]:
-    """What each of several planners is to load: all know the same, the first one takes what was played so far."""
+    """What each of several planners is to load: all know the same, the first one takes what was
+    played so far.
+    """
     return [state] + [{**state, "evaluated": {}, "closing_played": 0}] * (planners - 1)

@@ -1,9 +1,10 @@
-"""Who sits where in the next game, pure: training games around a learning member, evaluation games between frozen snapshots.
+"""Who sits where in the next game, pure: training games around a learning member, evaluation games
+between frozen snapshots.
 
 Who is drawn among the past: `pbt/matchmaking/past.py`.
 
-Every draw comes from the rng that the caller keyed by the game; nothing depends on arrival order. Seats of one role are interchangeable: no player is
-likelier to sit at one of them than at another.
+Every draw comes from the rng that the caller keyed by the game; nothing depends on arrival order.
+Seats of one role are interchangeable: no player is likelier to sit at one of them than at another.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,8 @@ T = TypeVar("T")
 
 RANDOM = PlayerRef("scripted", "random")
 
-# Relative odds of an evaluation opponent; those that do not exist yet fall away and the rest share their place.
+# Relative odds of an evaluation opponent; those that do not exist yet fall away and the rest share
+# their place.
 RANDOM_ODDS = 0.25
 PREDECESSOR_ODDS = 0.25
 OTHERS_ODDS = 0.5
@@ -29,7 +31,9 @@ SCRIPTED_ODDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class MemberEntry:
-    """A live member; learning is False when it is paused, finished or failed: it then plays with frozen weights."""
+    """A live member; learning is False when it is paused, finished or failed: it then plays with
+    frozen weights.
+    """
 
     name: str
     role: str
@@ -56,11 +60,13 @@ def seat_training_game(
     """One player per seat, a learning member among them.
 
     seat_roles   the role of every seat;  snapshots: newest last
-    past         how often another seat is taken by a snapshot of its role, if there are any, and by which
+    past         how often another seat is taken by a snapshot of its role, if there are any, and by
+                 which
     win_rates    of members against snapshots, for the modes of `past` that ask for them
 
-    A uniformly random seat among those that a learning member can take gets one; every other seat gets a snapshot or any live member of its role,
-    uniformly (also the same member again). Raises: EngineError when nobody learns, or a role has neither members nor snapshots.
+    A uniformly random seat among those that a learning member can take gets one; every other seat
+    gets a snapshot or any live member of its role, uniformly (also the same member again). Raises:
+    EngineError when nobody learns, or a role has neither members nor snapshots.
     """
     learners = {
         role: [entry.name for entry in members if entry.role == role and entry.learning]
@@ -136,7 +142,8 @@ def _draw_past(
 def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | None:
     """Whose training games a table plays where nobody meets anybody: in games with one seat.
 
-    Every member has equally many tables, neighbours among them, so that few processes act for it, in large batches. None: the table is left over.
+    Every member has equally many tables, neighbours among them, so that few processes act for it,
+    in large batches. None: the table is left over.
     """
     each = tables // max(1, len(members))
     return members[table // each] if table < each * len(members) else None
@@ -151,11 +158,14 @@ def seat_evaluation_game(
 ) -> tuple[PlayerRef, ...] | None:
     """One frozen player per seat, None while no snapshot of these roles exists.
 
-    snapshots     newest last;  scripted: the game's scripted players besides "random", which every game has
+    snapshots     newest last;  scripted: the game's scripted players besides "random", which every
+                  game has
     games_played  evaluation games so far by snapshot id (0 where not named)
 
-    The newest snapshot of one member, drawn with odds 1 / (1 + games), sits at a uniformly random seat of its role. Every other seat is drawn alone:
-    "random", a scripted player, its predecessor (same member, same role), or another member's newest snapshot of that seat's role (the same odds).
+    The newest snapshot of one member, drawn with odds 1 / (1 + games), sits at a uniformly random
+    seat of its role. Every other seat is drawn alone: "random", a scripted player, its predecessor
+    (same member, same role), or another member's newest snapshot of that seat's role (the same
+    odds).
     """
     newest = _newest_by_member([entry for entry in snapshots if entry.role in seat_roles])
     if not newest:
@@ -208,7 +218,9 @@ def _evaluation_opponent(
 
 
 def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]:
-    """In the order of members' names, so that the draw does not depend on who made a snapshot last."""
+    """In the order of members' names, so that the draw does not depend on who made a snapshot
+    last.
+    """
     newest = {entry.member: entry for entry in snapshots}
     return [newest[member] for member in sorted(newest)]
 
@@ -216,7 +228,9 @@ def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]
 def _predecessor(
     snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str
 ) -> SnapshotEntry | None:
-    """The member's snapshot before `focus` with another id, None where the seat is of another role."""
+    """The member's snapshot before `focus` with another id, None where the seat is of another
+    role.
+    """
     if role != focus.role:
         return None
     older = [

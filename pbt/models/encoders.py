@@ -1,7 +1,8 @@
 """Observation leaves in, one feature vector out.
 
-Every leaf is made a vector: one-hot for indices, convolutions for images (rank-3 leaves, when the config has layers), else flattened.
-The vectors are concatenated, so low-dimensional inputs join before the hidden layers and the core.
+Every leaf is made a vector: one-hot for indices, convolutions for images (rank-3 leaves, when the
+config has layers), else flattened. The vectors are concatenated, so low-dimensional inputs join
+before the hidden layers and the core.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,9 @@ _WIDEST_SCALE = 65535.0
 
 
 def integer_scale(leaf: Leaf) -> float:
-    """What an integer leaf is multiplied by: 1 / the largest magnitude of its bounds, 1 for floats, 0/1 planes and unbounded integers."""
+    """What an integer leaf is multiplied by: 1 / the largest magnitude of its bounds, 1 for
+    floats, 0/1 planes and unbounded integers.
+    """
     largest = max(abs(leaf.low), abs(leaf.high))
     return 1.0 / largest if leaf.dtype.kind in "iu" and 1.0 < largest <= _WIDEST_SCALE else 1.0
 
@@ -88,10 +91,12 @@ class OneHotEncoder(nn.Module):
 
 
 class ConvEncoder(nn.Module):
-    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N, features].
+    """[N, H, W, C] (or [N, C, H, W]) -> convolutions with an activation behind each -> [N,
+    features].
 
-    Images lie in memory with their channels last, as they come; that is also what the convolutions are fastest on. When asked, every pixel of every
-    channel is normalised by statistics of its own: what stands still before the camera goes, what moves stays.
+    Images lie in memory with their channels last, as they come; that is also what the convolutions
+    are fastest on. When asked, every pixel of every channel is normalised by statistics of its own:
+    what stands still before the camera goes, what moves stays.
     """
 
     observed_rows = 32
@@ -117,11 +122,17 @@ class ConvEncoder(nn.Module):
         for index, layer in enumerate(config.conv):
             height, width = (_conv_size(n, layer) for n in (height, width))
             if height < 1 or width < 1:
-                found = f"layer {index} leaves {height} x {width} of observation leaf {leaf.name} with shape {leaf.shape}"
+                found = (
+                    f"layer {index} leaves {height} x {width} of observation leaf "
+                    f"{leaf.name} with shape {leaf.shape}"
+                )
                 raise ConfigError(
                     "model",
                     [
-                        f"model.conv: {found}; expected at least 1 x 1; use smaller kernels or padding"
+                        (
+                            f"model.conv: {found}; expected at least 1 x 1; use smaller kernels "
+                            "or padding"
+                        )
                     ],
                 )
             layers.append(
@@ -147,7 +158,9 @@ class ConvEncoder(nn.Module):
         return flatten(images)
 
     def pack(self) -> None:
-        """Compute what pixels are normalised by and lay the weights out, after they were changed or moved; changes from then on are not seen."""
+        """Compute what pixels are normalised by and lay the weights out, after they were changed
+        or moved; changes from then on are not seen.
+        """
         with torch.no_grad():
             self._packed = self._normal(), self._computed()
 
@@ -169,7 +182,8 @@ class ConvEncoder(nn.Module):
             assert layer.bias is not None
             weight, stride = layer.weight, layer.stride[0]
             if index == 0:
-                # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths of them are not.
+                # Scaling the few weights instead of all pixels. Bytes are exact in bfloat16, 255ths
+                # of them are not.
                 weight = (
                     weight
                     if self.moments is not None or self._scale == 1.0
@@ -184,16 +198,20 @@ class ConvEncoder(nn.Module):
         return found
 
     def fix_dtype(self) -> None:
-        """Keep the weights as they are computed with. For a model that only acts; the first layer's are scaled first, so they stay."""
+        """Keep the weights as they are computed with. For a model that only acts; the first
+        layer's are scaled first, so they stay.
+        """
         scaled = self.moments is None and self._scale != 1.0
         for layer in self._convolutions[int(scaled) :]:
             layer.to(self._dtype).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def flatten(images: Tensor) -> Tensor:
-    """[N, C, H, W] -> [N, C * H * W]. Where channels lie last in memory the gradient comes back so, too.
+    """[N, C, H, W] -> [N, C * H * W]. Where channels lie last in memory the gradient comes back so,
+    too.
 
-    A plain flatten gives it back with channels first, and the activation before it then takes forty times as long to meet its own result.
+    A plain flatten gives it back with channels first, and the activation before it then takes forty
+    times as long to meet its own result.
     """
     if images.is_contiguous() or not images.requires_grad:
         return images.flatten(1)
@@ -212,9 +230,11 @@ class _Flatten(torch.autograd.Function):
 
 
 def blank(kind: type[LayerT], *sizes: int) -> LayerT:
-    """A layer whose weights are to be set. Torch's own initialisation draws from the global random state, which is put back.
+    """A layer whose weights are to be set. Torch's own initialisation draws from the global random
+    state, which is put back.
 
-    `nn.utils.skip_init` would do without, but its first call loads sympy: 0.3 s and 40 MB in every process.
+    `nn.utils.skip_init` would do without, but its first call loads sympy: 0.3 s and 40 MB in every
+    process.
     """
     with torch.random.fork_rng(devices=()):
         return kind(*sizes)
@@ -237,7 +257,10 @@ class ObservationEncoder(nn.Module):
             raise ConfigError(
                 "model",
                 [
-                    f'model.encoder = "conv": the observation has {shapes}; expected a leaf of rank 3; use encoder = "mlp"'
+                    (
+                        f'model.encoder = "conv": the observation has {shapes}; expected a leaf '
+                        'of rank 3; use encoder = "mlp"'
+                    )
                 ],
             )
         parts = [_encoder(leaf, config, dtype) for leaf in leaves]

@@ -1,8 +1,10 @@
 """A gated recurrent unit whose state is cleared where episodes start.
 
 Cho et al. 2014, in the form of torch.nn.GRUCell (reset gate applied to the hidden product):
-    r = sigmoid(x W_ir + h W_hr),  z = sigmoid(x W_iz + h W_hz),  n = tanh(x W_in + r * (h W_hn)),  h' = (1 - z) * n + z * h      (biases left out)
-Written out because the library's fused sequence kernels cannot clear a state in the middle. Matrix products may be in a narrower dtype; gates and
+    r = sigmoid(x W_ir + h W_hr),  z = sigmoid(x W_iz + h W_hz),  n = tanh(x W_in + r * (h W_hn)),
+                                   h' = (1 - z) * n + z * h      (biases left out)
+Written out because the library's fused sequence kernels cannot clear a state in the middle. Matrix
+products may be in a narrower dtype; gates and
 state never are.
 """
 
@@ -36,7 +38,9 @@ class MaskedGru(nn.Module):
                 nn.init.orthogonal_(gate, generator=generator)
 
     def step(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
-        """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used; state: [N, H]. Returns the state after, [N, H]."""
+        """One step. inputs: [N, F]; episode_start: [N] bool, clears the state before it is used;
+        state: [N, H]. Returns the state after, [N, H].
+        """
         if self._packed is not None:
             of_inputs, of_state = self._packed
             return cell(
@@ -56,14 +60,17 @@ class MaskedGru(nn.Module):
     def unroll(self, inputs: Tensor, episode_start: Tensor, state: Tensor) -> Tensor:
         """All steps, with one matrix product for the inputs of all of them.
 
-        inputs: [T, B, F]; episode_start: [T, B] bool; state: [B, H] before row 0. Returns the state after every step, [T, B, H].
+        inputs: [T, B, F]; episode_start: [T, B] bool; state: [B, H] before row 0. Returns the state
+        after every step, [T, B, H].
         """
         weight, bias = self._cast(self.weight_hh), self._cast(self.bias_hh)
         states: Tensor = Unroll.apply(self._products(inputs), episode_start, state, weight, bias)  # type: ignore[no-untyped-call]
         return states
 
     def pack(self) -> None:
-        """Lay the weights out for `step`, after they were changed; from then on `step` does not see changes of them."""
+        """Lay the weights out for `step`, after they were changed; from then on `step` does not
+        see changes of them.
+        """
         layers = ((self.weight_ih, self.bias_ih), (self.weight_hh, self.bias_hh))
         self._packed = (
             (PackedLinear(*layers[0]), PackedLinear(*layers[1]))
@@ -72,7 +79,9 @@ class MaskedGru(nn.Module):
         )
 
     def keep_packed(self) -> None:
-        """Let go of the weights that `pack` has laid out anew: from then on there is `step` only."""
+        """Let go of the weights that `pack` has laid out anew: from then on there is `step`
+        only.
+        """
         if self._packed is not None:
             release(self.weight_ih)
             release(self.weight_hh)
@@ -90,7 +99,9 @@ def cell(
     state: Tensor,
     hidden_product: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """One step, after the product of its inputs, [N, 3H]. hidden_product: [N, H] state -> [N, 3H]. Returns the state after, [N, H]."""
+    """One step, after the product of its inputs, [N, 3H]. hidden_product: [N, H] state -> [N,
+    3H]. Returns the state after, [N, H].
+    """
     # masked_fill, not a product: a state that was never written may be nan.
     state = state.masked_fill(episode_start.unsqueeze(-1), 0.0)
     hidden, product = hidden_product(state).to(state.dtype), product.to(state.dtype)
@@ -101,7 +112,9 @@ def cell(
 
 
 class Unroll(torch.autograd.Function):
-    """`cell` T times. Its gradient takes one matrix product for the recurrent weights of all steps, where autograd takes one per step."""
+    """`cell` T times. Its gradient takes one matrix product for the recurrent weights of all
+    steps, where autograd takes one per step.
+    """
 
     @staticmethod
     def forward(
@@ -134,7 +147,8 @@ class Unroll(torch.autograd.Function):
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         before, gates, episode_start, weight_hh = ctx.saved_tensors
         rows, slots, size = gradients.shape
-        # By gate: of what goes into it from the inputs, and from the state (they differ for n, whose hidden product the reset gate multiplies).
+        # By gate: of what goes into it from the inputs, and from the state (they differ for n,
+        # whose hidden product the reset gate multiplies).
         of_products = torch.empty(
             rows, slots, 3 * size, dtype=gradients.dtype, device=gradients.device
         )

@@ -21,19 +21,25 @@ class RunningMoments(nn.Module):
         self.register_buffer("variance", torch.ones(features, dtype=torch.float64))
 
     def normalize(self, values: Tensor) -> Tensor:
-        """[..., features] float32 -> the same, mean 0, variance 1, cut at ten standard deviations."""
+        """[..., features] float32 -> the same, mean 0, variance 1, cut at ten standard
+        deviations.
+        """
         scale = torch.rsqrt(self.variance + _EPSILON)
         return ((values - self.mean.to(values.dtype)) * scale.to(values.dtype)).clamp(-_CLIP, _CLIP)
 
     def sums(self, values: Tensor) -> Tensor:
-        """What `merge` needs of one shard, summable over shards: [1 + 2 * features] float64. values: [N, features]."""
+        """What `merge` needs of one shard, summable over shards: [1 + 2 * features] float64.
+        values: [N, features].
+        """
         distance = values.to(torch.float64) - self.mean
         return torch.cat(
             [distance.new_tensor([values.shape[0]]), distance.sum(0), distance.square().sum(0)]
         )
 
     def merge(self, sums: Tensor) -> None:
-        """Take in new values by their summed distances from the present mean (Chan, Golub & LeVeque 1983, with the present mean as origin)."""
+        """Take in new values by their summed distances from the present mean (Chan, Golub &
+        LeVeque 1983, with the present mean as origin).
+        """
         features = self.mean.shape[0]
         added, first, second = sums[:1], sums[1 : features + 1], sums[features + 1 :]
         total = self.count + added

@@ -1,7 +1,8 @@
 """Linear layers whose weights lie in memory as the CPU's product reads them.
 
-In bfloat16 torch lays the weights of a linear layer out anew in every call, which for few rows takes as long as the product or longer. Here they are
-laid out once, by the call torch's own compiler uses for that.
+In bfloat16 torch lays the weights of a linear layer out anew in every call, which for few rows
+takes as long as the product or longer. Here they are laid out once, by the call torch's own
+compiler uses for that.
 """
 
 import torch
@@ -11,7 +12,9 @@ from pbt.models.precision import has_bfloat16
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether there is anything to gain: bfloat16 on a CPU that has it, of a torch that has the calls."""
+    """Whether there is anything to gain: bfloat16 on a CPU that has it, of a torch that has the
+    calls.
+    """
     known = (
         weight.dtype == torch.bfloat16
         and weight.device.type == "cpu"
@@ -21,7 +24,9 @@ def can_pack(weight: Tensor) -> bool:
 
 
 class PackedLinear:
-    """`torch.nn.functional.linear` with the weights as they were when it was made, bit for bit. weight: [to, from] bfloat16; bias: [to] bfloat16."""
+    """`torch.nn.functional.linear` with the weights as they were when it was made, bit for bit.
+    weight: [to, from] bfloat16; bias: [to] bfloat16.
+    """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
         self._weight, self._bias = (

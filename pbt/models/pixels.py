@@ -1,7 +1,9 @@
-"""Pixels on their way into the first convolution: bytes become the network's numbers, normalised when asked, laid out as it reads them fastest.
+"""Pixels on their way into the first convolution: bytes become the network's numbers, normalised
+when asked, laid out as it reads them fastest.
 
-A convolution with stride b over three channels leaves most of a CPU's vector unit idle. The same sums come out of one with stride 1 over 3 b²
-channels, in which b x b pixels lie behind each other ("space to depth"): images and weights are laid out in such blocks.
+A convolution with stride b over three channels leaves most of a CPU's vector unit idle. The same
+sums come out of one with stride 1 over 3 b² channels, in which b x b pixels lie behind each other
+("space to depth"): images and weights are laid out in such blocks.
 """
 
 import torch
@@ -22,14 +24,17 @@ Normal = tuple[Tensor, Tensor]
 
 
 def block_side(layer: ConvLayer, height: int, width: int, channels: int) -> int:
-    """The stride of a first layer whose images and kernel are whole blocks of it; 1 where they are not, or nothing is to be gained."""
+    """The stride of a first layer whose images and kernel are whole blocks of it; 1 where they
+    are not, or nothing is to be gained.
+    """
     side = layer.stride
     whole = not (height % side or width % side or layer.kernel % side or layer.padding)
     return side if whole and channels < _MANY_CHANNELS else 1
 
 
 def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int) -> Tensor:
-    """[N, H, W, C] -> [N, side * side * C, H / side, W / side] in dtype, channels last in memory, cut at MOST_DEVIATIONS when normalised.
+    """[N, H, W, C] -> [N, side * side * C, H / side, W / side] in dtype, channels last in memory,
+    cut at MOST_DEVIATIONS when normalised.
 
     Channel (y * side + x) * C + c is channel c of the pixel at (y, x) in its block.
     """
@@ -68,7 +73,9 @@ def prepare(images: Tensor, dtype: torch.dtype, normal: Normal | None, side: int
 
 
 def weight_in_blocks(weight: Tensor, side: int) -> Tensor:
-    """[to, C, k, k] -> [to, side * side * C, k / side, k / side], for images of `prepare` and stride 1."""
+    """[to, C, k, k] -> [to, side * side * C, k / side, k / side], for images of `prepare` and
+    stride 1.
+    """
     if side == 1:
         return weight
     to, channels, height, width = weight.shape

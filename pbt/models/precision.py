@@ -15,7 +15,9 @@ _LEAST_PIXELS = 32 * 32
 def choose_dtype(
     word: str, config: ModelConfig, leaves: Iterable[Leaf], devices: Iterable[torch.device]
 ) -> torch.dtype:
-    """word: "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over images, if all the devices have it."""
+    """word: "float32", "bfloat16", or "auto": bfloat16 where it pays, for convolutions over
+    images, if all the devices have it.
+    """
     if word != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[word]
     return (
@@ -33,7 +35,9 @@ def sees_images(config: ModelConfig, leaves: Iterable[Leaf]) -> bool:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """The device multiplies bfloat16 itself; a CPU without such instructions emulates them, slower than float32."""
+    """The device multiplies bfloat16 itself; a CPU without such instructions emulates them,
+    slower than float32.
+    """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported())

@@ -1,7 +1,9 @@
-"""What a safetensors file says it holds, read before anything of it is allocated: a file may come from anybody.
+"""What a safetensors file says it holds, read before anything of it is allocated: a file may come
+from anybody.
 
-The format: 8 bytes, little-endian, the length of the header; the header, a JSON object of name -> dtype, shape, [first, last) byte of the data; the
-data. Every promise is checked against the size of the file, in whole numbers that cannot overflow. Nothing here imports torch.
+The format: 8 bytes, little-endian, the length of the header; the header, a JSON object of name ->
+dtype, shape, [first, last) byte of the data; the data. Every promise is checked against the size of
+the file, in whole numbers that cannot overflow. Nothing here imports torch.
 """
 
 import json
@@ -50,7 +52,9 @@ class TensorFile:
 
 
 def read_tensor_file(path: Path) -> TensorFile:
-    """Check the header against the file. Reads at most MAX_HEADER_BYTES. Raises: SnapshotError saying what is wrong."""
+    """Check the header against the file. Reads at most MAX_HEADER_BYTES. Raises: SnapshotError
+    saying what is wrong.
+    """
     try:
         with path.open("rb") as file:
             return _read(file, path.stat().st_size, f"{path}")
@@ -134,7 +138,9 @@ def _whole_numbers(values: Any) -> bool:
 
 
 def _check_cover(source: str, tensors: Mapping[str, TensorInfo], data_bytes: int) -> None:
-    """The tensors lie side by side and fill the data: none overlaps another, none reaches beyond the file, nothing is hidden between them."""
+    """The tensors lie side by side and fill the data: none overlaps another, none reaches beyond
+    the file, nothing is hidden between them.
+    """
     at = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].first, item[1].last)):
         if tensor.first != at:
@@ -154,5 +160,6 @@ def _check_cover(source: str, tensors: Mapping[str, TensorInfo], data_bytes: int
 
 def _refusal(place: str, found: str, expected: str) -> SnapshotError:
     return SnapshotError(
-        f"{place}: found {found}; expected {expected}: these are no weights written by this program, nothing was imported"
+        f"{place}: found {found}; expected {expected}: these are no weights written by this "
+        "program, nothing was imported"
     )

@@ -1,7 +1,8 @@
-"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler. Without it torch does the work, and matches of Doom
-wait at every tic: slower.
+"""What is worth its own machine code, compiled by `hatch_build.py` where there is a C compiler.
+Without it torch does the work, and matches of Doom wait at every tic: slower.
 
-Each is None where it was not built or does not load. The functions work in the calling thread and let other threads run meanwhile.
+Each is None where it was not built or does not load. The functions work in the calling thread and
+let other threads run meanwhile.
 """
 
 import ctypes
@@ -16,7 +17,9 @@ _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
 
 @cache
 def elu_bf16() -> Callable[[int, int], None] | None:
-    """ELU over bfloat16 values that lie one behind the other, in place: (address of the first, number of values)."""
+    """ELU over bfloat16 values that lie one behind the other, in place: (address of the first,
+    number of values).
+    """
     return _function("elu", "elu_bf16", _POINTER, _COUNT)
 
 
@@ -30,7 +33,9 @@ def pixel_blocks_bf16() -> Callable[..., None] | None:
 
 @cache
 def doom_preload() -> Path | None:
-    """What the engines of a match of Doom are started with (doom_preload.c); None where it was not built or is of no use."""
+    """What the engines of a match of Doom are started with (doom_preload.c); None where it was
+    not built or is of no use.
+    """
     library = Path(__file__).with_name("doom_preload.so")
     return library if sys.platform == "linux" and _loaded(library) is not None else None
 

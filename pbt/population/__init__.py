@@ -1,1 +1,3 @@
-"""Population-based training: the decision (pure), the controller, and the ports through which the engine speaks."""
+"""Population-based training: the decision (pure), the controller, and the ports through which
+the engine speaks.
+"""

@@ -1,8 +1,10 @@
-"""How far one member is ahead of another, pure: over opponents that both met, so that nobody gains by meeting weak ones.
+"""How far one member is ahead of another, pure: over opponents that both met, so that nobody gains
+by meeting weak ones.
 
-With n_a and n_b games and rates p_a and p_b against each common opponent the gap is sum w (p_a - p_b) / sum w, w = n_a n_b / (n_a + n_b) (Cochran
-1954). Its significance is Welch's t, one-sided (Jaderberg et al. 2017, section 4.1.1, compare returns by it), each opponent bringing two samples; the
-variance of a rate is that of (wins + 1) / (games + 2) (Agresti & Caffo 2000), so it is never 0.
+With n_a and n_b games and rates p_a and p_b against each common opponent the gap is sum w (p_a -
+p_b) / sum w, w = n_a n_b / (n_a + n_b) (Cochran 1954). Its significance is Welch's t, one-sided
+(Jaderberg et al. 2017, section 4.1.1, compare returns by it), each opponent bringing two samples;
+the variance of a rate is that of (wins + 1) / (games + 2) (Agresti & Caffo 2000), so it is never 0.
 """
 
 import math
@@ -17,7 +19,9 @@ from pbt.records import MemberScore
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Games of one member: how many, their mean, and the variance of that mean (inf where unknown)."""
+    """Games of one member: how many, their mean, and the variance of that mean (inf where
+    unknown).
+    """
 
     games: int
     mean: float
@@ -26,7 +30,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """ahead: the difference of the means;  p: of a gap as large by chance, one-sided;  opponents: how many were common, 0: compared on all games"""
+    """ahead: the difference of the means;  p: of a gap as large by chance, one-sided;
+    opponents: how many were common, 0: compared on all games
+    """
 
     ahead: float
     p: float
@@ -34,7 +40,9 @@ class Gap:
 
 
 def compare(a: MemberScore, b: MemberScore, objective: Objective) -> Gap:
-    """How far a is ahead of b, over their common opponents, or over all games where they have none (or none were kept apart)."""
+    """How far a is ahead of b, over their common opponents, or over all games where they have
+    none (or none were kept apart).
+    """
     mine, theirs = ({found.opponent: found for found in score.against} for score in (a, b))
     common = [
         (_rate(mine[name].games, mine[name].points), _rate(theirs[name].games, theirs[name].points))
@@ -87,7 +95,9 @@ def _whole(score: MemberScore, objective: Objective) -> Sample:
 
 
 def _chance(ahead: float, samples: Sequence[tuple[float, Sample]]) -> float:
-    """P(T >= ahead / error), T of Student's law with Welch's and Satterthwaite's degrees of freedom. samples: each with its weight in the gap."""
+    """P(T >= ahead / error), T of Student's law with Welch's and Satterthwaite's degrees of
+    freedom. samples: each with its weight in the gap.
+    """
     parts = [
         (weight * weight * sample.variance, max(1, sample.games - 1)) for weight, sample in samples
     ]

@@ -1,6 +1,8 @@
-"""The controller: counts every member's frames, scores its games, and at each period asks `decide` what happens to it.
+"""The controller: counts every member's frames, scores its games, and at each period asks `decide`
+what happens to it.
 
-Driven by counts, never by clocks. What it does to a learner goes through `MemberLearner`; what the outside should know goes into the `RunSink`.
+Driven by counts, never by clocks. What it does to a learner goes through `MemberLearner`; what the
+outside should know goes into the `RunSink`.
 """
 
 import math
@@ -24,7 +26,8 @@ from pbt.population.scores import ScoreWindow
 from pbt.records import Directive, Event, RoundRecord, SnapshotRecord, is_voided
 from pbt.transport.messages import GameEnd, JsonState
 
-# So often is the matchmaker told what members may expect of the past, in games that tell something of it.
+# So often is the matchmaker told what members may expect of the past, in games that tell something
+# of it.
 PAYOFFS_EVERY_GAMES = 100
 
 
@@ -59,7 +62,7 @@ class Controller:
         )
         self._set_due()
 
-    # --- what happens ----------------------------------------------------------------------------------------------------------------------
+    # --- what happens -----------------------------------------------------------------------------
 
     def start(self) -> None:
         """Before the first frame: every member's untrained weights are its first snapshot."""
@@ -93,7 +96,9 @@ class Controller:
             )
 
     def on_update(self, name: str, stats: UpdateStats) -> Directive | None:
-        """A learner finished an update: curves, snapshots on schedule, and its round when one is due. The directive is for the caller to apply."""
+        """A learner finished an update: curves, snapshots on schedule, and its round when one is
+        due. The directive is for the caller to apply.
+        """
         member, learner = self.members[name], self._learners[name]
         if member.failed:
             return None
@@ -130,7 +135,8 @@ class Controller:
         changed = tuple(name for name, value in wanted.items() if value != member.hyperparams[name])
         if not changed:
             return None
-        member.last_event = f"schedule: {', '.join(f'{name} {member.hyperparams[name]:.6g} -> {wanted[name]:.6g}' for name in changed)}"
+        moves = (f"{name} {member.hyperparams[name]:.6g} -> {wanted[name]:.6g}" for name in changed)
+        member.last_event = f"schedule: {', '.join(moves)}"
         self._sink.event(Event("schedule", member.name, frames, member.last_event))
         return Directive(member.name, member.round, None, None, wanted, changed)
 
@@ -138,7 +144,9 @@ class Controller:
         return next_due(frames, self._config.pbt.period_frames, self._config.pbt.warmup_frames)
 
     def _set_due(self) -> None:
-        """What is due next follows from the clocks and the configuration in force, so a period edited at a resume holds from there on."""
+        """What is due next follows from the clocks and the configuration in force, so a period
+        edited at a resume holds from there on.
+        """
         frames = {name: learner.frames for name, learner in self._learners.items()}
         self._next_round = {name: self._round_due(count) for name, count in frames.items()}
         self._next_snapshot = {
@@ -182,7 +190,9 @@ class Controller:
             }
 
     def edit(self, config: RunConfig) -> None:
-        """What a person edited while training goes on (`pbt.config.resume.LIVE`); one that had reached an earlier stop learns again. Only at rest."""
+        """What a person edited while training goes on (`pbt.config.resume.LIVE`); one that had
+        reached an earlier stop learns again. Only at rest.
+        """
         self._config = config
         self._set_due()
         self._matchmaker.set_evaluation_share(config.evaluation.share)
@@ -191,7 +201,9 @@ class Controller:
                 self._resume(member)
 
     def welcome(self, name: str, donor: str | None, text: str) -> None:
-        """A member that joined is known to everybody. Before `run`, behind `load`. donor: the member whose weights it has;  text: how it came."""
+        """A member that joined is known to everybody. Before `run`, behind `load`. donor: the
+        member whose weights it has;  text: how it came.
+        """
         member = self.members[name]
         member.last_event = "joined"
         self._matchmaker.set_learning(name, True)
@@ -201,7 +213,9 @@ class Controller:
         self._sink.event(Event("join", name, self._learners[name].frames, text))
 
     def fail(self, name: str, text: str) -> None:
-        """The member's learner is lost for good: it sits as a frozen opponent, is ranked no more, and the others go on. text: why."""
+        """The member's learner is lost for good: it sits as a frozen opponent, is ranked no
+        more, and the others go on. text: why.
+        """
         member = self.members[name]
         if not member.learning:
             return
@@ -222,10 +236,12 @@ class Controller:
         """Nobody learns any more."""
         return not any(member.learning for member in self.members.values())
 
-    # --- rounds and snapshots --------------------------------------------------------------------------------------------------------------
+    # --- rounds and snapshots ---------------------------------------------------------------------
 
     def _round(self, member: Member) -> Directive | None:
-        """Decide one round and record it with everything it was decided from. Returns what is to be applied, if anything changes."""
+        """Decide one round and record it with everything it was decided from. Returns what is to
+        be applied, if anything changes.
+        """
         peers = [
             peer for peer in self.members.values() if peer.role == member.role and not peer.failed
         ]
@@ -270,7 +286,9 @@ class Controller:
             member.last_event = f"round {number}: kept"
 
     def _snapshot(self, member: Member, reason: str) -> None:
-        """Freeze what acts of a member, for others to play against. Unchanged weights are the same snapshot, recorded once."""
+        """Freeze what acts of a member, for others to play against. Unchanged weights are the
+        same snapshot, recorded once.
+        """
         state = self._learners[member.name].state()
         record = self._store_snapshot(
             member,
@@ -291,7 +309,9 @@ class Controller:
             self._tell_payoffs()
 
     def _donor_snapshot(self, donor: Member) -> str:
-        """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its weights alone play under their own id."""
+        """Freeze a winner with its optimiser moments, for a loser to copy; it is not seated, its
+        weights alone play under their own id.
+        """
         record = self._store_snapshot(donor, "round", self._learners[donor.name].state())
         self._sink.snapshot(record)
         return record.snapshot_id
@@ -322,7 +342,7 @@ class Controller:
             )
         )
 
-    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+    # --- resume -----------------------------------------------------------------------------------
 
     def state(self) -> JsonState:
         members = [member.state() for member in self.members.values()]
@@ -345,7 +365,9 @@ class Controller:
         }
 
     def load(self, state: JsonState) -> None:
-        """Take over a checkpoint; a member that had reached an earlier stop goes on when the stop was moved, one that had failed tries again."""
+        """Take over a checkpoint; a member that had reached an earlier stop goes on when the
+        stop was moved, one that had failed tries again.
+        """
         self.games = state["games"]
         self.window.load(state["window"])
         self._returns = defaultdict(
@@ -360,14 +382,17 @@ class Controller:
         stored = {entry["name"]: Member.load(entry) for entry in state["members"]}
         if set(stored) != set(self.members):
             raise EngineError(
-                f"the checkpoint holds members {sorted(stored)}; the configuration has {sorted(self.members)}"
+                f"the checkpoint holds members {sorted(stored)}; the configuration has "
+                f"{sorted(self.members)}"
             )
         self.members = stored
         for member in self.members.values():
             self._resume(member)
 
     def _load_payoffs(self, stored: JsonState | None) -> None:
-        """Older checkpoints have none, and those of another mode none of this kind: then everything is unknown again."""
+        """Older checkpoints have none, and those of another mode none of this kind: then
+        everything is unknown again.
+        """
         if self._payoffs is None:
             return
         if stored is not None and stored["kind"] == self._payoffs.kind:

@@ -1,8 +1,11 @@
-"""One PBT decision, pure: who copies whom, and what mutates (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
+"""One PBT decision, pure: who copies whom, and what mutates (Jaderberg et al. 2017; Petrenko et al.
+2020, section A.3.1).
 
-Randomness comes from generator(run seed, "pbt", member, round) alone, in one fixed order: one number for the donor, then two for each value (does it
-mutate; up or down), the values in the order learning_rate, entropy_coef, adam_beta1, shaping terms by name. All are drawn, used or not, so what
-happens to one value never depends on another. Every number is a plain float: a decision replayed from stored JSON is the same to the last bit.
+Randomness comes from generator(run seed, "pbt", member, round) alone, in one fixed order: one
+number for the donor, then two for each value (does it mutate; up or down), the values in the order
+learning_rate, entropy_coef, adam_beta1, shaping terms by name. All are drawn, used or not, so what
+happens to one value never depends on another. Every number is a plain float: a decision replayed
+from stored JSON is the same to the last bit.
 """
 
 import math
@@ -23,14 +26,16 @@ from pbt.seeding import generator
 
 FIRST_VALUES = ("learning_rate", "entropy_coef", "adam_beta1")
 SELF_PLAY_COPY_GAP = 0.35
-# What rounds went by that were decided before there was a choice; 1.0: any gap is significant enough.
+# What rounds went by that were decided before there was a choice; 1.0: any gap is significant
+# enough.
 EARLIER_RULES: Mapping[str, float | str] = {"opponents": "all", "copy_significance": 1.0}
 OBJECTIVE_WORDS: Mapping[Objective, str] = {"wins": "win rate", "return": "return"}
 
 
 @dataclass(frozen=True)
 class PbtRules:
-    """The rules of one round, flat so that they can be stored beside it. copy_gap is resolved; *_low and *_high bound what mutation may reach.
+    """The rules of one round, flat so that they can be stored beside it. copy_gap is resolved;
+    *_low and *_high bound what mutation may reach.
 
     opponents: "all" where the objective is the return;  copy_significance: 1.0 without a gate
     """
@@ -93,7 +98,8 @@ class PbtRules:
         names = [field.name for field in fields(cls)]
         if set(stored) != set(names):
             raise EngineError(
-                f"rules: missing {sorted(set(names) - set(stored))}, unknown {sorted(set(stored) - set(names))}"
+                f"rules: missing {sorted(set(names) - set(stored))}, unknown "
+                f"{sorted(set(stored) - set(names))}"
             )
         numbers: list[float] = []
         for name in names[3:]:
@@ -116,7 +122,9 @@ class PbtRules:
 
 @dataclass(frozen=True)
 class Decision:
-    """copy_from: whose weights to take, None to keep one's own; hyperparams: the full flat set afterwards; mutated: what mutation changed of it."""
+    """copy_from: whose weights to take, None to keep one's own; hyperparams: the full flat set
+    afterwards; mutated: what mutation changed of it.
+    """
 
     copy_from: str | None
     hyperparams: Mapping[str, float]
@@ -124,10 +132,13 @@ class Decision:
     verdict: str
 
     def directive(self, member: str, round: int, copy_snapshot: str | None) -> Directive:
-        """copy_snapshot: the stored snapshot of `copy_from` (the caller knows it), None without a copy."""
+        """copy_snapshot: the stored snapshot of `copy_from` (the caller knows it), None without
+        a copy.
+        """
         if (copy_snapshot is None) != (self.copy_from is None):
             raise EngineError(
-                f"round {round} of {member}: copy from {self.copy_from} with snapshot {copy_snapshot}; expected both or neither"
+                f"round {round} of {member}: copy from {self.copy_from} with snapshot "
+                f"{copy_snapshot}; expected both or neither"
             )
         return Directive(
             member, round, self.copy_from, copy_snapshot, self.hyperparams, self.mutated
@@ -135,17 +146,23 @@ class Decision:
 
 
 def next_due(frames: int, period_frames: int, warmup_frames: int = 0) -> int:
-    """The clock at which the next round is due: the first multiple of the period behind `frames`, and at or behind the warm-up."""
+    """The clock at which the next round is due: the first multiple of the period behind
+    `frames`, and at or behind the warm-up.
+    """
     return period_frames * max(frames // period_frames + 1, -(-warmup_frames // period_frames))
 
 
 def top_count(ranked: int, top_share: float) -> int:
-    """k: ceil(top_share x ranked), at most half. Exact decimal arithmetic: 0.07 x 100 is 7, not 7.000000000000001."""
+    """k: ceil(top_share x ranked), at most half. Exact decimal arithmetic: 0.07 x 100 is 7, not
+    7.000000000000001.
+    """
     return min(math.ceil(Fraction(repr(top_share)) * ranked), ranked // 2)
 
 
 def rank(scores: Sequence[MemberScore], rules: PbtRules) -> list[MemberScore]:
-    """Members with enough games, best first, by objective or by their mean gap to the others over common opponents; equals are ordered by name."""
+    """Members with enough games, best first, by objective or by their mean gap to the others
+    over common opponents; equals are ordered by name.
+    """
     enough = [score for score in scores if score.games >= rules.min_games]
     worth = (
         standings(enough, rules.objective)
@@ -167,11 +184,13 @@ def decide(
     """What `member` does at its round.
 
     frames       the member's clock, stated in the verdict
-    scores       of every member of the member's role, itself included;  hyperparams: of the same members, flat
+    scores       of every member of the member's role, itself included;  hyperparams: of the same
+                 members, flat
     seed         the run seed
 
-    Ranked members in the top k keep everything, the others mutate; those in the bottom k first copy a random one of the top k if it is ahead by
-    at least `copy_gap`. Fewer than 3 ranked: nobody copies. Raises: EngineError when the inputs contradict each other.
+    Ranked members in the top k keep everything, the others mutate; those in the bottom k first copy
+    a random one of the top k if it is ahead by at least `copy_gap`. Fewer than 3 ranked: nobody
+    copies. Raises: EngineError when the inputs contradict each other.
     """
     own = _checked(member, scores, hyperparams)
     if own.games < rules.min_games:
@@ -218,13 +237,19 @@ def _donor(
     common = (
         f" on {gap.opponents} common opponent{'s' * (gap.opponents != 1)}" if gap.opponents else ""
     )
-    compared = f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), ahead by {gap.ahead:.6g}{common}"
+    compared = (
+        f"{donor.member} ({OBJECTIVE_WORDS[rules.objective]} {donor.objective:.6g}), "
+        f"ahead by {gap.ahead:.6g}{common}"
+    )
     if gap.ahead < rules.copy_gap:
         return None, f"does not copy {compared} < {rules.copy_gap:.6g}"
     if gap.p > rules.copy_significance:
         return (
             None,
-            f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = {gap.p:.3g} > {rules.copy_significance:.6g}",
+            (
+                f"does not copy {compared} >= {rules.copy_gap:.6g}, which may be chance: p = "
+                f"{gap.p:.3g} > {rules.copy_significance:.6g}"
+            ),
         )
     gate = (
         f", p = {gap.p:.3g} <= {rules.copy_significance:.6g}"
@@ -277,7 +302,8 @@ def _checked(
     by_name = {score.member: score for score in scores}
     if len(by_name) != len(scores) or member not in by_name:
         raise EngineError(
-            f"scores of {[score.member for score in scores]}: expected each member once, {member} among them"
+            f"scores of {[score.member for score in scores]}: expected each member once, "
+            f"{member} among them"
         )
     for score in scores:
         if not math.isfinite(score.objective):
@@ -296,12 +322,15 @@ def _plain(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _in_order(values: Mapping[str, float]) -> list[str]:
-    """Names in the order in which randomness is drawn. Raises: EngineError on a name without a mutation rule."""
+    """Names in the order in which randomness is drawn. Raises: EngineError on a name without a
+    mutation rule.
+    """
     shaping = sorted(name for name in values if name.startswith(SHAPING_PREFIX))
     first = [name for name in FIRST_VALUES if name in values]
     if len(first) + len(shaping) != len(values):
         raise EngineError(
-            f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and {SHAPING_PREFIX}TERM only"
+            f"hyperparams {sorted(values)}: expected {', '.join(FIRST_VALUES)} and "
+            f"{SHAPING_PREFIX}TERM only"
         )
     return first + shaping
 
@@ -319,7 +348,9 @@ def _mutate(
 
 
 def _scaled(name: str, value: float, up: bool, rules: PbtRules) -> float:
-    """The value times or divided by the factor, inside its bounds. Zero means "switched off" and stays; a negative weight keeps its sign."""
+    """The value times or divided by the factor, inside its bounds. Zero means "switched off" and
+    stays; a negative weight keeps its sign.
+    """
     if value == 0.0:
         return value
     magnitude = 1.0 - value if name == "adam_beta1" else abs(value)

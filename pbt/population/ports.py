@@ -1,4 +1,6 @@
-"""What the controller and the engine speak to, as protocols. Results go outside: `arena` takes them, tests use dictionaries."""
+"""What the controller and the engine speak to, as protocols. Results go outside: `arena` takes
+them, tests use dictionaries.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -12,7 +14,9 @@ from pbt.records import Event, GameRecord, RoundRecord, SnapshotRecord
 
 
 class RunSink(Protocol):
-    """Where results go. Every call returns at once; the rows are committed soon after (at most 1 s or 1000 games later), in the order given."""
+    """Where results go. Every call returns at once; the rows are committed soon after (at most 1
+    s or 1000 games later), in the order given.
+    """
 
     def game(self, record: GameRecord) -> None: ...
 
@@ -23,21 +27,27 @@ class RunSink(Protocol):
     def event(self, event: Event) -> None: ...
 
     def series(self, member: str, frames: int, values: Mapping[str, float]) -> None:
-        """Points of training curves; they go to the population's metrics file, not into the league."""
+        """Points of training curves; they go to the population's metrics file, not into the
+        league.
+        """
 
     @property
     def backlog(self) -> int:
         """Games not yet committed; training pauses while it is too large."""
 
     def drain(self, timeout_s: float) -> None:
-        """Return when everything given so far is committed. Raises: PbtError naming the cause when that takes longer than timeout_s."""
+        """Return when everything given so far is committed. Raises: PbtError naming the cause
+        when that takes longer than timeout_s.
+        """
 
 
 class SnapshotStore(Protocol):
     """Frozen weights by content."""
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
-        """Store weights; returns (snapshot id = SHA-256 of the file, size in bytes). Equal weights and metadata give the same id."""
+        """Store weights; returns (snapshot id = SHA-256 of the file, size in bytes). Equal
+        weights and metadata give the same id.
+        """
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
         """Raises: SnapshotError when missing or damaged."""
@@ -58,7 +68,9 @@ class MemberLearner(Protocol):
         """Everything it needs to continue; tensors named "model.*" are what acts."""
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """Take over weights, normaliser and moments of another member's `state()`; the clocks stay."""
+        """Take over weights, normaliser and moments of another member's `state()`; the clocks
+        stay.
+        """
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None: ...
 

@@ -1,4 +1,6 @@
-"""What PBT ranks: points per training game over a member's newest games since its last copy. Pure; the same from live records and stored rows."""
+"""What PBT ranks: points per training game over a member's newest games since its last copy.
+Pure; the same from live records and stored rows.
+"""
 
 import math
 from collections import deque
@@ -26,8 +28,9 @@ def as_objective(word: object) -> Objective:
 def game_points(record: GameRecord, member: str, objective: Objective) -> float | None:
     """Points of one game for a live member, None where the game does not count for it.
 
-    "wins": 1.0 if the member's best seat came first and no other player shared the first place, else 0.0; games without another player do not count.
-    "return": the mean unshaped return over the member's seats. Raises: EnvError when that is not a finite number.
+    "wins": 1.0 if the member's best seat came first and no other player shared the first place,
+    else 0.0; games without another player do not count. "return": the mean unshaped return over the
+    member's seats. Raises: EnvError when that is not a finite number.
     """
     if record.kind != "training" or is_voided(record.end_reason):
         return None
@@ -40,7 +43,8 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
         mean = math.fsum(seat.returns for seat in own) / len(own)
         if not math.isfinite(mean):
             raise EnvError(
-                f"game {record.number}: the return of {member} is {mean}; rewards must be finite numbers; see `arena env check`"
+                f"game {record.number}: the return of {member} is {mean}; rewards must be "
+                "finite numbers; see `arena env check`"
             )
         return mean
     if not others:
@@ -53,7 +57,9 @@ def game_points(record: GameRecord, member: str, objective: Objective) -> float 
 
 
 def opponent_of(record: GameRecord, member: str) -> str:
-    """The one other player of a game, a live one with the generation it began in; "several" where there is more than one (or none) of them."""
+    """The one other player of a game, a live one with the generation it began in; "several"
+    where there is more than one (or none) of them.
+    """
     own = PlayerRef("member", member)
     others = {seat.player: seat.generation for seat in record.seats if seat.player != own}
     if len(others) != 1:
@@ -63,7 +69,9 @@ def opponent_of(record: GameRecord, member: str) -> str:
 
 
 class Counted(NamedTuple):
-    """A game that counts for a member. opponent: as `opponent_of`, empty where nobody asks for it."""
+    """A game that counts for a member. opponent: as `opponent_of`, empty where nobody asks for
+    it.
+    """
 
     number: int
     points: float
@@ -71,7 +79,9 @@ class Counted(NamedTuple):
 
 
 def score_points(member: str, counted: Iterable[Counted], detail: Detail = "plain") -> MemberScore:
-    """The score over games, numbers ascending. Sums are exact before their one rounding: the same bits in whatever order."""
+    """The score over games, numbers ascending. Sums are exact before their one rounding: the
+    same bits in whatever order.
+    """
     games = list(counted)
     if not games:
         return MemberScore(member, 0, 0.0, -1, -1)
@@ -100,7 +110,8 @@ def score_games(
 ) -> MemberScore:
     """A member's score over game records (any order).
 
-    Only games of one generation count, that of the earliest: the others were begun by weights that a copy replaced.
+    Only games of one generation count, that of the earliest: the others were begun by weights that
+    a copy replaced.
     """
     counted = sorted(
         (
@@ -126,7 +137,8 @@ def generation_of(record: GameRecord, member: str) -> int:
 class ScoreWindow:
     """Per member its newest counted games since its last copy, at most `score_games`.
 
-    A window is always every counted game of one generation in one range of game numbers, which is why its two ends are enough to recompute it.
+    A window is always every counted game of one generation in one range of game numbers, which is
+    why its two ends are enough to recompute it.
     """
 
     def __init__(self, objective: Objective, score_games: int, detail: Detail = "plain") -> None:
@@ -136,7 +148,9 @@ class ScoreWindow:
         self._generations: dict[str, int] = {}
 
     def add(self, record: GameRecord) -> None:
-        """Count a finished game for every live member that began it in its present generation. Raises: EngineError unless numbers ascend."""
+        """Count a finished game for every live member that began it in its present generation.
+        Raises: EngineError unless numbers ascend.
+        """
         for member in {seat.player.name for seat in record.seats if seat.player.kind == "member"}:
             points = game_points(record, member, self.objective)
             if points is None or generation_of(record, member) != self._generations.get(member, 0):
@@ -144,7 +158,8 @@ class ScoreWindow:
             window = self._windows.setdefault(member, deque(maxlen=self.score_games))
             if window and record.number <= window[-1].number:
                 raise EngineError(
-                    f"game {record.number} of {member} came after game {window[-1].number}: numbers must ascend"
+                    f"game {record.number} of {member} came after game {window[-1].number}: "
+                    "numbers must ascend"
                 )
             window.append(
                 Counted(
@@ -155,7 +170,9 @@ class ScoreWindow:
             )
 
     def restart(self, member: str, generation: int) -> None:
-        """Forget the member's games, those still running included: they were begun by the weights that a copy replaced."""
+        """Forget the member's games, those still running included: they were begun by the
+        weights that a copy replaced.
+        """
         self._windows.pop(member, None)
         self._generations[member] = generation
 
@@ -163,7 +180,9 @@ class ScoreWindow:
         return score_points(member, self._windows.get(member, ()), self.detail)
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint; JSON-able. Each game names its opponent by its place in a list of them."""
+        """For a checkpoint; JSON-able. Each game names its opponent by its place in a list of
+        them.
+        """
         places: dict[str, int] = {}
         games = {
             member: [
@@ -177,7 +196,8 @@ class ScoreWindow:
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` returned; a smaller `score_games` than then keeps the newest.
 
-        Games whose opponents were not kept (in older checkpoints, and where nobody asked) count no more where opponents are asked for now.
+        Games whose opponents were not kept (in older checkpoints, and where nobody asked) count no
+        more where opponents are asked for now.
         """
         self._generations = {
             member: int(generation) for member, generation in state["generations"].items()

@@ -1,4 +1,6 @@
-"""Starting, hearing and ending child processes that speak over a channel. What they do is said by the caller."""
+"""Starting, hearing and ending child processes that speak over a channel. What they do is said
+by the caller.
+"""
 
 import os
 import selectors
@@ -36,7 +38,8 @@ class Wires(NamedTuple):
 
 
 class Child:
-    """One process, from its start to its end. It dies with this process, whatever ends that: `pbt.processes.settle`.
+    """One process, from its start to its end. It dies with this process, whatever ends that:
+    `pbt.processes.settle`.
 
     ready    it has said that everything is built; set by the caller, where it is used
     gone     its end of the channel is closed
@@ -52,7 +55,8 @@ class Child:
         descriptors: Sequence[int] = (),
         threads: int = 1,
     ) -> None:
-        """Start `python -P -m program DESCRIPTOR`, which must begin with `settle`, and send it `first`.
+        """Start `python -P -m program DESCRIPTOR`, which must begin with `settle`, and send it
+        `first`.
 
         descriptors  of shared memory and queues, open in the child under the same numbers
         threads      of its numerical libraries
@@ -65,13 +69,20 @@ class Child:
         # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
         command = [sys.executable, "-P", "-m", program, str(theirs.fileno())]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        # A Ctrl-C must not reach the child before it has its handlers; it unblocks these signals itself.
+        # A Ctrl-C must not reach the child before it has its handlers; it unblocks these signals
+        # itself.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
         try:
-            # What a game prints must not get between the lines of `--json`: standard output is standard error.
+            # What a game prints must not get between the lines of `--json`: standard output is
+            # standard error.
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(), *descriptors), env=environment, process_group=0
-            )  # fmt: skip
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=STDERR,
+                pass_fds=(theirs.fileno(), *descriptors),
+                env=environment,
+                process_group=0,
+            )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
@@ -120,7 +131,9 @@ class Child:
         )
 
     def kill(self) -> None:
-        """End it now, and what its games started in its group. Never raises; one that is stuck in the kernel is left to its death signal."""
+        """End it now, and what its games started in its group. Never raises; one that is stuck
+        in the kernel is left to its death signal.
+        """
         with suppress(subprocess.TimeoutExpired):
             self._wait(STOP_TIMEOUT_S)
 
@@ -157,7 +170,9 @@ class Child:
 
 
 def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, Any]]:
-    """Messages of all children, waiting at most timeout_s for the first; also sends what their sockets could not take before."""
+    """Messages of all children, waiting at most timeout_s for the first; also sends what their
+    sockets could not take before.
+    """
     with selectors.DefaultSelector() as selector:
         for child in children:
             if not child.gone:

@@ -1,4 +1,6 @@
-"""When a dead process is started again, and when that is given up. Pure: time and progress are told."""
+"""When a dead process is started again, and when that is given up. Pure: time and progress are
+told.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +9,8 @@ FIRST_DELAY_S, LONGEST_DELAY_S = 0.5, 8.0
 
 @dataclass
 class RestartPolicy:
-    """Of one fault domain. A death is one of a row while nothing was trained since the death before it.
+    """Of one fault domain. A death is one of a row while nothing was trained since the death before
+    it.
 
     max_in_a_row  so many are forgiven
     deaths        all so far;  in_a_row: since there was progress
@@ -19,7 +22,8 @@ class RestartPolicy:
     _progress: int = -1
 
     def died(self, progress: int) -> float | None:
-        """Count a death. progress: anything that grows when the domain did its job. Returns the delay before it is started again, None to give up.
+        """Count a death. progress: anything that grows when the domain did its job. Returns the
+        delay before it is started again, None to give up.
 
         The first of a row is started again at once, the others after 0.5, 1, 2, ... seconds.
         """

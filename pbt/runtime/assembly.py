@@ -1,4 +1,6 @@
-"""From a configuration to the components of one population, connected but placed nowhere yet. Every placement builds its own with the same pieces."""
+"""From a configuration to the components of one population, connected but placed nowhere yet.
+Every placement builds its own with the same pieces.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +43,7 @@ from pbt.seeding import integer
 from pbt.transport.slab import RoleLayout, Slab
 from pbt.transport.weights import PublishedWeights
 
-# --- policies --------------------------------------------------------------------------------------------------------------------------------
+# --- policies -------------------------------------------------------------------------------------
 
 
 def policy_loader(
@@ -64,7 +66,9 @@ def policy_loader(
 def frozen_model(
     layout: RoleLayout, config: RunConfig, store: SnapshotStore, snapshot_id: str
 ) -> PolicyModel:
-    """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or of another shape."""
+    """A model with a snapshot's weights. Raises: SnapshotError when they are missing, damaged or
+    of another shape.
+    """
     model = PolicyModel(layout, config.model, network_dtype(config, layout))
     load_model_weights(model, store.load(snapshot_id), f"snapshot {snapshot_id[:12]}")
     model.fix_dtype()
@@ -85,7 +89,7 @@ def acting_weights(model: PolicyModel) -> dict[str, Tensor]:
     return {MODEL_PREFIX + name: tensor for name, tensor in model.state_dict().items()}
 
 
-# --- components ------------------------------------------------------------------------------------------------------------------------------
+# --- components -----------------------------------------------------------------------------------
 
 
 def new_learner(
@@ -151,7 +155,7 @@ def new_controller(
     return Controller(config, rules, members, learners, matchmaker, sink, store)
 
 
-# --- one process -----------------------------------------------------------------------------------------------------------------------------
+# --- one process ----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -193,7 +197,9 @@ def assemble(
     store: SnapshotStore,
     onlooker: Onlooker | None = None,
 ) -> Population:
-    """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker: of its games."""
+    """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker:
+    of its games.
+    """
     torch.set_num_threads(config.runtime.torch_threads)
     blueprint = blueprint_of(config, spec)
     tables, layouts = blueprint.tables, blueprint.layouts
@@ -229,8 +235,14 @@ def assemble(
     )
     share = Share.whole(tables, [slab.slots for slab in slabs])
     worker = RolloutWorker(
-        game_maker(config, spec), share, slabs, planner, config.seed, max_decisions=config.env.max_decisions, onlooker=onlooker
-    )  # fmt: skip
+        game_maker(config, spec),
+        share,
+        slabs,
+        planner,
+        config.seed,
+        max_decisions=config.env.max_decisions,
+        onlooker=onlooker,
+    )
     controller = new_controller(
         blueprint, {trainee.name: trainee.learner for trainee in trainees}, planner, sink, store
     )

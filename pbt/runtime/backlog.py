@@ -5,7 +5,8 @@ import time
 from pbt.errors import PbtError
 from pbt.population.ports import RunSink
 
-# Beyond this many uncommitted games training pauses until the league takes them, and gives up when it does not.
+# Beyond this many uncommitted games training pauses until the league takes them, and gives up when
+# it does not.
 MAX_BACKLOG_GAMES = 100_000
 PAUSE_TIMEOUT_S = 600.0
 LOOK_EVERY_S = 0.5
@@ -19,7 +20,9 @@ class Backlog:
         self._full_since_s: float | None = None
 
     def full(self) -> bool:
-        """Whether training must stand still; then this waits a moment for the league. Raises: PbtError naming the cause after PAUSE_TIMEOUT_S."""
+        """Whether training must stand still; then this waits a moment for the league. Raises:
+        PbtError naming the cause after PAUSE_TIMEOUT_S.
+        """
         if self._sink.backlog <= MAX_BACKLOG_GAMES:
             self._full_since_s = None
             return False
@@ -29,7 +32,10 @@ class Backlog:
             self._sink.drain(LOOK_EVERY_S)
         except PbtError as error:
             if now - since_s > PAUSE_TIMEOUT_S:
-                waiting = f"{self._sink.backlog} finished games wait for the league, more than {MAX_BACKLOG_GAMES}"
+                waiting = (
+                    f"{self._sink.backlog} finished games wait for the league, more "
+                    f"than {MAX_BACKLOG_GAMES}"
+                )
                 raise PbtError(
                     f"training stopped after a pause of {PAUSE_TIMEOUT_S:.0f} s: {waiting}: {error}"
                 ) from error

@@ -29,12 +29,16 @@ class MemberPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Blueprint:
-    """Everything about a population that follows from its configuration and its game: equal in every process of the run.
+    """Everything about a population that follows from its configuration and its game: equal in
+    every process of the run.
 
-    roles         their names;  layouts: of their slabs;  dtypes: that their networks compute with;  seats_per_role: of one game
+    roles         their names;  layouts: of their slabs;  dtypes: that their networks compute with;
+                  seats_per_role: of one game
     tables        games played at the same time, in the whole run
-    members       in the order of their places in the policy table, which nobody else gets when they leave
-    live_slots    places for all members there ever were;  behind them stand `frozen_slots` places for frozen players
+    members       in the order of their places in the policy table, which nobody else gets when they
+                  leave
+    live_slots    places for all members there ever were;  behind them stand `frozen_slots` places
+                  for frozen players
     batch_slots   slots of one batch
     reward_terms  the game's
     """
@@ -63,11 +67,14 @@ class Blueprint:
 
 
 def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
-    """Makes one game to look at. Raises: EngineError when sampling.environments is still to be chosen."""
+    """Makes one game to look at. Raises: EngineError when sampling.environments is still to be
+    chosen.
+    """
     tables = config.sampling.environments
     if not isinstance(tables, int):
         raise EngineError(
-            f'sampling.environments = "{tables}" must be resolved to a number before anything is built'
+            f'sampling.environments = "{tables}" must be resolved to a number before '
+            "anything is built"
         )
     game = game_maker(config, spec)()
     layouts = game_layouts(game, config)
@@ -78,7 +85,8 @@ def blueprint_of(config: RunConfig, spec: EnvSpec) -> Blueprint:
     )
     live_slots = 1 + max(map(member_number, everyone(config, roles)))
     resident = config.matchmaking.resident
-    # There are at most: two snapshots per member in evaluation, the window of past opponents, the scripted players.
+    # There are at most: two snapshots per member in evaluation, the window of past opponents, the
+    # scripted players.
     all_there_are = (
         2 * len(members)
         + len(layouts) * (config.matchmaking.past_window + len(spec.scripted) + 1)
@@ -129,7 +137,9 @@ def game_layouts(game: Game, config: RunConfig) -> tuple[RoleLayout, ...]:
 
 
 def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
-    """Of a role's networks, the same wherever one acts or learns: the ratio of both sides' probabilities is taken."""
+    """Of a role's networks, the same wherever one acts or learns: the ratio of both sides'
+    probabilities is taken.
+    """
     runtime = config.runtime
     devices = (
         choose_device(runtime.inference_device, "runtime.inference_device"),
@@ -141,7 +151,8 @@ def network_dtype(config: RunConfig, layout: RoleLayout) -> torch.dtype:
 def slots_needed(seats: int, members: int, batch_slots: int) -> int:
     """Of a role whose batches are taken as soon as they are complete, between two turns.
 
-    Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per member and one wave of full slots.
+    Enough for every live and frozen seat, all PARKED slots of every member, a waiting batch per
+    member and one wave of full slots.
     """
     return seats * (members + 2) + members * batch_slots
 
@@ -149,22 +160,29 @@ def slots_needed(seats: int, members: int, batch_slots: int) -> int:
 def shared_slots(
     seats: int, members: int, batch_slots: int, waiting_batches: int, shares: int
 ) -> int:
-    """Of a role in one of several shares, each of which stands still by itself while it cannot turn (`RolloutWorker.can_turn`).
+    """Of a role in one of several shares, each of which stands still by itself while it cannot turn
+    (`RolloutWorker.can_turn`).
 
-    Enough that not all shares can stand still while no batch is complete: then members * (batch_slots - 1) slots are FULL at most, so some share
-    holds no more than its part of them; its OPEN and PARKED slots, one more per member where a checkpoint was spread unevenly, leave it its two
-    waves. waiting_batches: room for so many per member, so that workers need not wait for a learner that is busy.
+    Enough that not all shares can stand still while no batch is complete: then members *
+    (batch_slots - 1) slots are FULL at most, so some share holds no more than its part of them; its
+    OPEN and PARKED slots, one more per member where a checkpoint was spread unevenly, leave it its
+    two waves. waiting_batches: room for so many per member, so that workers need not wait for a
+    learner that is busy.
     """
     return seats * (members + 3) + members * (ceil(batch_slots * waiting_batches / shares) + 1)
 
 
 def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
-    """How many of those a run comes to use by and by: OPEN, as many PARKED, a batch per member that is nearly FULL, and one that is learned from."""
+    """How many of those a run comes to use by and by: OPEN, as many PARKED, a batch per member
+    that is nearly FULL, and one that is learned from.
+    """
     return 2 * seats + (members + 1) * ceil(batch_slots / shares)
 
 
 def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
-    """Neighbouring tables and their slots in so many shares of nearly equal size; tables that draw their players together stay together."""
+    """Neighbouring tables and their slots in so many shares of nearly equal size; tables that
+    draw their players together stay together.
+    """
     block = blueprint.config.sampling.seat_block
     blocks = [
         range(start, min(start + block, blueprint.tables))
@@ -177,7 +195,8 @@ def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
     ]
     if not all(tables):
         raise EngineError(
-            f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would be empty; raise sampling.environments"
+            f"{blueprint.tables} tables in blocks of {block} for {shares} shares: some would "
+            "be empty; raise sampling.environments"
         )
     waiting = blueprint.config.runtime.waiting_batches
     starts, parts = [0] * len(blueprint.roles), []

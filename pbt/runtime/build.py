@@ -18,7 +18,9 @@ def build_engine(
     store: FileSnapshotStore,
     control: ControlSource,
 ) -> Engine:
-    """config: resolved by `pbt.runtime.placements.resolve`. Nothing is started before `run`; `close` it in any case."""
+    """config: resolved by `pbt.runtime.placements.resolve`. Nothing is started before `run`;
+    `close` it in any case.
+    """
     if config.runtime.placement == "serial":
         return SerialEngine(
             assemble(config, spec, sink, store, new_onlooker(config, spec, store.folder)),

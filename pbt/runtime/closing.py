@@ -12,7 +12,9 @@ class Closing:
         self.begun = False
 
     def shares(self, played: int) -> dict[str, int]:
-        """By worker, how many of the games that are left are its; none before they begin. played: so far."""
+        """By worker, how many of the games that are left are its; none before they begin.
+        played: so far.
+        """
         left = max(0, self._games - played) if self.begun else 0
         return {
             name: left // len(self._workers) + (index < left % len(self._workers))
@@ -20,7 +22,9 @@ class Closing:
         }
 
     def over_of(self, played: int) -> tuple[int, int]:
-        """(games over, games planned). A game that began before the closing may make one more than planned; played: so far."""
+        """(games over, games planned). A game that began before the closing may make one more
+        than planned; played: so far.
+        """
         return min(played, self._games), self._games
 
     def quiet(self, worker: str) -> None:

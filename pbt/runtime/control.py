@@ -1,6 +1,8 @@
-"""Every message between the main process and the others, in the order of a run. What seats see, do and learn stays in shared memory.
+"""Every message between the main process and the others, in the order of a run. What seats see, do
+and learn stays in shared memory.
 
-A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main -> learner), Gathered (learner -> main), Permits (main -> worker).
+A slot changes hands by messages alone: SlotFull (worker -> main), Gather (main -> learner),
+Gathered (learner -> main), Permits (main -> worker).
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +14,9 @@ from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
 
 class Assignment(NamedTuple):
-    """main -> new process, first of all: what it is to be. `plan` is read by `pbt.runtime.process`; descriptors in it are open in the process."""
+    """main -> new process, first of all: what it is to be. `plan` is read by
+    `pbt.runtime.process`; descriptors in it are open in the process.
+    """
 
     name: str
     plan: JsonState
@@ -27,7 +31,8 @@ class Go(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Come to rest between two turns, send everything that happened, then Paused. Learners finish what they were told and need no such message.
+    """Come to rest between two turns, send everything that happened, then Paused. Learners finish
+    what they were told and need no such message.
 
     rest: the running number of this attempt, which Paused repeats
     """
@@ -38,7 +43,8 @@ class Pause(NamedTuple):
 class Paused(NamedTuple):
     """state: of the worker's groups (`pbt.checkpoint.workers`) and its planner.
 
-    rest: what Pause said;  needed: snapshots its tables may still seat;  standing: valid rows in its slots
+    rest: what Pause said;  needed: snapshots its tables may still seat;  standing: valid rows in
+                            its slots
     """
 
     rest: int
@@ -53,7 +59,7 @@ class Hold(NamedTuple):
     on: bool
 
 
-# --- workers ---------------------------------------------------------------------------------------------------------------------------------
+# --- workers --------------------------------------------------------------------------------------
 
 
 class Permits(NamedTuple):
@@ -63,7 +69,9 @@ class Permits(NamedTuple):
 
 
 class Regenerate(NamedTuple):
-    """The policy's weights were replaced and are published: from now on its rows are of this generation."""
+    """The policy's weights were replaced and are published: from now on its rows are of this
+    generation.
+    """
 
     member: str
     policy: int
@@ -92,7 +100,9 @@ class RemoveSnapshots(NamedTuple):
 
 
 class SetWinRates(NamedTuple):
-    """What members may expect against snapshots (`pbt.matchmaking.past.WinRates`), for who is drawn among the past."""
+    """What members may expect against snapshots (`pbt.matchmaking.past.WinRates`), for who is
+    drawn among the past.
+    """
 
     win_rates: WinRates
 
@@ -104,7 +114,9 @@ class SetEvaluationShare(NamedTuple):
 
 
 class CloseWith(NamedTuple):
-    """Nobody learns any more: hand out so many evaluation games, then nothing; Quiet when the last one is over."""
+    """Nobody learns any more: hand out so many evaluation games, then nothing; Quiet when the
+    last one is over.
+    """
 
     games: int
 
@@ -114,17 +126,21 @@ class Quiet(NamedTuple):
 
 
 class GameError(NamedTuple):
-    """A game raised and was voided. place: what makes two errors the same one; text: the traceback, for people."""
+    """A game raised and was voided. place: what makes two errors the same one; text: the
+    traceback, for people.
+    """
 
     place: str
     text: str
 
 
-# --- learners --------------------------------------------------------------------------------------------------------------------------------
+# --- learners -------------------------------------------------------------------------------------
 
 
 class Gather(NamedTuple):
-    """Copy these slots of the member's role into its next batch, or into this process's shard of it."""
+    """Copy these slots of the member's role into its next batch, or into this process's shard of
+    it.
+    """
 
     member: str
     slots: tuple[int, ...]
@@ -179,9 +195,35 @@ class MemberError(NamedTuple):
 
 
 FROM_MAIN: tuple[type[Any], ...] = (
-    Assignment, Go, Pause, Hold, Stop, Permits, Regenerate, SetLearning, AddSnapshot, RemoveSnapshots, SetWinRates, SetEvaluationShare, CloseWith,
-    Gather, Train, Discard, Copy, SetHyperparams,
-)  # fmt: skip
+    Assignment,
+    Go,
+    Pause,
+    Hold,
+    Stop,
+    Permits,
+    Regenerate,
+    SetLearning,
+    AddSnapshot,
+    RemoveSnapshots,
+    SetWinRates,
+    SetEvaluationShare,
+    CloseWith,
+    Gather,
+    Train,
+    Discard,
+    Copy,
+    SetHyperparams,
+)
 TO_MAIN: tuple[type[Any], ...] = (
-    Ready, Paused, Failed, SlotFull, GameEnd, Quiet, GameError, Gathered, Updated, Copied, MemberError
-)  # fmt: skip
+    Ready,
+    Paused,
+    Failed,
+    SlotFull,
+    GameEnd,
+    Quiet,
+    GameError,
+    Gathered,
+    Updated,
+    Copied,
+    MemberError,
+)

@@ -12,18 +12,23 @@ from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
 PAUSE_S = 2.0
-# Who is stopped, by a signal, does not go on by itself: there is nothing to wait for but the signal that takes it back.
+# Who is stopped, by a signal, does not go on by itself: there is nothing to wait for but the signal
+# that takes it back.
 STOPPED_AFTER_S = 2.0
 
 Domain = tuple[str, ...]
-"""Names of processes that live and die together: the whole sampling plane, or one process outside it."""
+"""Names of processes that live and die together: the whole sampling plane, or one process
+outside it.
+"""
 
 
 WIRES = Wires(FROM_MAIN, TO_MAIN)
 
 
 def start_child(name: str, orders: JsonState, descriptors: Sequence[int], program: str) -> Child:
-    """One process of a run. orders: what it is to be; its config says how many threads it computes with."""
+    """One process of a run. orders: what it is to be; its config says how many threads it
+    computes with.
+    """
     threads: int = orders["config"]["runtime"]["torch_threads"]
     return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
 
@@ -43,7 +48,9 @@ class Crew:
         silent_after_s: float,
         phase_limits_s: Mapping[str, float],
     ) -> None:
-        """phase_limits_s: how long a process may stay in one phase of the board before it is taken for hung."""
+        """phase_limits_s: how long a process may stay in one phase of the board before it is
+        taken for hung.
+        """
         self.plans = {plan.name: plan for plan in plans}
         self._rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._silent_after_s, self._phase_limits_s = silent_after_s, dict(phase_limits_s)
@@ -63,7 +70,9 @@ class Crew:
             self.children[name] = start_child(name, assignment, descriptors, self.program)
 
     def send(self, name: str, *messages: Any) -> None:
-        """To a process that is not there: nothing, since whoever takes its place is told everything anew."""
+        """To a process that is not there: nothing, since whoever takes its place is told
+        everything anew.
+        """
         if name in self.children:
             self.children[name].send(*messages)
 
@@ -95,7 +104,8 @@ class Crew:
         found: dict[Domain, str] = {}
         now = time.monotonic()
         if now - self._looked_s > PAUSE_S:
-            # Nobody looked for a while: perhaps the whole run was stopped and goes on just now. Everybody gets the time to show it.
+            # Nobody looked for a while: perhaps the whole run was stopped and goes on just now.
+            # Everybody gets the time to show it.
             self._woke_s = now
         self._looked_s = now
         for domain in self.domains:
@@ -114,15 +124,22 @@ class Crew:
         now, row = time.monotonic(), self._rows[child.name].read()
         phase = PHASES[int(row["phase"])]
         if not child.ready and now - max(child.started_s, self._woke_s) > START_TIMEOUT_S:
-            return f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use fewer workers (runtime.workers)?"
+            return (
+                f"{child.name} did not get ready within {START_TIMEOUT_S:.0f} s; use "
+                "fewer workers (runtime.workers)?"
+            )
         silent, since = (
             now - max(row["beat_s"], child.started_s, self._woke_s),
             now - max(row["phase_since_s"], self._woke_s),
         )
         limit_s = self._phase_limits_s.get(phase, since)
         if silent > min(self._silent_after_s, STOPPED_AFTER_S) and child.is_stopped():
-            return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: it is stopped"
-        # A game's own code may keep everything else of its process from running, the sign of life included; while it loads there is none either.
+            return (
+                f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s: "
+                "it is stopped"
+            )
+        # A game's own code may keep everything else of its process from running, the sign of life
+        # included; while it loads there is none either.
         patience_s = max(self._silent_after_s, limit_s) if phase == "game" else self._silent_after_s
         if silent > patience_s and row["beat_s"]:
             return f"{child.name} (pid {child.pid}) gave no sign of life for {silent:.1f} s"

@@ -20,7 +20,8 @@ def check_devices(config: RunConfig, source: str) -> None:
 
 
 def choose_device(word: str, setting: str = "runtime") -> torch.device:
-    """word: "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:N". setting: where the word stands, for the error.
+    """word: "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:N". setting: where
+    the word stands, for the error.
 
     Raises ConfigError when that CUDA device is not there.
     """

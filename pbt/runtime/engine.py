@@ -18,7 +18,8 @@ class ProcessStatus:
 
     roles       what it hosts: "main", "worker", "server", "learner m0 m2"
     state       "simulating", "waiting", ..., or "starting", "down"
-    rate        rows per second over the last seconds: produced by a worker, served by a server, trained by a learner (0 for main)
+    rate        rows per second over the last seconds: produced by a worker, served by a server,
+                trained by a learner (0 for main)
     restarts    how often it was started again;  beat_age_s: since its last sign of life
     stage_s     seconds by stage since the run began
     queue       what waits in front of it: full slots for a learner, rows for a server, 0 for others
@@ -55,33 +56,42 @@ class Engine(Protocol):
         """Every member finished or failed, the closing evaluation is played."""
 
     def closing(self) -> tuple[int, int]:
-        """Games of the closing evaluation: over, and planned. None are over while somebody learns."""
+        """Games of the closing evaluation: over, and planned. None are over while somebody
+        learns.
+        """
 
     def clocks(self) -> dict[str, int]:
         """Member -> frames consumed."""
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        """Before `run`: take over a saved state. Returns how many open games could not be replayed and were voided (those known so far)."""
+        """Before `run`: take over a saved state. Returns how many open games could not be
+        replayed and were voided (those known so far).
+        """
 
     def take_over_hyperparams(self) -> None:
         """Before `run`: learners take what the controller's members say (a person edited them)."""
 
     def edit(self, config: RunConfig) -> None:
-        """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at rest, and only while somebody learns."""
+        """Go on with another config that differs in `pbt.config.resume.LIVE` alone. Only at
+        rest, and only while somebody learns.
+        """
 
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
         """THE main loop. True: done; False: asked to stop.
 
-        between_turns is called often: checkpoints and edits live there. look is, too, and goes on while a rest is waited for, which takes as long
-        as the slowest game's step: the display lives there, and changes nothing.
+        between_turns is called often: checkpoints and edits live there. look is, too, and goes on
+        while a rest is waited for, which takes as long as the slowest game's step: the display
+        lives there, and changes nothing.
 
-        Raises: EnvError when a game raises the same error twice, EngineError when the run cannot go on.
+        Raises: EnvError when a game raises the same error twice, EngineError when the run cannot go
+        on.
         """
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Inside, nothing moves and everything that happened has been recorded; a rest within a rest ends with the outer one.
+        """Inside, nothing moves and everything that happened has been recorded; a rest within a
+        rest ends with the outer one.
 
         Raises: EngineError when that cannot be reached; training goes on.
         """
@@ -98,7 +108,9 @@ class Engine(Protocol):
     def rows_produced(self) -> int: ...
 
     def rows_standing(self) -> int:
-        """Rows produced and neither trained nor dropped yet. Only at rest (else a moment's guess)."""
+        """Rows produced and neither trained nor dropped yet. Only at rest (else a moment's
+        guess).
+        """
 
     def dropped(self) -> Counter[str]:
         """Rows produced and never trained, by reason."""

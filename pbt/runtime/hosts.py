@@ -1,4 +1,6 @@
-"""What a process can host, in any mixture, each in its turn: tables (WorkerHost), policies (ServerHost), learners (`learner_host.py`)."""
+"""What a process can host, in any mixture, each in its turn: tables (WorkerHost), policies
+(ServerHost), learners (`learner_host.py`).
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,11 +92,18 @@ class WorkerHost:
         onlooker = new_onlooker(place.config, blueprint.spec, Path(orders["snapshots"]))
         self._groups = [
             RolloutWorker(
-                make_game, share, place.memory.slabs, self._planner, place.config.seed,
-                max_decisions=place.config.env.max_decisions, on_error=self._game_error, watch=self._watch, onlooker=onlooker,
+                make_game,
+                share,
+                place.memory.slabs,
+                self._planner,
+                place.config.seed,
+                max_decisions=place.config.env.max_decisions,
+                on_error=self._game_error,
+                watch=self._watch,
+                onlooker=onlooker,
             )
             for share in shares
-        ]  # fmt: skip
+        ]
         self._row.enter("starting")
         states = [
             (worker, group["state"])
@@ -150,7 +159,9 @@ class WorkerHost:
         return not self._sampler.stalled
 
     def _report(self, messages: list[Any]) -> None:
-        """Tell what happened; counted before it is told, so that a death in between leaves no row that was trained but not produced."""
+        """Tell what happened; counted before it is told, so that a death in between leaves no
+        row that was trained but not produced.
+        """
         fillers = [filler for group in self._groups for filler in group.fillers]
         self._row.set("produced", sum(filler.produced for filler in fillers))
         for reason in ("voided", "generation"):
@@ -159,13 +170,17 @@ class WorkerHost:
             self._channel.send_many(messages)
 
     def _pause(self, rest: int) -> None:
-        """Come to rest and say how everything stands. Raises: EngineError when answers do not come."""
+        """Come to rest and say how everything stands. Raises: EngineError when answers do not
+        come.
+        """
         self._report(self._sampler.drain(DRAIN_TIMEOUT_S))
         if not self._sampler.at_rest():
             raise EngineError(
-                f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} s: actions are still outstanding"
+                f"{self._place.plan.name} did not come to rest within {DRAIN_TIMEOUT_S:.0f} "
+                "s: actions are still outstanding"
             )
-        # Games that were voided when a checkpoint was taken over are told of by the first turn, which may not have come yet.
+        # Games that were voided when a checkpoint was taken over are told of by the first turn,
+        # which may not have come yet.
         self._report([message for group in self._groups for message in group.advance()])
         self._row.enter("paused")
         state = {
@@ -237,8 +252,14 @@ class ServerHost:
         load = policy_loader(blueprint.spec, blueprint.layouts, config, place.store)
         (requests,) = memory["requests"]
         self._service = PolicyService(
-            server, attach_fifo(requests), sources, load, frozen, place.memory.row, delay_s=config.runtime.inference_delay_s
-        )  # fmt: skip
+            server,
+            attach_fifo(requests),
+            sources,
+            load,
+            frozen,
+            place.memory.row,
+            delay_s=config.runtime.inference_delay_s,
+        )
         # Learners in the same process must not wait for requests.
         self._patience_s = PATIENCE_S / 10 if place.plan.trains else PATIENCE_S
 

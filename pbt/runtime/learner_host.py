@@ -115,7 +115,9 @@ class LearnerHost:
                 )
 
     def work(self) -> bool:
-        """One update, if one is due. What raises is told; the learner goes back to what it published last."""
+        """One update, if one is due. What raises is told; the learner goes back to what it
+        published last.
+        """
         if not self._to_train:
             return False
         name = self._to_train.popleft()
@@ -137,7 +139,8 @@ class LearnerHost:
         strangers = column["valid"][list(slots)] & (column["policy"][list(slots)] != policy)
         if strangers.any():
             raise EngineError(
-                f"{int(strangers.sum())} rows given to the learner of {name} (policy {policy}) were acted by other policies"
+                f"{int(strangers.sum())} rows given to the learner of {name} (policy "
+                f"{policy}) were acted by other policies"
             )
         began_s = time.monotonic()
         self._gatherer.gather(name, role, slots)

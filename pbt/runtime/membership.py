@@ -1,7 +1,9 @@
-"""Members into and out of a stored cut: whoever resumes from the result goes on with another population, everybody else as they were.
+"""Members into and out of a stored cut: whoever resumes from the result goes on with another
+population, everybody else as they were.
 
-Places in the policy table belong to names, so open games, part-filled slots and waiting batches of those who stay hold good. Games in which one who
-leaves sits are voided when they are resumed (`pbt.checkpoint.workers`).
+Places in the policy table belong to names, so open games, part-filled slots and waiting batches of
+those who stay hold good. Games in which one who leaves sits are voided when they are resumed
+(`pbt.checkpoint.workers`).
 """
 
 from collections import Counter
@@ -27,7 +29,9 @@ LEFT = "left"
 
 
 class Newcomer(NamedTuple):
-    """learner: its whole state, clocks at 0;  origin: the snapshot that its weights come from, None for weights of its own"""
+    """learner: its whole state, clocks at 0;  origin: the snapshot that its weights come from,
+    None for weights of its own
+    """
 
     place: MemberPlace
     hyperparams: dict[str, float]
@@ -41,7 +45,8 @@ def members_of(cut: Checkpoint) -> dict[str, Member]:
 
 
 def freeze(cut: Checkpoint, name: str, store: SnapshotStore, *, whole: bool) -> SnapshotRecord:
-    """Store a member as it stands in the cut. whole: for a copy, with the optimiser's moments; else what acts, its last snapshot for others to meet.
+    """Store a member as it stands in the cut. whole: for a copy, with the optimiser's moments; else
+    what acts, its last snapshot for others to meet.
 
     Raises: SnapshotError when the disk refuses.
     """
@@ -72,8 +77,8 @@ def beginner(
 ) -> Newcomer:
     """A member at frame 0 of its clock, with the hyperparameters of its config.
 
-    weights: a learner's state, or a model's as a snapshot holds it (the optimiser's moments then begin anew); None: weights of its own.
-    Raises: SnapshotError when they do not fit.
+    weights: a learner's state, or a model's as a snapshot holds it (the optimiser's moments then
+    begin anew); None: weights of its own. Raises: SnapshotError when they do not fit.
     """
     place = next(member for member in blueprint.members if member.name == name)
     learner = new_learner(blueprint, place)
@@ -116,7 +121,9 @@ def joined(cut: Checkpoint, newcomer: Newcomer, role: str) -> Checkpoint:
 
 
 def without(cut: Checkpoint, name: str) -> Checkpoint:
-    """Its learner goes, and what stands of its rows; scores of the others against it stay. Raises: EngineError when there is no such member."""
+    """Its learner goes, and what stands of its rows; scores of the others against it stay.
+    Raises: EngineError when there is no such member.
+    """
     found = members_of(cut)
     if name not in found:
         raise EngineError(f"{name} is no member; there are {', '.join(found)}")
@@ -135,7 +142,9 @@ def without(cut: Checkpoint, name: str) -> Checkpoint:
 
 
 def _freed(cut: Checkpoint, name: str, policy: int) -> JsonState:
-    """The workers' state, where no slot is kept for the policy: those PARKED and those that wait for its next batch are FREE, their rows dropped."""
+    """The workers' state, where no slot is kept for the policy: those PARKED and those that wait
+    for its next batch are FREE, their rows dropped.
+    """
     batcher, worker = cut.state["trainees"][name], cut.state["worker"]
     fillers = []
     for role, filler in enumerate(worker["fillers"]):

@@ -17,7 +17,9 @@ from pbt.transport.messages import JsonState
 
 
 class Orders:
-    """Between the state of a whole run and that of its workers. config: what processes start with."""
+    """Between the state of a whole run and that of its workers. config: what processes start
+    with.
+    """
 
     def __init__(
         self,
@@ -38,7 +40,9 @@ class Orders:
     def assignment(
         self, name: str, members: Mapping[str, Member], tables: JsonState
     ) -> tuple[JsonState, list[int]]:
-        """Of one process; with the descriptors it gets. tables: a worker's part of `tables`, empty for others."""
+        """Of one process; with the descriptors it gets. tables: a worker's part of `tables`,
+        empty for others.
+        """
         plan = self._plans[name]
         memory, descriptors = self._shared.handles(plan)
         general = {
@@ -53,7 +57,9 @@ class Orders:
         return {**general, **tables}, descriptors
 
     def tables(self, roster: Roster, closing: Closing) -> dict[str, JsonState]:
-        """By worker: its tables as they were resumed, else empty ones, and all it must know of players. What was resumed is handed out once."""
+        """By worker: its tables as they were resumed, else empty ones, and all it must know of
+        players. What was resumed is handed out once.
+        """
         resumed: Sequence[JsonState | None] = self._resumed or [None for _ in self._shared.shares]
         self._resumed = None
         games = closing.shares(roster.closing_played)
@@ -73,7 +79,9 @@ class Orders:
         }
 
     def resume(self, workers: list[JsonState]) -> tuple[int, Counter[str]]:
-        """Have these states (by share) taken over at the next start. Returns what they had counted: rows produced, rows dropped by reason."""
+        """Have these states (by share) taken over at the next start. Returns what they had
+        counted: rows produced, rows dropped by reason.
+        """
         produced, dropped = 0, Counter[str]()
         for filler in (filler for worker in workers for filler in worker["fillers"]):
             produced += filler["produced"]
@@ -83,7 +91,9 @@ class Orders:
         return produced, dropped
 
     def merged(self, roster: Roster, paused: Mapping[str, Paused]) -> tuple[JsonState, JsonState]:
-        """Worker and planner of the whole run, uncounted. paused: what the workers said at rest; empty before they were started."""
+        """Worker and planner of the whole run, uncounted. paused: what the workers said at rest;
+        empty before they were started.
+        """
         if paused:
             states = [paused[plan.name].state for plan in self._workers]
             worker = merge_workers([group for state in states for group in state["groups"]])

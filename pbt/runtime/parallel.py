@@ -1,4 +1,6 @@
-"""The parallel placements, seen from the main process: it decides, everybody else acts and learns. The tables of who does what: `placements.py`."""
+"""The parallel placements, seen from the main process: it decides, everybody else acts and
+learns. The tables of who does what: `placements.py`.
+"""
 
 import os
 import time
@@ -55,7 +57,9 @@ REST_TIMEOUT_S = 60.0  # and a turn of the slowest allowed game
 
 
 class ParallelEngine:
-    """Processes that play, act and learn, and the one loop that keeps them at it. Its interface is explained at `Engine`."""
+    """Processes that play, act and learn, and the one loop that keeps them at it. Its interface
+    is explained at `Engine`.
+    """
 
     def __init__(
         self,
@@ -128,7 +132,7 @@ class ParallelEngine:
         """See `Engine.closing`."""
         return self._closing.over_of(self._roster.closing_played)
 
-    # --- the loop --------------------------------------------------------------------------------------------------------------------------
+    # --- the loop ---------------------------------------------------------------------------------
 
     def run(
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
@@ -144,7 +148,9 @@ class ParallelEngine:
         return True
 
     def _turn(self) -> None:
-        """Hear what happened, give everybody their work, see who died. A run that cannot go on says so at every turn, whoever asked for it."""
+        """Hear what happened, give everybody their work, see who died. A run that cannot go on
+        says so at every turn, whoever asked for it.
+        """
         if self._ended is None:
             try:
                 return self._one_turn()
@@ -190,7 +196,7 @@ class ParallelEngine:
             case Ready() if self._crew.reachable(name):
                 self._ready(name)
 
-    # --- slots and pace --------------------------------------------------------------------------------------------------------------------
+    # --- slots and pace ---------------------------------------------------------------------------
 
     def _give_back(self, permits: Sequence[RolloutPermit]) -> None:
         for permit in permits:
@@ -217,10 +223,12 @@ class ParallelEngine:
             for name, games in self._closing.shares(self._roster.closing_played).items():
                 self._crew.send(name, CloseWith(games))
 
-    # --- life and death --------------------------------------------------------------------------------------------------------------------
+    # --- life and death ---------------------------------------------------------------------------
 
     def _start_due(self) -> None:
-        """Start every domain whose time has come; the plane only when no learner reads its slots any more."""
+        """Start every domain whose time has come; the plane only when no learner reads its slots
+        any more.
+        """
         now = time.monotonic()
         for domain in [domain for domain, due_s in self._due.items() if now >= due_s]:
             plane = self._crew.is_plane(domain)
@@ -253,7 +261,9 @@ class ParallelEngine:
             self._crew.tell_workers(Hold(True))
 
     def _recover(self, domain: Domain, reason: str) -> None:
-        """A process died or hangs: end its whole domain, count what is lost, start it again. Raises: EngineError when that was tried too often."""
+        """A process died or hangs: end its whole domain, count what is lost, start it again.
+        Raises: EngineError when that was tried too often.
+        """
         for name, message in self._crew.bury(domain):
             self._route(name, message)
         self._flow.hosts_died(set(domain))
@@ -270,7 +280,10 @@ class ParallelEngine:
         )
         if delay_s is not None:
             lost = (
-                f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games are void"
+                (
+                    f"; {self._roster.void_open_games(self._shared.counts.tolist())} open games "
+                    "are void"
+                )
                 if plane
                 else ""
             )
@@ -284,14 +297,19 @@ class ParallelEngine:
             )
             self._due[domain] = time.monotonic() + delay_s
             return
-        tried = f"{reason}; {self._policies[domain].in_a_row} times in a row without an update in between"
+        tried = (
+            f"{reason}; {self._policies[domain].in_a_row} times in a row without an "
+            "update in between"
+        )
         if plane:
             raise EngineError(f"the run cannot go on: {tried}")
         for shard in self._crew.plans[domain[0]].trains:
             self._flow.fail(shard.member, tried)
 
     def _lose_slots(self) -> None:
-        """What stood in the slots of a dead plane is lost: whatever was produced and is accounted for nowhere else."""
+        """What stood in the slots of a dead plane is lost: whatever was produced and is
+        accounted for nowhere else.
+        """
         self._permits.clear()
         self._paused.clear()
         self._flow.slots_died()
@@ -307,11 +325,13 @@ class ParallelEngine:
         self._crew.close()
         self._shared.close()
 
-    # --- rest and resume -------------------------------------------------------------------------------------------------------------------
+    # --- rest and resume --------------------------------------------------------------------------
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """See `Engine.at_rest`: workers stand between two turns, learners have trained what they gathered."""
+        """See `Engine.at_rest`: workers stand between two turns, learners have trained what they
+        gathered.
+        """
         if self._flow.resting:
             yield
             return
@@ -340,7 +360,8 @@ class ParallelEngine:
         )
         deadline, told = time.monotonic() + limit_s, set[int]()
         while not (self._all_paused and self._flow.idle):
-            # Before all are ready nobody was told to go, and a Go that comes after a Pause would undo it.
+            # Before all are ready nobody was told to go, and a Go that comes after a Pause would
+            # undo it.
             if self._flow.idle and all(self._crew.is_ready(name) for name in self._crew.domains[0]):
                 for name in self._crew.workers():
                     if (pid := self._crew.children[name].pid) not in told:
@@ -351,7 +372,8 @@ class ParallelEngine:
             if time.monotonic() > deadline:
                 moving = sorted(set(self._crew.workers()) - self._paused.keys()) or ["a learner"]
                 raise EngineError(
-                    f"the run did not come to rest within {limit_s:.0f} s: {', '.join(moving)} still at work"
+                    f"the run did not come to rest within {limit_s:.0f} s: "
+                    f"{', '.join(moving)} still at work"
                 )
 
     @property
@@ -372,7 +394,9 @@ class ParallelEngine:
         return Checkpoint(number, state, cut_tensors(learners, self._shared.slabs, worker))
 
     def restore(self, checkpoint: Checkpoint) -> int:
-        """See `Engine.restore`. Open games are replayed when their workers start; those that cannot be are reported as voided then."""
+        """See `Engine.restore`. Open games are replayed when their workers start; those that
+        cannot be are reported as voided then.
+        """
         state = checkpoint.state
         split = split_cut(checkpoint, self._shared.slabs, self._shared.shares)
         self._tally.produced_before, self._tally.dropped_before = self._orders.resume(split.workers)
@@ -404,7 +428,7 @@ class ParallelEngine:
     def remove_snapshots(self, snapshot_ids: set[str]) -> None:
         self._roster.remove_snapshots(snapshot_ids)
 
-    # --- accounting ------------------------------------------------------------------------------------------------------------------------
+    # --- accounting -------------------------------------------------------------------------------
 
     def rows_produced(self) -> int:
         return self._tally.produced()

@@ -11,7 +11,9 @@ TABLES_PER_WORKER = 128
 
 @dataclass(frozen=True)
 class Shard:
-    """A member's learner, or its `index`-th part of `shards` where several processes share one member. Shard 0 publishes."""
+    """A member's learner, or its `index`-th part of `shards` where several processes share one
+    member. Shard 0 publishes.
+    """
 
     member: str
     index: int = 0
@@ -22,9 +24,11 @@ class Shard:
 class ProcessPlan:
     """One process and what it hosts.
 
-    groups  numbers of the shares of tables it plays, each stepped at a time: see `pbt.runtime.blueprint.equal_shares`
+    groups  numbers of the shares of tables it plays, each stepped at a time: see
+            `pbt.runtime.blueprint.equal_shares`
     local   its tables are acted for in the process itself, else by the servers
-    serves  it is server number so much: it acts for the policies p with p % servers == serves; None: it is none
+    serves  it is server number so much: it acts for the policies p with p % servers == serves;
+            None: it is none
     trains  the learners it hosts
     """
 
@@ -36,7 +40,9 @@ class ProcessPlan:
 
     @property
     def in_plane(self) -> bool:
-        """Part of the sampling plane, which dies and is started again as a whole; else a fault domain of its own."""
+        """Part of the sampling plane, which dies and is started again as a whole; else a fault
+        domain of its own.
+        """
         return bool(self.groups) or self.serves is not None
 
     def state(self) -> dict[str, Any]:
@@ -58,9 +64,11 @@ class ProcessPlan:
 
 
 def resolve(config: RunConfig, cores: int, cuda: bool) -> RunConfig:
-    """Every "auto" that decides what is built, decided. cores: usable ones; cuda: a device is there.
+    """Every "auto" that decides what is built, decided. cores: usable ones; cuda: a device is
+    there.
 
-    Of the result only `sampling.environments` belongs into a stored configuration: processes are chosen anew at every start.
+    Of the result only `sampling.environments` belongs into a stored configuration: processes are
+    chosen anew at every start.
     """
     runtime, sampling = config.runtime, config.sampling
     placement = (
@@ -101,7 +109,9 @@ def _serial(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 
 
 def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
-    """One process per core that acts and learns; every member has one owner, or one shard in each of several where members are fewer than workers."""
+    """One process per core that acts and learns; every member has one owner, or one shard in
+    each of several where members are fewer than workers.
+    """
     workers = worker_count(config)
     return tuple(
         ProcessPlan(f"worker-{w}", (w,), local=True, trains=_owned(config, members, w, workers))
@@ -112,7 +122,9 @@ def _inline(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, .
 def _owned(
     config: RunConfig, members: tuple[str, ...], worker: int, workers: int
 ) -> tuple[Shard, ...]:
-    """Neighbours together, as tables are dealt out (`owner_of_table`): in games with one seat the owner also acts for its members, alone."""
+    """Neighbours together, as tables are dealt out (`owner_of_table`): in games with one seat
+    the owner also acts for its members, alone.
+    """
     if len(members) >= workers:
         return tuple(
             Shard(member)
@@ -131,7 +143,9 @@ def _owned(
 
 
 def _central(config: RunConfig, members: tuple[str, ...]) -> tuple[ProcessPlan, ...]:
-    """Workers, servers and learners apart; without processes for learners the servers' host them."""
+    """Workers, servers and learners apart; without processes for learners the servers' host
+    them.
+    """
     runtime = config.runtime
     workers, servers, learners = (
         worker_count(config),

@@ -1,7 +1,8 @@
 """What every process of a run executes but the main one, once `pbt.runtime.entry` has settled it.
 
-It builds what its Assignment names, says Ready, and then does two things in turn: hear the main process, work. It ends when it is told to, when the
-main process is gone (end of the stream), and in any case when its parent dies (death signal).
+It builds what its Assignment names, says Ready, and then does two things in turn: hear the main
+process, work. It ends when it is told to, when the main process is gone (end of the stream), and in
+any case when its parent dies (death signal).
 """
 
 import os
@@ -36,7 +37,9 @@ IDLE_WAIT_S = 0.2
 
 
 def main(descriptor: int) -> int:
-    """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own (which the main process has been told)."""
+    """Returns the exit status: 0 when told to leave or left alone, 1 after an error of its own
+    (which the main process has been told).
+    """
     channel = Channel(
         socket.socket(fileno=descriptor), outgoing=Wire(TO_MAIN), incoming=Wire(FROM_MAIN)
     )
@@ -119,17 +122,21 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
 
 
 def pin(plan: ProcessPlan, config: RunConfig) -> None:
-    """Keep a worker that acts for itself on a core of its own. Not where a quota allows fewer cores than there are: others would choose the same."""
+    """Keep a worker that acts for itself on a core of its own. Not where a quota allows fewer
+    cores than there are: others would choose the same.
+    """
     cores = sorted(os.sched_getaffinity(0))
     if config.runtime.pin_workers and plan.local and config.runtime.workers == len(cores):
         os.sched_setaffinity(0, {cores[plan.groups[0]]})
 
 
 def take_turns() -> None:
-    """Let nobody who is woken interrupt this thread, nor it or what it starts interrupt others (SCHED_BATCH).
+    """Let nobody who is woken interrupt this thread, nor it or what it starts interrupt others
+    (SCHED_BATCH).
 
-    A game in a process of its own is woken while the message to it is still locked; it would begin, find the lock, sleep and be woken again: with
-    Doom that is half of all switches between the processes, and a tenth of the engine's time.
+    A game in a process of its own is woken while the message to it is still locked; it would begin,
+    find the lock, sleep and be woken again: with Doom that is half of all switches between the
+    processes, and a tenth of the engine's time.
     """
     # A sandbox may forbid it; then everything is only slower.
     with suppress(OSError):
@@ -137,7 +144,9 @@ def take_turns() -> None:
 
 
 def beat(row: Any) -> None:
-    """Show signs of life: one now, so that nobody takes building for silence, then from a thread that stops with the process, and only with it."""
+    """Show signs of life: one now, so that nobody takes building for silence, then from a thread
+    that stops with the process, and only with it.
+    """
     row.beat()
 
     def show() -> None:

@@ -15,7 +15,9 @@ from pbt.snapshots import FileSnapshotStore
 
 
 def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> Onlooker:
-    """For one process that plays games. snapshots: the population's folder of them; films lie beside it."""
+    """For one process that plays games. snapshots: the population's folder of them; films lie
+    beside it.
+    """
     if config.evaluation.record_share == 0.0:
         return Nobody()
     return Recorder(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))

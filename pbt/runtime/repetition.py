@@ -1,4 +1,6 @@
-"""The same error twice ends a run: another start would not mend it. Once may be bad luck, and costs a game or a restart."""
+"""The same error twice ends a run: another start would not mend it. Once may be bad luck, and
+costs a game or a restart.
+"""
 
 from collections import Counter
 
@@ -27,7 +29,9 @@ class Repetition:
         self._failed[message.text] = message
 
     def domain_died(self) -> None:
-        """Raises: EngineError when one of its processes failed by an error that was met at an earlier death, unless it is between processes."""
+        """Raises: EngineError when one of its processes failed by an error that was met at an
+        earlier death, unless it is between processes.
+        """
         failed, self._failed = self._failed, {}
         for text, message in failed.items():
             if self._again(text) and not message.engine:

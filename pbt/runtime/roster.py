@@ -1,4 +1,6 @@
-"""Who plays, as the main process knows it: tells every worker's planner what changed, and a new worker everything."""
+"""Who plays, as the main process knows it: tells every worker's planner what changed, and a new
+worker everything.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +77,9 @@ class Roster:
             self.closing_played += not self.learning
 
     def void_open_games(self, counts: Sequence[int]) -> int:
-        """All workers died: games that had begun and were not over are so now. counts: begun so far, of every table. Returns how many they are."""
+        """All workers died: games that had begun and were not over are so now. counts: begun so
+        far, of every table. Returns how many they are.
+        """
         lost = sum(self._over.get(table, -1) < begun - 1 for table, begun in enumerate(counts))
         self._over = {table: begun - 1 for table, begun in enumerate(counts)}
         return lost
@@ -85,7 +89,9 @@ class Roster:
         return {entry.snapshot_id for entry in self._snapshots}
 
     def state(self, counts: Iterable[int]) -> JsonState:
-        """What a planner that knew all this would save (`TrainingPlanner.state`). counts: games so far, of every table."""
+        """What a planner that knew all this would save (`TrainingPlanner.state`). counts: games
+        so far, of every table.
+        """
         return {
             "counts": [int(count) for count in counts],
             "evaluated": dict(self._evaluated),
@@ -100,7 +106,9 @@ class Roster:
         }
 
     def load(self, state: JsonState, open_games: Sequence[bool]) -> None:
-        """Take over a planner's state; nobody is told, since workers start later. open_games: by table, whether its newest game is not over."""
+        """Take over a planner's state; nobody is told, since workers start later. open_games: by
+        table, whether its newest game is not over.
+        """
         self._evaluated = Counter(state["evaluated"])
         self.closing_played = state["closing_played"]
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]

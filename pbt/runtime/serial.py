@@ -1,4 +1,6 @@
-"""The serial placement: every component in one process, in one fixed order. The reference for the others."""
+"""The serial placement: every component in one process, in one fixed order. The reference for
+the others.
+"""
 
 import os
 import time
@@ -28,7 +30,9 @@ RATE_OVER_S = 1.0
 
 
 class SerialEngine:
-    """Turns the crank of one population until every member reached its stop and the closing evaluation is played, or somebody asks to stop."""
+    """Turns the crank of one population until every member reached its stop and the closing
+    evaluation is played, or somebody asks to stop.
+    """
 
     def __init__(
         self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource
@@ -74,7 +78,8 @@ class SerialEngine:
         self, between_turns: Callable[[], None], look: Callable[[], None] = lambda: None
     ) -> bool:
         """THE main loop; see `Engine.run`. Both are called at consistent cuts."""
-        # A state saved where learners work beside the workers may hold whole batches; their slots are needed now.
+        # A state saved where learners work beside the workers may hold whole batches; their slots
+        # are needed now.
         self._learn_all()
         while not self.done:
             if self._control.stop_requested():
@@ -135,7 +140,9 @@ class SerialEngine:
                 self._permit(trainee.batcher.discard("finished"))
 
     def _apply(self, trainee: Trainee, directive: Directive) -> None:
-        """Put a round's directive in force. After a copy no row of the replaced weights reaches the learner."""
+        """Put a round's directive in force. After a copy no row of the replaced weights reaches
+        the learner.
+        """
         population, learner = self.population, trainee.learner
         if directive.copy_snapshot is not None:
             learner.copy_from(self._store.load(directive.copy_snapshot))
@@ -147,7 +154,7 @@ class SerialEngine:
             population.worker.regenerate(member.policy, member.generation)
             self._permit(trainee.batcher.discard("generation"))
 
-    # --- resume ----------------------------------------------------------------------------------------------------------------------------
+    # --- resume -----------------------------------------------------------------------------------
 
     def at_rest(self) -> AbstractContextManager[None]:
         """Between two turns nothing moves."""
@@ -183,7 +190,7 @@ class SerialEngine:
     def load(self, state: JsonState) -> None:
         self.games, self.rows_trained = Counter(state["games"]), state["rows_trained"]
 
-    # --- accounting ------------------------------------------------------------------------------------------------------------------------
+    # --- accounting -------------------------------------------------------------------------------
 
     def dropped(self) -> Counter[str]:
         """Rows produced and never trained, by reason."""
@@ -264,7 +271,9 @@ def take_cut(engine: InOneProcess, number: int) -> Checkpoint:
 
 
 def restore_cut(engine: InOneProcess, checkpoint: Checkpoint) -> int:
-    """Put a freshly assembled population into a saved state. Returns how many open games could not be replayed and were voided."""
+    """Put a freshly assembled population into a saved state. Returns how many open games could
+    not be replayed and were voided.
+    """
     population, state = engine.population, checkpoint.state
     split = split_cut(checkpoint, population.slabs, [population.worker.share])
     population.planner.load(state["planner"])

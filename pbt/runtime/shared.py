@@ -1,4 +1,6 @@
-"""Everything that more than one process of a run sees, as its maker (the main process) and its users (all others) hold it."""
+"""Everything that more than one process of a run sees, as its maker (the main process) and its
+users (all others) hold it.
+"""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,10 +27,12 @@ FIFO_BYTES = 1 << 20
 
 
 class SharedMemory:
-    """The main process's side: makes everything, and names it in a form that goes through a message.
+    """The main process's side: makes everything, and names it in a form that goes through a
+    message.
 
     shares     of tables and slots, one per group of some worker
-    published  every member's whole learner state: whoever needs it reads it there, also after the learner's death
+    published  every member's whole learner state: whoever needs it reads it there, also after the
+               learner's death
     counts     [tables] int64, games so far of every table
     """
 
@@ -75,7 +79,9 @@ class SharedMemory:
         self._reducers: dict[str, Region] = {}
 
     def _populate_slabs(self) -> None:
-        """What will be used is taken now: a run that is too large for the machine ends at the start, and does not grow for half an hour."""
+        """What will be used is taken now: a run that is too large for the machine ends at the
+        start, and does not grow for half an hour.
+        """
         for share in self.shares:
             for role, slab in enumerate(self.slabs):
                 seats = len(share.tables) * self._blueprint.seats_per_role[role]
@@ -92,7 +98,9 @@ class SharedMemory:
         return self._owners[bisect_right(self._starts[role], slot) - 1]
 
     def renew_plane(self) -> None:
-        """Queues and reducers as they are before anybody used them: a process may have died holding a lock, or half-way through a sum."""
+        """Queues and reducers as they are before anybody used them: a process may have died
+        holding a lock, or half-way through a sum.
+        """
         for fifo in (*self._requests, *self._replies.values()):
             fifo.close()
         for region in self._reducers.values():
@@ -155,7 +163,9 @@ class SharedMemory:
         ]
 
     def empty_workers(self) -> list[JsonState]:
-        """The states of workers at whose tables nobody sat yet, by share (`pbt.checkpoint.workers`)."""
+        """The states of workers at whose tables nobody sat yet, by share
+        (`pbt.checkpoint.workers`).
+        """
         return [
             {
                 "numbers": list(share.tables),

@@ -6,7 +6,9 @@ from pbt.runtime.blueprint import game_layouts, game_maker, network_dtype
 
 
 def start_line(config: RunConfig, spec: EnvSpec) -> str:
-    """config: resolved. Such as "placement inline, 2 workers, 64 environments; networks compute in bfloat16"."""
+    """config: resolved. Such as "placement inline, 2 workers, 64 environments; networks compute
+    in bfloat16".
+    """
     runtime = config.runtime
     processes = {"workers": runtime.workers if runtime.placement != "serial" else 0}
     if runtime.placement == "central":

@@ -1,4 +1,6 @@
-"""Counters and stage times of all processes, those that died included: the board holds the living ones'."""
+"""Counters and stage times of all processes, those that died included: the board holds the
+living ones'.
+"""
 
 import time
 from collections import Counter

@@ -1,6 +1,8 @@
-"""The main process's side of learning: full slots in, batches out to the learners, rounds decided between their updates.
+"""The main process's side of learning: full slots in, batches out to the learners, rounds decided
+between their updates.
 
-A member's learner has at most one batch in training and one gathered ahead, so every decision about it is made while it rests.
+A member's learner has at most one batch in training and one gathered ahead, so every decision about
+it is made while it rests.
 """
 
 from collections import Counter, deque
@@ -32,8 +34,10 @@ from pbt.transport.weights import PublishedWeights
 class Dispatched:
     """A batch on its way through a learner.
 
-    to_gather  the shards' processes that have not copied their slots yet;  to_train: how many shards have not trained yet
-    discarded  its rows are counted as dropped;  publications: of the learner when it was told to train, more of them show that it has
+    to_gather  the shards' processes that have not copied their slots yet;  to_train: how many
+               shards have not trained yet
+    discarded  its rows are counted as dropped;  publications: of the learner when it was told to
+               train, more of them show that it has
     """
 
     fulls: list[SlotFull]
@@ -47,10 +51,12 @@ class Dispatched:
 
 @dataclass
 class Trainee:
-    """A member's learner as the main process knows it. Fills the port MemberLearner from what the learner published, wherever that lives or lived.
+    """A member's learner as the main process knows it. Fills the port MemberLearner from what the
+    learner published, wherever that lives or lived.
 
     hosts      names of the processes that host it, one per shard, the publishing one first
-    batches    oldest first;  copying: a directive whose copy is not in force yet, with the shards that have not said Copied
+    batches    oldest first;  copying: a directive whose copy is not in force yet, with the shards
+               that have not said Copied
     """
 
     name: str
@@ -121,7 +127,8 @@ def trainees_of(
 class TrainingFlow:
     """Feeds every learner and puts its rounds in force.
 
-    send(process, *messages), permit(permits): the ways out;  reachable(process): somebody would hear it now
+    send(process, *messages), permit(permits): the ways out;  reachable(process): somebody would
+    hear it now
     resting  nothing new is gathered; what was is trained
     """
 
@@ -142,7 +149,8 @@ class TrainingFlow:
         self.rows_trained = 0
         self.updates = 0
         self.resting = False
-        # Updates that wait for a copy to be in force before their rounds are decided; their learners rest.
+        # Updates that wait for a copy to be in force before their rounds are decided; their
+        # learners rest.
         self._undecided: deque[tuple[str, UpdateStats]] = deque()
 
     def load(
@@ -151,7 +159,9 @@ class TrainingFlow:
         tensors: Mapping[str, Mapping[str, Tensor]],
         rows_trained: int,
     ) -> None:
-        """Take over what a checkpoint has of every member: what waits for its batch, and its learner."""
+        """Take over what a checkpoint has of every member: what waits for its batch, and its
+        learner.
+        """
         self.rows_trained = rows_trained
         for name, trainee in self.trainees.items():
             saved = tensors[learner_part(name)]
@@ -159,7 +169,7 @@ class TrainingFlow:
             trainee.published.publish(saved, int(saved["clocks"][0]))
             trainee.refresh()
 
-    # --- what workers and learners say ---------------------------------------------------------------------------------------------------
+    # --- what workers and learners say ------------------------------------------------------------
 
     def slot_full(self, full: SlotFull) -> None:
         trainee = self._by_policy[full.policy]
@@ -167,7 +177,9 @@ class TrainingFlow:
         self._permit(trainee.batcher.add(full, member.generation, refuse=member.refused))
 
     def gathered(self, process: str, name: str) -> None:
-        """The member's shard in a process copied its slots of one batch more; when all shards have, that batch's slots go back to their workers."""
+        """The member's shard in a process copied its slots of one batch more; when all shards
+        have, that batch's slots go back to their workers.
+        """
         trainee = self.trainees[name]
         batch = next(batch for batch in trainee.batches if process in batch.to_gather)
         batch.to_gather.remove(process)
@@ -191,7 +203,9 @@ class TrainingFlow:
         self._decide()
 
     def _decide(self) -> None:
-        """Show the controller what was updated and put in force what it decides: one by one, since a round must find the one before it in force."""
+        """Show the controller what was updated and put in force what it decides: one by one,
+        since a round must find the one before it in force.
+        """
         while self._undecided and all(
             trainee.copying is None for trainee in self.trainees.values()
         ):
@@ -203,7 +217,9 @@ class TrainingFlow:
                 self.abandon(self.trainees[name], refused)
 
     def copied(self, name: str) -> None:
-        """A shard took the winner's weights; when all have, the member is of its next generation."""
+        """A shard took the winner's weights; when all have, the member is of its next
+        generation.
+        """
         trainee = self.trainees[name]
         trainee.to_copy -= 1
         if trainee.to_copy == 0 and trainee.copying is not None:
@@ -213,7 +229,9 @@ class TrainingFlow:
             self._decide()
 
     def member_error(self, name: str, text: str) -> None:
-        """An update raised. The learner went back to what it published last; too often in a row, and the member fails."""
+        """An update raised. The learner went back to what it published last; too often in a row,
+        and the member fails.
+        """
         trainee = self.trainees[name]
         for batch in list(trainee.batches):
             self._drop(trainee, batch, "error")
@@ -231,7 +249,7 @@ class TrainingFlow:
         self.abandon(self.trainees[name], "failed")
         self._decide()
 
-    # --- giving learners their work --------------------------------------------------------------------------------------------------------
+    # --- giving learners their work ---------------------------------------------------------------
 
     def dispatch(self) -> None:
         """Have the next batch gathered while the one before it is trained."""
@@ -299,10 +317,12 @@ class TrainingFlow:
             if not batch.discarded
         )
 
-    # --- copies, ends, deaths ----------------------------------------------------------------------------------------------------------------
+    # --- copies, ends, deaths ---------------------------------------------------------------------
 
     def _apply(self, trainee: Trainee, directive: Directive) -> None:
-        """Put a round's directive in force. A copy is in force when every shard has said so; no row of the replaced weights is trained after it."""
+        """Put a round's directive in force. A copy is in force when every shard has said so; no
+        row of the replaced weights is trained after it.
+        """
         if directive.copy_snapshot is None:
             self._controller.applied(directive)
             self._send_to(trainee, SetHyperparams(trainee.name, dict(directive.hyperparams)))
@@ -337,7 +357,9 @@ class TrainingFlow:
             trainee.batches.remove(batch)
 
     def hosts_died(self, hosts: set[str]) -> None:
-        """Learners that lived there start again from what they published: batches whose slots are still full wait again, the others are lost."""
+        """Learners that lived there start again from what they published: batches whose slots
+        are still full wait again, the others are lost.
+        """
         for trainee in self.trainees.values():
             if not hosts & set(trainee.hosts):
                 continue
@@ -348,7 +370,8 @@ class TrainingFlow:
                     and trainee.published.publications > batch.publications
                     and not batch.discarded
                 ):
-                    # It was published, only the news of it were lost. The version would not tell: it stays when every step was skipped.
+                    # It was published, only the news of it were lost. The version would not tell:
+                    # it stays when every step was skipped.
                     self.rows_trained += batch.rows
                     self._permit(trainee.batcher.permits(batch.fulls) if batch.to_gather else [])
                 elif batch.to_gather and batch.fulls and not batch.discarded:
@@ -366,7 +389,9 @@ class TrainingFlow:
                 self._send_copy(trainee)
 
     def slots_died(self) -> None:
-        """The sampling plane starts again with free slots: what waited in full ones is lost. A batch on its way only loses its permits."""
+        """The sampling plane starts again with free slots: what waited in full ones is lost. A
+        batch on its way only loses its permits.
+        """
         for trainee in self.trainees.values():
             trainee.batcher.discard("restart")
             for batch in trainee.batches:

@@ -16,7 +16,8 @@ from pbt.transport.slab import Slab
 class SlotFiller:
     """Gives seats their slots, writes their rows, and sends slots away when they are full.
 
-    produced, dropped count valid rows; produced = trained + dropped + standing (here and at the learners).
+    produced, dropped count valid rows; produced = trained + dropped + standing (here and at the
+    learners).
     """
 
     def __init__(self, slab: Slab, slots: range, send: Callable[[SlotFull], None]) -> None:
@@ -39,11 +40,13 @@ class SlotFiller:
     def take_turn(self, seat: Seat, turn: SeatTurn) -> None:
         """Complete the pending row with the turn's consequences, then write what the seat sees now.
 
-        At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a fresh slot with its memory carried over.
+        At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a
+        fresh slot with its memory carried over.
         """
         if not math.isfinite(sum(turn.rewards)):
             raise EnvError(
-                f"the rewards of seat {seat.index} are {list(turn.rewards)} after {seat.steps} decisions; expected finite numbers"
+                f"the rewards of seat {seat.index} are {list(turn.rewards)} after "
+                f"{seat.steps} decisions; expected finite numbers"
             )
         seat.returns += turn.rewards[0]
         seat.frames += turn.tics if seat.steps else 0
@@ -103,7 +106,9 @@ class SlotFiller:
         return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
 
     def empty(self, seat: Seat, generation: int) -> None:
-        """The policy's generation ended while the seat plays: its slot starts again at row 0; a row that waits for its reward is forgotten."""
+        """The policy's generation ended while the seat plays: its slot starts again at row 0; a
+        row that waits for its reward is forgotten.
+        """
         if seat.slot == NO_SLOT:
             return
         self.dropped["generation"] += self.rows.drop(seat.slot, 0, seat.row)

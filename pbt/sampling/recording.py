@@ -1,4 +1,6 @@
-"""A share of the evaluation games is filmed while it is played: what every seat sees, side by side, with the score (`pbt.film`)."""
+"""A share of the evaluation games is filmed while it is played: what every seat sees, side by
+side, with the score (`pbt.film`).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -62,10 +64,12 @@ class _Film(NamedTuple):
 
 
 class Recorder:
-    """Films evaluation games of one worker, `evaluation.record_share` of them, drawn by table and count.
+    """Films evaluation games of one worker, `evaluation.record_share` of them, drawn by table and
+    count.
 
-    A film costs its game nothing: one that goes wrong, in whatever way, is given up, and the folder says why. Games that are spoiled, or that a
-    resumed training goes on with in their middle, leave no film.
+    A film costs its game nothing: one that goes wrong, in whatever way, is given up, and the folder
+    says why. Games that are spoiled, or that a resumed training goes on with in their middle, leave
+    no film.
     """
 
     def __init__(
@@ -105,7 +109,8 @@ class Recorder:
             film.camera.look(turns, counted(table.game))
             if film.video.size_bytes > self._most_bytes:
                 raise FilmError(
-                    f"the film of {table.where} was given up: it alone is larger than evaluation.record_mb = {self._rules.record_mb}"
+                    f"the film of {table.where} was given up: it alone is larger than "
+                    f"evaluation.record_mb = {self._rules.record_mb}"
                 )
 
     def spoiled(self, table: Table) -> None:
@@ -147,7 +152,9 @@ class Recorder:
 
     @contextmanager
     def _filming(self, table: int) -> Iterator[None]:
-        """Around everything that is done for a table's film: whatever goes wrong ends the film, and the game goes on."""
+        """Around everything that is done for a table's film: whatever goes wrong ends the film,
+        and the game goes on.
+        """
         try:
             yield
         except Exception as error:  # noqa: BLE001  it is noted
@@ -172,7 +179,9 @@ def _told(error: Exception) -> str:
 
 
 def check_recording(config: RunConfig, game: Game, source: str) -> None:
-    """Raises: ConfigError where games are to be recorded and cannot be: they show no image, or the extra `video` is not installed."""
+    """Raises: ConfigError where games are to be recorded and cannot be: they show no image, or
+    the extra `video` is not installed.
+    """
     share = config.evaluation.record_share
     if share == 0.0:
         return

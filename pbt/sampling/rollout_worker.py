@@ -67,7 +67,9 @@ class GamesFrom:
 
 
 class RolloutWorker:
-    """Plays planned games at its share of the tables and fills its share of the slots with what the learning seats live through."""
+    """Plays planned games at its share of the tables and fills its share of the slots with what
+    the learning seats live through.
+    """
 
     def __init__(
         self,
@@ -83,12 +85,16 @@ class RolloutWorker:
         watch: Callable[[int], None] | None = None,
         onlooker: Onlooker | None = None,
     ) -> None:
-        """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other slots.
+        """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other
+        slots.
 
-        equal_errors   so many errors from the same line of a game's code end the run, fewer only void their games
+        equal_errors   so many errors from the same line of a game's code end the run, fewer only
+                       void their games
         max_decisions  of all seats in one game; a longer one counts as an error of the game
-        on_error       told (place, traceback) of every error instead, by somebody who counts them himself; errors of equal places are equal
-        watch          told a table's number right before its game's own code runs, NO_TABLE right after, so that a game that hangs can be named
+        on_error       told (place, traceback) of every error instead, by somebody who counts them
+                       himself; errors of equal places are equal
+        watch          told a table's number right before its game's own code runs, NO_TABLE right
+                       after, so that a game that hangs can be named
         onlooker       sees the games that are played
         """
         self._max_decisions, self._on_error, self._watch, self._onlooker = (
@@ -118,10 +124,12 @@ class RolloutWorker:
         self._outbox: list[WorkerMessage] = []
         self._equal_errors, self._errors = equal_errors, Counter[str]()
 
-    # --- the crank -----------------------------------------------------------------------------------------------------------------------
+    # --- the crank --------------------------------------------------------------------------------
 
     def requests(self) -> list[ActionRequest]:
-        """Seat idle tables, then hand out every waiting row, one request per (policy, role, greedy)."""
+        """Seat idle tables, then hand out every waiting row, one request per (policy, role,
+        greedy).
+        """
         self._seat_idle_tables()
         waiting, self.waiting = self.waiting, {}
         return [self._request(*key, asking) for key, asking in waiting.items()]
@@ -157,13 +165,15 @@ class RolloutWorker:
         self.fillers[permit.role].pool.give_back(permit.slot)
 
     def regenerate(self, policy: int, generation: int) -> None:
-        """The policy's weights were replaced: no row of the old generation may reach a learner. Only while no action is outstanding.
+        """The policy's weights were replaced: no row of the old generation may reach a learner.
+        Only while no action is outstanding.
 
         Raises: EngineError when one is: its row moves, and the answer would stand where it was.
         """
         if self.outstanding:
             raise EngineError(
-                f"policy {policy} got another generation while {self.outstanding} actions were on their way"
+                f"policy {policy} got another generation while {self.outstanding} actions "
+                "were on their way"
             )
         for filler in self.fillers:
             filler.discard_parked(policy)
@@ -183,7 +193,9 @@ class RolloutWorker:
 
     @property
     def can_turn(self) -> bool:
-        """The slots suffice for one more turn, whatever happens in it: every seat may start a game in a fresh slot and need the next one at once."""
+        """The slots suffice for one more turn, whatever happens in it: every seat may start a
+        game in a fresh slot and need the next one at once.
+        """
         return all(
             filler.pool.free >= 2 * seats
             for filler, seats in zip(self.fillers, self._seats, strict=True)
@@ -220,7 +232,7 @@ class RolloutWorker:
         steps = np.array([seat.steps for _, seat in asking], np.uint64)
         return ActionRequest(policy, role, np.array(slots, np.int64), rows, keys, steps, greedy)
 
-    # --- one game ------------------------------------------------------------------------------------------------------------------------
+    # --- one game ---------------------------------------------------------------------------------
 
     def _seat_idle_tables(self) -> None:
         idle, self.idle = self.idle, []
@@ -246,7 +258,8 @@ class RolloutWorker:
             self._spoil(
                 table,
                 EnvError(
-                    f"{table.where} did not end within {self._max_decisions} decisions; end it, or raise env.max_decisions"
+                    f"{table.where} did not end within {self._max_decisions} decisions; end "
+                    "it, or raise env.max_decisions"
                 ),
             )
             return
@@ -255,7 +268,9 @@ class RolloutWorker:
         self._play(table, lambda: table.game.step(actions), "step")
 
     def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
-        """Run the game's own code and take what it says. A game that raises is voided and rebuilt; the same error again and again ends the run."""
+        """Run the game's own code and take what it says. A game that raises is voided and
+        rebuilt; the same error again and again ends the run.
+        """
         try:
             turns = self.run_game(move, table, call)
             self._onlooker.sees(table, turns)
@@ -272,7 +287,9 @@ class RolloutWorker:
             self._spoil(table, error)
 
     def _spoil(self, table: Table, error: EnvError) -> None:
-        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often and nobody else counts."""
+        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often
+        and nobody else counts.
+        """
         if isinstance(error, EnvCrash) and table.crashes < MAX_CRASHES:
             table.crashes += 1
             self.void(table, f"voided: {error}")
@@ -310,7 +327,8 @@ class RolloutWorker:
     def _finish(self, table: Table) -> None:
         if table.steps == 0:
             raise EnvError(
-                f"{table.where} was over before anybody could decide anything; a game needs at least one decision"
+                f"{table.where} was over before anybody could decide anything; a game needs "
+                "at least one decision"
             )
         outcome = self.run_game(table.game.outcome, table, "outcome")
         table.crashes = 0
@@ -318,7 +336,8 @@ class RolloutWorker:
             table.seats
         ):
             raise EnvError(
-                f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, with points for all or for none"
+                f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, "
+                "with points for all or for none"
             )
         points = outcome.points or (None,) * len(table.seats)
         for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
@@ -327,7 +346,9 @@ class RolloutWorker:
         self._end(table, outcome.reason)
 
     def void(self, table: Table, reason: str) -> None:
-        """Take a spoiled game back: its rows are rewound, its result does not count, its table gets a new game object."""
+        """Take a spoiled game back: its rows are rewound, its result does not count, its table
+        gets a new game object.
+        """
         self._onlooker.spoiled(table)
         for seat in table.seats:
             self._asked[seat.role].pop(seat.slot, None)
@@ -364,14 +385,17 @@ class RolloutWorker:
         self._games.game_over(plan)
 
     def run_game(self, ask: Callable[[], T], table: Table, call: str) -> T:
-        """Run a game's own code. Raises: EnvError for whatever it raises, which says where it happened."""
+        """Run a game's own code. Raises: EnvError for whatever it raises, which says where it
+        happened.
+        """
         try:
             return self._watched(ask, table.index)
         except EnvError:
             raise
         except (Exception, SystemExit) as error:
             raise EnvError(
-                f"{table.where} raised {type(error).__name__} in {call}() after {table.steps} decisions: {error}"
+                f"{table.where} raised {type(error).__name__} in {call}() after "
+                f"{table.steps} decisions: {error}"
             ) from error
 
     def _watched(self, ask: Callable[[], T], number: int) -> T:

@@ -1,4 +1,6 @@
-"""Writing the worker's columns of a slab, one row at a time. Numpy views and scalars only: this runs once per step of every seat."""
+"""Writing the worker's columns of a slab, one row at a time. Numpy views and scalars only: this
+runs once per step of every seat.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,7 +53,9 @@ class RowWriter:
         self._initial_state[target] = self.live_state[source]
 
     def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
-        """Write what the seat sees at `row`. Raises: EnvError when the role's first observation is not of the declared shape."""
+        """Write what the seat sees at `row`. Raises: EnvError when the role's first observation
+        is not of the declared shape.
+        """
         if not self._checked:
             self._check_shapes(turn)
         for column, part in zip(
@@ -63,7 +67,9 @@ class RowWriter:
             self._mask[slot, row] = turn.mask
 
     def _check_shapes(self, turn: SeatTurn) -> None:
-        """Once per role: an observation that is too small would be spread over its leaf without a word."""
+        """Once per role: an observation that is too small would be spread over its leaf without
+        a word.
+        """
         for leaf, part in zip(
             self._slab.layout.leaves, self._codec.split(turn.observation), strict=True
         ):
@@ -71,7 +77,8 @@ class RowWriter:
             # A single number may come as a scalar or in any number of brackets.
             if found != leaf.shape and not np.size(part) == np.prod(leaf.shape) == 1:
                 raise EnvError(
-                    f"observation {leaf.name} has shape {list(found)}; its space says {list(leaf.shape)}; `arena env check` finds such things"
+                    f"observation {leaf.name} has shape {list(found)}; its space says "
+                    f"{list(leaf.shape)}; `arena env check` finds such things"
                 )
         self._checked = True
 
@@ -104,7 +111,9 @@ class RowWriter:
         self.valid[slot, row] = True
 
     def final_observation(self, slot: int, row: int, turn: SeatTurn) -> None:
-        """Row that only bootstraps a truncated episode. A game that gives no final observation is taken at its last one."""
+        """Row that only bootstraps a truncated episode. A game that gives no final observation
+        is taken at its last one.
+        """
         if turn.observation is None:
             for column in self._observations:
                 column[slot, row] = column[slot, row - 1]
@@ -121,13 +130,17 @@ class RowWriter:
                 column[slot, row] = 0
 
     def restart(self, slot: int, row: int) -> None:
-        """Forget what stood before `row`, which was dropped: what the seat sees there becomes row 0, and its live memory the initial one."""
+        """Forget what stood before `row`, which was dropped: what the seat sees there becomes
+        row 0, and its live memory the initial one.
+        """
         for column in (*self._observations, self._mask, self._episode_start):
             column[slot, 0] = column[slot, row]
         self._initial_state[slot] = self.live_state[slot]
 
     def drop(self, slot: int, start: int, stop: int) -> int:
-        """Take rows back, whether or not others are written over them; returns how many were valid."""
+        """Take rows back, whether or not others are written over them; returns how many were
+        valid.
+        """
         dropped = self.count_valid(slot, start, stop)
         self.valid[slot, start:stop] = False
         return dropped

@@ -1,4 +1,6 @@
-"""A worker process's share of the crank: while one group of tables waits for its actions the next one is stepped."""
+"""A worker process's share of the crank: while one group of tables waits for its actions the
+next one is stepped.
+"""
 
 import time
 from collections.abc import Sequence
@@ -16,14 +18,17 @@ _LONGEST_WAIT_S = 0.1
 class Sampler:
     """Turns the groups of one process.
 
-    A turn plays the answers of one group only, and the next turn asks for that group's next actions before it plays those of another: groups that
-    were answered together would else be stepped together and then wait together, for ever.
+    A turn plays the answers of one group only, and the next turn asks for that group's next actions
+    before it plays those of another: groups that were answered together would else be stepped
+    together and then wait together, for ever.
 
-    With one group and an inference that answers at once, a turn is that of `RolloutWorker`, in the same order. Seconds go to the row: `simulate_s`
-    (seating, stepping, taking actions), `infer_s` (asking: acting itself where inference is local), `wait_s`.
+    With one group and an inference that answers at once, a turn is that of `RolloutWorker`, in the
+    same order. Seconds go to the row: `simulate_s` (seating, stepping, taking actions), `infer_s`
+    (asking: acting itself where inference is local), `wait_s`.
 
     hold      start nothing new; what was asked is still taken and played
-    stalled   the last turn found nothing to do: every group waits for permits, for games, or is held
+    stalled   the last turn found nothing to do: every group waits for permits, for games, or is
+              held
     """
 
     def __init__(self, groups: Sequence[RolloutWorker], inference: Inference, row: Row) -> None:
@@ -31,14 +36,17 @@ class Sampler:
         self.hold = False
         self.stalled = False
         self._inference, self._row = inference, row
-        # By group: answers that have come and are not played yet, those of the group that was answered first in front.
+        # By group: answers that have come and are not played yet, those of the group that was
+        # answered first in front.
         self._answers: dict[int, list[ActionsReady]] = {}
         # policy -> generation, by group: to be told once it is at rest
         self._deferred: list[dict[int, int]] = [{} for _ in self.groups]
         self._since_s = 0.0
 
     def turn(self, timeout_s: float) -> list[WorkerMessage]:
-        """Start every group that waits for no answer and has the slots, then play answers; wait for them only when no group could be started."""
+        """Start every group that waits for no answer and has the slots, then play answers; wait
+        for them only when no group could be started.
+        """
         self._since_s = time.monotonic()
         self._row.enter("simulating")
         started, asked = [], 0
@@ -55,7 +63,9 @@ class Sampler:
         return messages
 
     def drain(self, timeout_s: float) -> list[WorkerMessage]:
-        """Take what was asked, start nothing. Whether that brought the groups to rest within the time, `at_rest` says."""
+        """Take what was asked, start nothing. Whether that brought the groups to rest within the
+        time, `at_rest` says.
+        """
         deadline_s = time.monotonic() + timeout_s
         messages: list[WorkerMessage] = []
         while not self.at_rest() and (left_s := deadline_s - time.monotonic()) > 0:
@@ -68,13 +78,17 @@ class Sampler:
         return not any(self._waits(index) for index in range(len(self.groups)))
 
     def regenerate(self, policy: int, generation: int) -> None:
-        """The policy's weights were replaced. Each group learns it as soon as it waits for no answer, before it asks or seats anybody."""
+        """The policy's weights were replaced. Each group learns it as soon as it waits for no
+        answer, before it asks or seats anybody.
+        """
         for index in range(len(self.groups)):
             self._deferred[index][policy] = generation
             self._settle(index)
 
     def permit(self, permit: RolloutPermit) -> None:
-        """A slot comes back from a learner, to the group that owns it. Raises: EngineError when none does."""
+        """A slot comes back from a learner, to the group that owns it. Raises: EngineError when
+        none does.
+        """
         for group in self.groups:
             if permit.slot in group.share.slots[permit.role]:
                 group.permit(permit)
@@ -94,7 +108,9 @@ class Sampler:
         return len(requests)
 
     def _play(self, timeout_s: float, started: Sequence[int]) -> list[WorkerMessage]:
-        """Let one group take its answers and go on; groups just started do so too, since openings are played unasked."""
+        """Let one group take its answers and go on; groups just started do so too, since
+        openings are played unasked.
+        """
         self._poll(0.0 if self._answers else min(timeout_s, _LONGEST_WAIT_S))
         answered = next(iter(self._answers), None)
         touched = [*started]

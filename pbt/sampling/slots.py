@@ -13,7 +13,9 @@ from pbt.transport.messages import JsonState
 
 @dataclass(frozen=True)
 class Share:
-    """What one set of tables owns. tables: their numbers in the whole run;  slots: its range of slots, by role."""
+    """What one set of tables owns. tables: their numbers in the whole run;  slots: its range of
+    slots, by role.
+    """
 
     tables: tuple[int, ...]
     slots: tuple[range, ...]
@@ -25,7 +27,9 @@ class Share:
 
 
 class SlotPool:
-    """A range of one role's slots. OPEN, FULL and FROZEN slots are not in the pool; their owners give them back."""
+    """A range of one role's slots. OPEN, FULL and FROZEN slots are not in the pool; their owners
+    give them back.
+    """
 
     def __init__(self, slots: range) -> None:
         self._free = list(reversed(slots))
@@ -40,12 +44,15 @@ class SlotPool:
         """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
         if not self._free:
             raise EngineError(
-                "no free slot left: the slab is smaller than live seats, parked slots and waiting batches need"
+                "no free slot left: the slab is smaller than live seats, parked slots and "
+                "waiting batches need"
             )
         return self._free.pop()
 
     def resume(self, policy: int) -> tuple[int, int]:
-        """A slot to be filled for a policy and the row to go on at: its oldest PARKED slot, else a FREE one at row 0."""
+        """A slot to be filled for a policy and the row to go on at: its oldest PARKED slot, else
+        a FREE one at row 0.
+        """
         parked = self._parked.get(policy)
         if parked:
             return parked.pop(0)

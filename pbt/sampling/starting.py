@@ -17,7 +17,8 @@ def start_games(
     """Let games that have something to start do so, on the cores that this process may use.
 
     watched: calls a function as code of the table of a number, so that one that hangs is named.
-    Raises: EnvError of the first game that cannot be played at all; the others are not started then.
+    Raises: EnvError of the first game that cannot be played at all; the others are not started
+    then.
     """
     waiting = [
         (table.index, table.game.prepare) for table in tables if isinstance(table.game, Preparing)

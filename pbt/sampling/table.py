@@ -17,8 +17,10 @@ class Seat:
     """A seat of a running game.
 
     key             of the seat's action noise in this game
-    slot, row       where its next (or pending) row stands;  pending: the row is acted on and waits for its consequences
-    first_row       row of the current slot at which this game began, so a voided game can be rewound
+    slot, row       where its next (or pending) row stands;  pending: the row is acted on and waits
+                    for its consequences
+    first_row       row of the current slot at which this game began, so a voided game can be
+                    rewound
     episode_start   the next observation begins an episode
     steps           decisions taken in this game
     generation      that of the rows in the slot;  began_generation: at the start of the game
@@ -66,8 +68,10 @@ class Table:
     """A table, its game and the moves made so far.
 
     due      seats that must act before the game can be stepped;  actions: those that have
-    history  (seat, heads...) of every action, flat: move by move, those of one move in the order of seats (of the running one: as they came)
-    steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of all seats that were due
+    history  (seat, heads...) of every action, flat: move by move, those of one move in the order of
+             seats (of the running one: as they came)
+    steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of
+             all seats that were due
     crashes  of its engines since the last game that was finished
     """
 
@@ -88,7 +92,9 @@ class Table:
         self.seats, self.actions, self.history = [], {}, []
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
-        """The actions of a complete move, by seat in ascending order: whose answer came first must not show in the game or its history."""
+        """The actions of a complete move, by seat in ascending order: whose answer came first
+        must not show in the game or its history.
+        """
         actions, self.actions = self.actions, {}
         seats = sorted(actions)
         if seats != list(actions):
@@ -110,7 +116,9 @@ class Table:
 def unpack_actions(
     packed: bytes, heads_of_seat: tuple[int, ...]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """(seat, one index per head) of every action, in order; the reverse of `Table.packed_history`."""
+    """(seat, one index per head) of every action, in order; the reverse of
+    `Table.packed_history`.
+    """
     flat = np.frombuffer(packed, dtype="<u2").tolist()
     actions, at = [], 0
     while at < len(flat):
@@ -123,7 +131,9 @@ def unpack_actions(
 def opening_action(
     seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """A uniformly random legal action that depends on the seed, the ply and the seat only: both games of a pair open alike."""
+    """A uniformly random legal action that depends on the seed, the ply and the seat only: both
+    games of a pair open alike.
+    """
     action, start = [], 0
     for head, size in enumerate(head_sizes):
         legal = (

@@ -1,4 +1,6 @@
-"""The board: one row of numbers per process, written by that process and read by the main one. No message, no lock, no system call."""
+"""The board: one row of numbers per process, written by that process and read by the main one.
+No message, no lock, no system call.
+"""
 
 import time
 
@@ -18,10 +20,24 @@ PHASES = (
 )
 
 COLUMNS = (
-    "beat_s", "phase", "phase_since_s", "detail",
-    "simulate_s", "infer_s", "wait_s", "learn_s", "gather_s",
-    "produced", "dropped_voided", "dropped_generation", "rows_served", "forwards", "requests", "trained", "queue",
-)  # fmt: skip
+    "beat_s",
+    "phase",
+    "phase_since_s",
+    "detail",
+    "simulate_s",
+    "infer_s",
+    "wait_s",
+    "learn_s",
+    "gather_s",
+    "produced",
+    "dropped_voided",
+    "dropped_generation",
+    "rows_served",
+    "forwards",
+    "requests",
+    "trained",
+    "queue",
+)
 
 _COLUMN = {name: index for index, name in enumerate(COLUMNS)}
 _BEAT, _PHASE, _SINCE, _DETAIL = (
@@ -41,9 +57,11 @@ class Row:
     """One process's row. One thread writes; a second one may `add` to other columns.
 
     beat_s, phase_since_s  time.monotonic(), which all processes of a machine share; 0 = never
-    phase                  what the process does now; detail: the table whose game runs in phase "game", else -1
+    phase                  what the process does now; detail: the table whose game runs in phase
+                           "game", else -1
     *_s                    seconds spent so far, by stage
-    the others             counters: rows produced and dropped by reason, rows served, forward passes, requests, rows trained
+    the others             counters: rows produced and dropped by reason, rows served, forward
+                           passes, requests, rows trained
     queue                  rows that wait now
     """
 
@@ -53,7 +71,8 @@ class Row:
     def enter(self, phase: str, detail: int = -1) -> None:
         """From now on the process is in this phase."""
         cells = self._cells
-        # The time first: who reads in between sees an old phase that looks young, never a young one that looks old.
+        # The time first: who reads in between sees an old phase that looks young, never a young one
+        # that looks old.
         cells[_SINCE] = cells[_BEAT] = time.monotonic()
         cells[_DETAIL] = detail
         cells[_PHASE] = _PHASE_CODE[phase]
@@ -80,7 +99,9 @@ class Row:
         return PHASES[int(self._cells[_PHASE])]
 
     def read(self) -> dict[str, float]:
-        """Every column; `PHASES[int(read["phase"])]` is the word. `phase_since_s` is never that of an earlier phase than the one it stands with."""
+        """Every column; `PHASES[int(read["phase"])]` is the word. `phase_since_s` is never that
+        of an earlier phase than the one it stands with.
+        """
         while True:
             facts = list(self._cells)
             facts[_SINCE], facts[_PHASE], facts[_DETAIL] = (
@@ -91,7 +112,9 @@ class Row:
 
 
 class Board:
-    """Rows for so many processes, [processes, cells] float64; zero at birth. Attaching is building it over the same region."""
+    """Rows for so many processes, [processes, cells] float64; zero at birth. Attaching is
+    building it over the same region.
+    """
 
     def __init__(self, processes: int, region: Region | None = None) -> None:
         shape = (processes, _CELLS)

@@ -1,4 +1,6 @@
-"""Messages over one socket between two processes. The end of the stream is how a process learns that the other one is gone."""
+"""Messages over one socket between two processes. The end of the stream is how a process learns
+that the other one is gone.
+"""
 
 import select
 import socket
@@ -31,15 +33,19 @@ class MessageCodec(Protocol):
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """The two ends of a stream; close-on-exec. Close one's own copy of an end that was handed to a child, else its death is never seen."""
+    """The two ends of a stream; close-on-exec. Close one's own copy of an end that was handed to
+    a child, else its death is never seen.
+    """
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 class Channel:
     """One end. `send` may be called from any thread, everything else from one thread.
 
-    blocking_send=True   a child: `send` returns when the system has taken the message, and raises after `deadline_s` without that
-    blocking_send=False  the main process: `send` never waits and never fails; what the peer does not take stays in the outbox (`pending` bytes)
+    blocking_send=True   a child: `send` returns when the system has taken the message, and raises
+                         after `deadline_s` without that
+    blocking_send=False  the main process: `send` never waits and never fails; what the peer does
+                         not take stays in the outbox (`pending` bytes)
                          until `flush`. To a dead peer it sends nothing, and `receive` tells.
     """
 
@@ -82,14 +88,16 @@ class Channel:
     def send_many(self, messages: Sequence[Any]) -> None:
         """Send in one system call, if the peer takes it at once.
 
-        Raises EngineError when a message cannot travel (then none of them is sent) and, if blocking, PeerGone or EngineError past the deadline.
+        Raises EngineError when a message cannot travel (then none of them is sent) and, if
+        blocking, PeerGone or EngineError past the deadline.
         """
         frames = bytearray()
         for message in messages:
             payload = self._outgoing.encode(message)
             if len(payload) > _LONGEST_FRAME_BYTES:
                 raise EngineError(
-                    f"message {type(message).__name__} of {len(payload)} bytes; expected at most {_LONGEST_FRAME_BYTES}"
+                    f"message {type(message).__name__} of {len(payload)} bytes; expected at "
+                    f"most {_LONGEST_FRAME_BYTES}"
                 )
             frames += _LENGTH.pack(len(payload)) + payload
         with self._lock:
@@ -100,7 +108,9 @@ class Channel:
                 self._drain_all()
 
     def flush(self) -> bool:
-        """Send what can be sent without waiting. True: nothing is pending (or the peer is gone, and nothing ever will be)."""
+        """Send what can be sent without waiting. True: nothing is pending (or the peer is gone,
+        and nothing ever will be).
+        """
         with self._lock:
             self._drain()
             return not self._outbox
@@ -118,7 +128,9 @@ class Channel:
             self._outbox.clear()
 
     def _drain_all(self) -> None:
-        """Wait until the system has taken everything; the deadline begins anew with every bit it takes."""
+        """Wait until the system has taken everything; the deadline begins anew with every bit it
+        takes.
+        """
         poll = select.poll()
         poll.register(self._socket, select.POLLOUT)
         left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
@@ -139,7 +151,9 @@ class Channel:
             raise PeerGone(f"channel: {self._unsendable}")
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether there is something to receive, an end included, within so many seconds. Meanwhile the outbox is sent."""
+        """Whether there is something to receive, an end included, within so many seconds.
+        Meanwhile the outbox is sent.
+        """
         deadline_s = time.monotonic() + timeout_s
         poll = select.poll()
         while True:
@@ -155,7 +169,9 @@ class Channel:
                 return False
 
     def receive(self) -> list[Any]:
-        """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and everything it had sent was returned before."""
+        """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and
+        everything it had sent was returned before.
+        """
         more = not self._ended and self._read()
         messages = self._parse()
         while more and not messages:  # one message that is longer than a turn of reading
@@ -194,7 +210,8 @@ class Channel:
                 (length,) = _LENGTH.unpack_from(view, start)
                 if length > _LONGEST_FRAME_BYTES:
                     raise EngineError(
-                        f"channel: a frame of {length} bytes; expected at most {_LONGEST_FRAME_BYTES}: the stream is damaged"
+                        f"channel: a frame of {length} bytes; expected at most "
+                        f"{_LONGEST_FRAME_BYTES}: the stream is damaged"
                     )
                 stop = start + _LENGTH.size + length
                 if len(view) < stop:

@@ -1,7 +1,8 @@
 """Queues of small byte strings, many writers to one reader, for processes that die together.
 
-Two kinds with one contract: `faster_fifo` (a ring in shared memory, no system call while it is neither empty nor full) and `sockets` (standard
-library only). A process that is killed while it writes may leave a faster_fifo locked for ever, so neither is used across fault domains, and a death
+Two kinds with one contract: `faster_fifo` (a ring in shared memory, no system call while it is
+neither empty nor full) and `sockets` (standard library only). A process that is killed while it
+writes may leave a faster_fifo locked for ever, so neither is used across fault domains, and a death
 is not noticed here: that is what `pbt.transport.channel` is for.
 """
 
@@ -27,7 +28,8 @@ _LENGTH_BYTES = 8
 # faster_fifo wakes one writer per read, whatever was freed: the others look again this often.
 _PUT_SLICE_S = 0.01
 
-# A socket is drained up to so many messages at a time, so that busy writers cannot keep the reader reading.
+# A socket is drained up to so many messages at a time, so that busy writers cannot keep the reader
+# reading.
 _MOST_READS = 1024
 
 
@@ -39,11 +41,15 @@ class Fifo(Protocol):
     """Messages of one writer arrive in its order and whole. Any process may write, one reads."""
 
     def put(self, message: bytes, timeout_s: float) -> None:
-        """Raises FifoFull after so many seconds without room, EngineError for a message that is empty or too large."""
+        """Raises FifoFull after so many seconds without room, EngineError for a message that is
+        empty or too large.
+        """
         ...
 
     def get_many(self, timeout_s: float) -> list[bytes]:
-        """Everything that is there; if nothing is, what comes first within so many seconds, or nothing."""
+        """Everything that is there; if nothing is, what comes first within so many seconds, or
+        nothing.
+        """
         ...
 
     @property
@@ -70,7 +76,9 @@ def fifo_kinds() -> tuple[FifoKind, ...]:
 
 
 def make_fifo(kind: str, size_bytes: int) -> Fifo:
-    """An empty fifo. size_bytes: about how much may wait in it; at least one message of LARGEST_MESSAGE_BYTES must fit."""
+    """An empty fifo. size_bytes: about how much may wait in it; at least one message of
+    LARGEST_MESSAGE_BYTES must fit.
+    """
     least = LARGEST_MESSAGE_BYTES + _LENGTH_BYTES
     if size_bytes < least:
         raise EngineError(
@@ -86,7 +94,9 @@ def make_fifo(kind: str, size_bytes: int) -> Fifo:
 
 
 def attach_fifo(handle: Mapping[str, Any]) -> Fifo:
-    """The fifo of `handle()`, in a process that was started with its descriptors; they are owned from now on."""
+    """The fifo of `handle()`, in a process that was started with its descriptors; they are owned
+    from now on.
+    """
     if handle["kind"] == "sockets":
         return SocketFifo(
             *(
@@ -100,18 +110,21 @@ def attach_fifo(handle: Mapping[str, Any]) -> Fifo:
 def _check(message: bytes) -> None:
     if not 0 < len(message) <= LARGEST_MESSAGE_BYTES:
         raise EngineError(
-            f"a message of {len(message)} bytes; expected 1 to {LARGEST_MESSAGE_BYTES}: send it in parts"
+            f"a message of {len(message)} bytes; expected 1 to {LARGEST_MESSAGE_BYTES}: send "
+            "it in parts"
         )
 
 
 def _full(message: bytes, timeout_s: float) -> FifoFull:
     return FifoFull(
-        f"no room for a message of {len(message)} bytes within {timeout_s:g} s; its reader is busy or gone"
+        f"no room for a message of {len(message)} bytes within {timeout_s:g} s; its reader "
+        "is busy or gone"
     )
 
 
 class FasterFifo:
-    """faster_fifo.Queue whose lock and ring stand in a region, so that processes that were not forked from its maker can use it.
+    """faster_fifo.Queue whose lock and ring stand in a region, so that processes that were not
+    forked from its maker can use it.
 
     Region: the queue object (mutex, conditions, positions; process-shared), then the ring.
     """
@@ -191,13 +204,16 @@ def _new_queue(size_bytes: int) -> Any:
 
 def _socket_pair(size_bytes: int) -> tuple[socket.socket, socket.socket]:
     writer, reader = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # The system doubles it for its own bookkeeping, and may allow less (net.core.wmem_max): then writers wait earlier.
+    # The system doubles it for its own bookkeeping, and may allow less (net.core.wmem_max): then
+    # writers wait earlier.
     writer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
     return writer, reader
 
 
 class SocketFifo:
-    """A pair of sockets that keeps messages apart. Every process holds both ends, so no end of the stream is ever seen."""
+    """A pair of sockets that keeps messages apart. Every process holds both ends, so no end of
+    the stream is ever seen.
+    """
 
     def __init__(self, writer: socket.socket, reader: socket.socket) -> None:
         self._writer, self._reader = writer, reader

@@ -1,4 +1,6 @@
-"""Anonymous shared memory: a memfd, so nothing has a name in the file system and nothing is left behind by a killed process."""
+"""Anonymous shared memory: a memfd, so nothing has a name in the file system and nothing is left
+behind by a killed process.
+"""
 
 import fcntl
 import mmap
@@ -12,7 +14,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from pbt.errors import EngineError
 
-# Parts of a region start at cache lines, so that two writers never share one, and every dtype is aligned.
+# Parts of a region start at cache lines, so that two writers never share one, and every dtype is
+# aligned.
 ALIGNMENT_BYTES = 64
 
 
@@ -27,7 +30,8 @@ _order = threading.Lock()
 def fence() -> None:
     """No store or load moves from one side of this call to the other, as other processes see it.
 
-    One acquire-release pair lets its neighbours meet inside; between two of them nothing passes. x86 keeps stores in order anyway, ARM does not.
+    One acquire-release pair lets its neighbours meet inside; between two of them nothing passes.
+    x86 keeps stores in order anyway, ARM does not.
     """
     for _ in range(2):
         with _order:
@@ -35,7 +39,8 @@ def fence() -> None:
 
 
 class Region:
-    """Memory that other processes attach to by descriptor. Pages are zero, and cost nothing until they are touched.
+    """Memory that other processes attach to by descriptor. Pages are zero, and cost nothing until
+    they are touched.
 
     fd      close-on-exec here; name it in `pass_fds` of a child, which attaches by the same number
     size    in bytes, sealed: no process can shrink it under another
@@ -49,7 +54,9 @@ class Region:
 
     @classmethod
     def create(cls, name: str, size: int) -> Self:
-        """name: for people who read /proc/PID/maps. Raises EngineError when size is not positive or the system gives none."""
+        """name: for people who read /proc/PID/maps. Raises EngineError when size is not positive
+        or the system gives none.
+        """
         if size <= 0:
             raise EngineError(
                 f"shared memory {name!r}: found a size of {size} bytes; expected at least one"
@@ -58,7 +65,8 @@ class Region:
             fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         except OSError as error:
             raise EngineError(
-                f"shared memory {name!r}: no descriptor ({error.strerror}); raise the limit of open files"
+                f"shared memory {name!r}: no descriptor ({error.strerror}); raise the limit "
+                "of open files"
             ) from error
         try:
             os.ftruncate(fd, size)
@@ -67,17 +75,21 @@ class Region:
         except OSError as error:
             os.close(fd)
             raise EngineError(
-                f"shared memory {name!r}: no {size} bytes ({error.strerror}); use fewer environments or members"
+                f"shared memory {name!r}: no {size} bytes ({error.strerror}); use fewer "
+                "environments or members"
             ) from error
 
     @classmethod
     def attach(cls, fd: int, size: int) -> Self:
-        """Use the region that came as descriptor `fd` and own that descriptor. Raises EngineError when it is not of this size."""
+        """Use the region that came as descriptor `fd` and own that descriptor. Raises
+        EngineError when it is not of this size.
+        """
         try:
             found = os.fstat(fd).st_size
         except OSError as error:
             raise EngineError(
-                f"shared memory at descriptor {fd}: {error.strerror}; expected a region of {size} bytes"
+                f"shared memory at descriptor {fd}: {error.strerror}; expected a region of "
+                f"{size} bytes"
             ) from error
         if found != size:
             raise EngineError(
@@ -97,7 +109,9 @@ class Region:
         return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
 
     def close(self) -> None:
-        """Close the descriptor: nobody new can attach from here. The mapping goes with this object and the last array over it."""
+        """Close the descriptor: nobody new can attach from here. The mapping goes with this
+        object and the last array over it.
+        """
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1

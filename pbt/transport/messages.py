@@ -12,7 +12,9 @@ from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
 
 
 class SeatPlan(NamedTuple):
-    """Who plays a seat of a planned game. policy: index in the policy table; learning: its rows are trained on."""
+    """Who plays a seat of a planned game. policy: index in the policy table; learning: its rows
+    are trained on.
+    """
 
     player: PlayerRef
     policy: int
@@ -26,7 +28,8 @@ class GamePlan(NamedTuple):
     game_count      the table's running number of this game; (table, game_count) names it
     seed            of the game's own chance
     noise           key of the players' action noise, together with the seat
-    opening_plies   first moves drawn uniformly from the legal ones, from `opening_seed`, instead of asking the players; in simultaneous games a
+    opening_plies   first moves drawn uniformly from the legal ones, from `opening_seed`, instead of
+                    asking the players; in simultaneous games a
                     move is everybody's
     record_actions  keep what is needed to replay the game
     """
@@ -44,9 +47,11 @@ class GamePlan(NamedTuple):
 
 
 class ActionRequest(NamedTuple):
-    """Rows of one policy that wait for an action: slab[role][slots[i], rows[i]] holds the observation.
+    """Rows of one policy that wait for an action: slab[role][slots[i], rows[i]] holds the
+    observation.
 
-    slots, rows [N] int64; keys [N] uint64, the noise key of game and seat; steps [N] uint64, the seat's decisions so far in this game.
+    slots, rows [N] int64; keys [N] uint64, the noise key of game and seat; steps [N] uint64, the
+    seat's decisions so far in this game.
     """
 
     policy: int
@@ -78,7 +83,9 @@ class SlotFull(NamedTuple):
 
 
 class RolloutPermit(NamedTuple):
-    """A slot comes back to the worker; new rows should be acted by `min_version` or later (0: no demand)."""
+    """A slot comes back to the worker; new rows should be acted by `min_version` or later (0: no
+    demand).
+    """
 
     role: int
     slot: int
@@ -99,7 +106,9 @@ class GameEnd(NamedTuple):
     actions: bytes | None
 
     def record(self, number: int) -> GameRecord:
-        """The fact that leaves the engine. number: the game's running number in its population or match."""
+        """The fact that leaves the engine. number: the game's running number in its population
+        or match.
+        """
         plan = self.plan
         return GameRecord(
             number=number,

@@ -34,7 +34,9 @@ class Column:
 
 @dataclass(frozen=True)
 class RoleLayout:
-    """What a slab of one role must hold. rollout_steps: T; state_size: width of the recurrent state, 0 without memory."""
+    """What a slab of one role must hold. rollout_steps: T; state_size: width of the recurrent
+    state, 0 without memory.
+    """
 
     role: Role
     leaves: tuple[Leaf, ...]
@@ -98,7 +100,8 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("value", (), F32, "T", "policy server", np.nan),
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
-        # Recurrent state before row 0 (after the reset rule it is what the learner starts from), and the live state after the newest row.
+        # Recurrent state before row 0 (after the reset rule it is what the learner starts from),
+        # and the live state after the newest row.
         Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
         Column("live_state", (layout.state_size,), F32, "slot", "policy server", 0.0),
     )
@@ -113,7 +116,9 @@ def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, .
 
 
 def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]:
-    """(byte offset of every column in shared memory, bytes of the whole slab); columns start at cache lines."""
+    """(byte offset of every column in shared memory, bytes of the whole slab); columns start at
+    cache lines.
+    """
     offsets, end = {}, 0
     for column in slab_table(layout):
         offsets[column.name] = aligned(end)
@@ -132,8 +137,9 @@ def slab_bytes(layout: RoleLayout, slots: int) -> int:
 class Slab:
     """The tensors of one role. `column[name]` is a numpy array over private or shared memory.
 
-    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses cost nothing and an attaching process destroys
-    nothing: whoever opens a slot poisons it first (`RowWriter.open`).
+    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses
+    cost nothing and an attaching process destroys nothing: whoever opens a slot poisons it first
+    (`RowWriter.open`).
     """
 
     def __init__(self, layout: RoleLayout, slots: int, region: Region | None = None) -> None:
@@ -158,7 +164,9 @@ class Slab:
         return sum(array.nbytes for array in self.column.values())
 
     def populate(self, slots: range) -> None:
-        """Have the memory of neighbouring slots in shared memory now, not when each is used first. Contents stay."""
+        """Have the memory of neighbouring slots in shared memory now, not when each is used
+        first. Contents stay.
+        """
         for column in self.column.values():
             # A page that is read is there.
             column[slots.start : slots.stop].reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].sum()

@@ -1,6 +1,7 @@
 """Between the host's memory and a device: many arrays, one copy each way.
 
-A copy to or from a device costs its microseconds however small it is, and only page-locked ("pinned") host memory is copied while the host goes on.
+A copy to or from a device costs its microseconds however small it is, and only page-locked
+("pinned") host memory is copied while the host goes on.
 """
 
 from collections.abc import Mapping
@@ -37,9 +38,11 @@ class _Part(NamedTuple):
 
 
 class Staging:
-    """The way to one device and back. One thread at a time; copies run on that thread's current stream.
+    """The way to one device and back. One thread at a time; copies run on that thread's current
+    stream.
 
-    Two host buffers alternate, so the next upload is filled while the last one may still be on its way.
+    Two host buffers alternate, so the next upload is filled while the last one may still be on its
+    way.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -51,7 +54,9 @@ class Staging:
         self._incoming = self._host(0)
 
     def stage(self, forms: Mapping[str, Form]) -> dict[str, NDArray[Any]]:
-        """Host arrays, not initialised, to be filled and sent: nobody may write to them after `send`."""
+        """Host arrays, not initialised, to be filled and sent: nobody may write to them after
+        `send`.
+        """
         self._parts, size = _places(forms)
         self._turn = 1 - self._turn
         sent = self._sent[self._turn]
@@ -62,7 +67,9 @@ class Staging:
         return {part.name: part.of(self._outgoing[self._turn]).numpy() for part in self._parts}
 
     def send(self) -> dict[str, Tensor]:
-        """What was staged, on the device, in one copy that does not wait. All are views of one vector that is the caller's."""
+        """What was staged, on the device, in one copy that does not wait. All are views of one
+        vector that is the caller's.
+        """
         size = self._parts[-1].end if self._parts else 0
         packed = torch.empty(size, dtype=torch.uint8, device=self.device)
         packed.copy_(self._outgoing[self._turn][:size], non_blocking=True)
@@ -82,7 +89,9 @@ class Staging:
         return self.send()
 
     def download(self, tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
-        """Tensors of the device -> arrays of the host, valid until the next download. Waits for the device."""
+        """Tensors of the device -> arrays of the host, valid until the next download. Waits for
+        the device.
+        """
         packed, parts = _pack(tensors)
         if self._incoming.numel() < packed.numel():
             self._incoming = self._host(packed.numel())
@@ -125,7 +134,9 @@ def _places(forms: Mapping[str, Form]) -> tuple[list[_Part], int]:
 
 
 def _pack(tensors: Mapping[str, Tensor]) -> tuple[Tensor, list[_Part]]:
-    """All bytes in one vector on the tensors' device, the widest types first: every part stands on a multiple of its element size."""
+    """All bytes in one vector on the tensors' device, the widest types first: every part stands
+    on a multiple of its element size.
+    """
     parts, bytes_of, end = [], [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: -item[1].element_size()):
         flat = tensor.detach().contiguous().view(-1).view(torch.uint8)

@@ -1,4 +1,6 @@
-"""Published weights: the learner writes, everybody else reads; neither waits for the other, in one process or in several."""
+"""Published weights: the learner writes, everybody else reads; neither waits for the other, in
+one process or in several.
+"""
 
 import hashlib
 import math
@@ -55,19 +57,24 @@ def published_bytes(template: Mapping[str, Tensor]) -> int:
 
 
 class PublishedWeights:
-    """Two copies of one policy's tensors and an index that is written last, so a reader sees the old or the new ones, never a mixture.
+    """Two copies of one policy's tensors and an index that is written last, so a reader sees the
+    old or the new ones, never a mixture.
 
-    One process writes at a time. It announces a publication in `begun` before it touches the older copy; a reader that finds its copy announced
-    after having copied it copies again, so it never waits for a writer that stands still or is dead. Readers poll `publications`; `version` is the
-    learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one left. One thread per object.
+    One process writes at a time. It announces a publication in `begun` before it touches the older
+    copy; a reader that finds its copy announced after having copied it copies again, so it never
+    waits for a writer that stands still or is dead. Readers poll `publications`; `version` is the
+    learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one
+    left. One thread per object.
     """
 
     def __init__(
         self, template: Mapping[str, Tensor], region: Region | None = None, *, owner: bool = True
     ) -> None:
-        """template: names, shapes and dtypes; `owner` also publishes its values, as publication 0 of version 0, else what stands there is kept.
+        """template: names, shapes and dtypes; `owner` also publishes its values, as publication 0
+        of version 0, else what stands there is kept.
 
-        region: None = private memory. Raises EngineError when it is too small, or holds weights of other shapes.
+        region: None = private memory. Raises EngineError when it is too small, or holds weights of
+        other shapes.
         """
         self._places, size = _places(template)
         memory = (
@@ -78,7 +85,8 @@ class PublishedWeights:
         self._head = memory[: _HEAD_CELLS * 8].view(np.int64)
         starts = (_HEAD_CELLS * 8, _HEAD_CELLS * 8 + size)
         self._copies = tuple(torch.from_numpy(memory[start : start + size]) for start in starts)
-        # What was read to be copied on, before it is known to be whole. Not touched (so it costs nothing) by who only writes or reads everything.
+        # What was read to be copied on, before it is known to be whole. Not touched (so it costs
+        # nothing) by who only writes or reads everything.
         self._scratch = torch.empty(size, dtype=torch.uint8)
         layout = _fingerprint(self._places)
         if owner:
@@ -89,7 +97,8 @@ class PublishedWeights:
         elif self._head[_LAYOUT] != layout:
             found = "weights of other names or shapes" if self._head[_LAYOUT] else "no weights"
             raise EngineError(
-                f"published weights: found {found}; expected {len(self._places)} tensors, {size} bytes, as this process has them"
+                f"published weights: found {found}; expected {len(self._places)} tensors, "
+                f"{size} bytes, as this process has them"
             )
 
     @property
@@ -107,7 +116,9 @@ class PublishedWeights:
         return self._read_places((), self._scratch)[1]
 
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
-        """Make these weights the readable ones. All names of the template are expected; others are ignored."""
+        """Make these weights the readable ones. All names of the template are expected; others
+        are ignored.
+        """
         missing = [name for name in self._places if name not in weights]
         if missing:
             raise EngineError(
@@ -126,15 +137,18 @@ class PublishedWeights:
         for name, place in self._places.items():
             if weights[name].shape != place.shape:
                 raise EngineError(
-                    f"published weights: {name} is {list(weights[name].shape)}; expected {list(place.shape)}"
+                    f"published weights: {name} is {list(weights[name].shape)}; expected "
+                    f"{list(place.shape)}"
                 )
             place.view(copy).copy_(weights[name])
 
     @torch.no_grad()
     def copy_into(self, weights: Mapping[str, Tensor]) -> tuple[int, int]:
-        """Copy the readable weights into these tensors, and only into them; returns (publications, version).
+        """Copy the readable weights into these tensors, and only into them; returns (publications,
+        version).
 
-        Tensors on another device get there in one transfer. Raises EngineError for a name that is not published.
+        Tensors on another device get there in one transfer. Raises EngineError for a name that is
+        not published.
         """
         unknown = [name for name in weights if name not in self._places]
         if unknown:
@@ -147,7 +161,8 @@ class PublishedWeights:
         for name, tensor in weights.items():
             device = tensor.device
             if device not in arrived:
-                # Everything up to the last byte asked for: model weights stand in front of the moments.
+                # Everything up to the last byte asked for: model weights stand in front of the
+                # moments.
                 arrived[device] = self._scratch[: spans[-1][1]].to(device)
             tensor.copy_(self._places[name].view(arrived[device]))
         return publications, version
@@ -159,7 +174,9 @@ class PublishedWeights:
         return {name: place.view(fresh) for name, place in self._places.items()}
 
     def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> tuple[int, int]:
-        """Bring bytes [start, stop) of the readable copy to the same places of other memory; returns (publications, version)."""
+        """Bring bytes [start, stop) of the readable copy to the same places of other memory;
+        returns (publications, version).
+        """
         for _ in range(_MAX_ATTEMPTS):
             publications = self.publications
             fence()
@@ -172,12 +189,15 @@ class PublishedWeights:
             if self._head[_BEGUN] < publications + 2:
                 return publications, version
         raise EngineError(
-            f"published weights: overtaken by the writer {_MAX_ATTEMPTS} times; expected publications to take longer than reading one"
+            f"published weights: overtaken by the writer {_MAX_ATTEMPTS} times; expected "
+            "publications to take longer than reading one"
         )
 
 
 def _merged(places: list[_Place]) -> tuple[tuple[int, int], ...]:
-    """Byte ranges that cover the places, neighbours joined: weights are read in one piece, not tensor by tensor."""
+    """Byte ranges that cover the places, neighbours joined: weights are read in one piece, not
+    tensor by tensor.
+    """
     spans: list[tuple[int, int]] = []
     for start, stop in sorted((place.start, place.stop) for place in places):
         if spans and start == aligned(spans[-1][1]):

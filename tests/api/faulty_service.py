@@ -1,4 +1,6 @@
-"""`python faulty_service.py DATA FORMAT`: a service whose routes break, called with every kind of secret. Log: standard error; secrets: output."""
+"""`python faulty_service.py DATA FORMAT`: a service whose routes break, called with every kind
+of secret. Log: standard error; secrets: output.
+"""
 
 import json
 import sys

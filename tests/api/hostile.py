@@ -1,4 +1,6 @@
-"""Strings that have opened files, run commands or broken pages elsewhere, and every place of the contract that takes a string."""
+"""Strings that have opened files, run commands or broken pages elsewhere, and every place of the
+contract that takes a string.
+"""
 
 import json
 import random
@@ -12,10 +14,38 @@ from tests.api.http.test_guard import SAMPLES
 from tests.api.service import CONFIG
 
 KNOWN = [
-    "../../etc/passwd", "..\\..\\x", "/etc/passwd", "%2e%2e%2f", "....//", "\u0000", "a\u0000b", "file:///etc/passwd", "http://169.254.169.254/",
-    "'; DROP TABLE populations; --", '" OR 1=1 --', "$(id)", "`id`", "{{7*7}}", "import:os", "!!python/object:os.system", "os:system", "__class__",
-    "a" * 10_000, "\u202e", "-", "--set", "\r\nX: y", "#", "?", "*", "[", "\U0001f600", "con", "~root", "NaN",
-]  # fmt: skip
+    "../../etc/passwd",
+    "..\\..\\x",
+    "/etc/passwd",
+    "%2e%2e%2f",
+    "....//",
+    "\u0000",
+    "a\u0000b",
+    "file:///etc/passwd",
+    "http://169.254.169.254/",
+    "'; DROP TABLE populations; --",
+    '" OR 1=1 --',
+    "$(id)",
+    "`id`",
+    "{{7*7}}",
+    "import:os",
+    "!!python/object:os.system",
+    "os:system",
+    "__class__",
+    "a" * 10_000,
+    "\u202e",
+    "-",
+    "--set",
+    "\r\nX: y",
+    "#",
+    "?",
+    "*",
+    "[",
+    "\U0001f600",
+    "con",
+    "~root",
+    "NaN",
+]
 UP = (
     "../",
     "..\\",
@@ -94,7 +124,9 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 def requests(document: dict[str, Any], text: str) -> Iterator[Sent]:
-    """With the string in each parameter, header and field of each operation. document: OpenAPI's."""
+    """With the string in each parameter, header and field of each operation. document:
+    OpenAPI's.
+    """
     for path, by in document["paths"].items():
         for method, operation in by.items():
             if operation["operationId"] == "streamEvents":

@@ -1,8 +1,11 @@
-"""A match without a game that keeps the contract of `arena.programs.match`: leash, report file, exit codes, going on where it stopped.
+"""A match without a game that keeps the contract of `arena.programs.match`: leash, report file,
+exit codes, going on where it stopped.
 
-Each step waits until its service has read the one before, however slow the machine: what the service tells of a match has them all.
+Each step waits until its service has read the one before, however slow the machine: what the
+service tells of a match has them all.
 
-What it does is said by its evaluation's first player: `quick` ends, `endless` plays until it is told to stop, `breaks` ends by itself at each start.
+What it does is said by its evaluation's first player: `quick` ends, `endless` plays until it is
+told to stop, `breaks` ends by itself at each start.
 """
 
 import json
@@ -15,8 +18,20 @@ from arena.league.database import League, open_league
 from arena.league.match_requests import get_evaluation
 from arena.programs.leash import on_leash
 
-REPORT = {"kind": "duel", "env": "connect_four", "planned": 400, "score": 0.5, "elo": 0.0, "elo_low": None, "elo_high": None,
-          "los": 0.5, "wins": 1, "draws": 0, "losses": 1, "verdict": "not decided"}  # fmt: skip
+REPORT = {
+    "kind": "duel",
+    "env": "connect_four",
+    "planned": 400,
+    "score": 0.5,
+    "elo": 0.0,
+    "elo_low": None,
+    "elo_high": None,
+    "los": 0.5,
+    "wins": 1,
+    "draws": 0,
+    "losses": 1,
+    "verdict": "not decided",
+}
 STEP = 100
 READ_LIMIT_S = 10.0
 

@@ -1,7 +1,9 @@
-"""A game by hand without a game, that keeps the contract of `arena.programs.play`: arguments, lines, leash, exit codes. Nothing is stored.
+"""A game by hand without a game, that keeps the contract of `arena.programs.play`: arguments,
+lines, leash, exit codes. Nothing is stored.
 
-Four moves in turn, the opponent's always 0; whoever moved first has won. What it does besides is said by the opponent's name: `breaks` ends at once,
-`dies` at the first move, `hangs` never answers one.
+Four moves in turn, the opponent's always 0; whoever moved first has won. What it does besides is
+said by the opponent's name: `breaks` ends at once, `dies` at the first move, `hangs` never answers
+one.
 """
 
 import json

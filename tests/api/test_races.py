@@ -1,4 +1,6 @@
-"""Many clients ask for everything at once: never two trainers of one population, and in the end what was asked for last."""
+"""Many clients ask for everything at once: never two trainers of one population, and in the end
+what was asked for last.
+"""
 
 import json
 import os
@@ -36,7 +38,9 @@ def trainers(data: Path, name: str) -> int:
 
 
 def doubled(data: Path) -> list[str]:
-    """Of all trainers that ever were (doubles, which note it): those that came while another one of their population was there."""
+    """Of all trainers that ever were (doubles, which note it): those that came while another one
+    of their population was there.
+    """
     path = data / "trainers"
     return (
         [

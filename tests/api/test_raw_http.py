@@ -1,4 +1,5 @@
-"""Bytes that are no HTTP, or almost: the service answers with a refusal or closes, never with a fault of its own, and goes on.
+"""Bytes that are no HTTP, or almost: the service answers with a refusal or closes, never with a
+fault of its own, and goes on.
 
 ARENA_FUZZ: how many requests (default 100).
 """
@@ -62,7 +63,10 @@ def plain(rng: random.Random, token: str) -> bytes:
     body = rng.choice(
         ['{"name": "x"}', "{", "[]", '"\\ud800"', "null", "9" * 400, '{"name": {"a": ' * 50, ""]
     ).encode()
-    head = f"{method} {rng.choice(PATHS)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head = (
+        f"{method} {rng.choice(PATHS)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
+        f"Bearer {token}\r\n"
+    )
     return (
         head.encode("latin-1")
         + b"Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
@@ -148,12 +152,25 @@ def nothing(rng: random.Random, text: bytes) -> bytes:
 DAMAGE: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     nothing,
     nothing,
-    nothing, flip, cut, noise, long_head, many_heads, two_lengths, chunks, wrong_length, other_host, odd_headers, odd_headers,
-)  # fmt: skip
+    nothing,
+    flip,
+    cut,
+    noise,
+    long_head,
+    many_heads,
+    two_lengths,
+    chunks,
+    wrong_length,
+    other_host,
+    odd_headers,
+    odd_headers,
+)
 
 
 def answer(address: tuple[str, int], request: bytes) -> int | None:
-    """The status, None where the connection was closed without one. To whoever waits for more it is then said that nothing comes."""
+    """The status, None where the connection was closed without one. To whoever waits for more it
+    is then said that nothing comes.
+    """
     with socket.create_connection(address) as connection:
         try:
             connection.sendall(request)
@@ -176,11 +193,16 @@ def answer(address: tuple[str, int], request: bytes) -> int | None:
 def test_a_body_that_is_none_is_refused_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The head could be read, so the request is being answered when the rest turns out to be no HTTP."""
+    """The head could be read, so the request is being answered when the rest turns out to be no
+    HTTP.
+    """
     with live(tmp_path / "data") as (url, service), structlog.testing.capture_logs() as told:
         address = ("127.0.0.1", int(urlsplit(url).port or 0))
         for token in ("", service.token("admin")):
-            head = f"GET /nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            head = (
+                "GET /nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                f"{token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
             assert [
                 answer(address, head.encode() + damage) for damage in (b"zz\r\n", b"-1\r\nx\r\n")
             ] == [400, 400]
@@ -207,7 +229,8 @@ def test_no_bytes_are_a_fault_of_the_service(tmp_path: Path) -> None:
                 memory = psutil.Process().memory_info().rss
         assert psutil.Process().memory_info().rss - memory < GROWTH_BYTES
         assert service.client.get("/readyz").status_code == 200
-        # Refusals of several kinds, and requests that were let through: the damage was neither everything nor nothing.
+        # Refusals of several kinds, and requests that were let through: the damage was neither
+        # everything nor nothing.
         assert {400, 401, 404} <= seen.keys() and (seen[200] or seen[201] or seen[202])
         answers = ", ".join(
             f"{count} of {status or 'a closed connection'}"

@@ -1,7 +1,9 @@
-"""Schemathesis against the OpenAPI document, at each level: no server error, no status, header or body that is not documented.
+"""Schemathesis against the OpenAPI document, at each level: no server error, no status, header or
+body that is not documented.
 
-ARENA_EXAMPLES: for each operation in each phase (default 4). What consumes its subject (a deletion, a code that is good once) is called with fresh
-ones besides, so that each operation succeeds often: SUCCESSES times for 30 examples or more.
+ARENA_EXAMPLES: for each operation in each phase (default 4). What consumes its subject (a deletion,
+a code that is good once) is called with fresh ones besides, so that each operation succeeds often:
+SUCCESSES times for 30 examples or more.
 """
 
 import json
@@ -31,8 +33,15 @@ FEWEST_CALLS, FEWEST_OF_A_CAMPAIGN = 500, 5000
 """At each level; of all together, with 30 examples or more."""
 CAMPAIGN = 30
 SUCCESSES = 50 if EXAMPLES >= CAMPAIGN else EXAMPLES
-CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance", "response_schema_conformance",
-          "negative_data_rejection", "ignored_auth")  # fmt: skip
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "ignored_auth",
+)
 KNOWN = {
     "path.name": "demo",
     "path.member": "m1",
@@ -214,7 +223,9 @@ class Fresh:
 def top_up(
     service: Service, known: Mapping[str, Any], earlier: Counter[Operation]
 ) -> Counter[Operation]:
-    """Until each operation has succeeded often enough: those without parameters have few cases. earlier: successes at the other levels."""
+    """Until each operation has succeeded often enough: those without parameters have few cases.
+    earlier: successes at the other levels.
+    """
     # Boards that Schemathesis left open would keep others from being set up.
     service.app.state.context.plays.close()
     found, number = earlier + succeeded(service), 0
@@ -262,7 +273,8 @@ def test_what_is_documented_is_what_is_answered(tmp_path: Path) -> None:
             often = {operation: found[operation] for operation in documented(service)}
     told = ", ".join(f"{level} {count}" for level, count in calls.items())
     print(
-        f"{sum(calls.values())} calls of Schemathesis ({told}); each operation succeeded {min(often.values())} times or more"
+        f"{sum(calls.values())} calls of Schemathesis ({told}); each operation succeeded "
+        f"{min(often.values())} times or more"
     )
     assert EXAMPLES < CAMPAIGN or sum(calls.values()) >= FEWEST_OF_A_CAMPAIGN
     assert not {operation: count for operation, count in often.items() if count < SUCCESSES}

@@ -1,7 +1,8 @@
-"""Whatever is asked in whatever order, and whoever is killed: a model of what is wanted, and the service, agree.
+"""Whatever is asked in whatever order, and whoever is killed: a model of what is wanted, and the
+service, agree.
 
-ARENA_STEPS: how many (default 25). The trainers are doubles; tests/contracts/test_trainer.py holds them to what the real one does.
-ARENA_REAL_STEPS: how many with the real one (default 4).
+ARENA_STEPS: how many (default 25). The trainers are doubles; tests/contracts/test_trainer.py holds
+them to what the real one does. ARENA_REAL_STEPS: how many with the real one (default 4).
 """
 
 import os
@@ -38,7 +39,8 @@ STEPS, REAL_STEPS = (
     int(os.environ.get("ARENA_REAL_STEPS", "4")),
 )
 STEPS_PER_SERVICE = 40
-# Patience of the test, on a machine that may be busy; what is promised of an idle one stands in docs/service.md.
+# Patience of the test, on a machine that may be busy; what is promised of an idle one stands in
+# docs/service.md.
 LONG_S = 150.0
 NAMES = ("one", "two", "three")
 AFTER = {"start": "running", "resume": "running", "pause": "paused", "stop": "stopped"}
@@ -49,7 +51,9 @@ EVERYTHING = {"start", "stop", "pause", "resume", "DELETE", "PATCH", "members", 
 
 
 def allowed(verb: str, wanted: str) -> bool:
-    """What docs/service.md says: only what is to run is paused, only what is paused or runs is resumed."""
+    """What docs/service.md says: only what is to run is paused, only what is paused or runs is
+    resumed.
+    """
     return verb in ("start", "stop") or wanted in ("running", "paused")
 
 
@@ -59,7 +63,8 @@ def agrees(lock: Path, wanted: str) -> bool:
 
 
 class Supervised(RuleBasedStateMachine):
-    """wanted: of every population that there is, what was asked for last;  joined: how many members were added to it
+    """wanted: of every population that there is, what was asked for last;  joined: how many members
+    were added to it
 
     done  of all runs of the machine: steps, and requests that were taken, by what they asked for
     """
@@ -166,7 +171,9 @@ class Supervised(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """In the end everything is as it was wanted, with one trainer for each that is to run and none for the others."""
+        """In the end everything is as it was wanted, with one trainer for each that is to run
+        and none for the others.
+        """
         for name, wanted in self.wanted.items():
             rest = ("stopped", "created") if wanted == "stopped" else (wanted,)
             self.service.wait_state(name, *rest)

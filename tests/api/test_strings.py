@@ -1,4 +1,5 @@
-"""Every hostile string in every place: nothing breaks, and nothing outside the data directory is opened for it.
+"""Every hostile string in every place: nothing breaks, and nothing outside the data directory is
+opened for it.
 
 ARENA_STRINGS: how many of them (default 16, the known ones first).
 """
@@ -58,7 +59,9 @@ sys.addaudithook(_audit)  # for the rest of the process: hooks cannot be removed
 
 @contextmanager
 def touched_files() -> Iterator[list[str]]:
-    """Paths of every file this process opens, lists, makes or removes meanwhile; with some words that are none."""
+    """Paths of every file this process opens, lists, makes or removes meanwhile; with some words
+    that are none.
+    """
     _watched.append([])
     try:
         yield _watched[-1]
@@ -67,7 +70,9 @@ def touched_files() -> Iterator[list[str]]:
 
 
 def outside(path: str, roots: tuple[str, ...]) -> bool:
-    """An absolute path that is in none of these folders. Files without a name are opened by that of their folder."""
+    """An absolute path that is in none of these folders. Files without a name are opened by that
+    of their folder.
+    """
     whole = os.path.realpath(path)
     return (
         os.path.isabs(path)
@@ -103,7 +108,8 @@ def test_no_string_breaks_anything_or_opens_a_file_of_its_choice(
     ]
     assert shared.call("GET", "/v1/populations/strings")["status"]["state"] == "created"
     print(
-        f"{COUNT} strings, {count} requests, {len(set(touched))} files touched, none outside the data directory"
+        f"{COUNT} strings, {count} requests, {len(set(touched))} files touched, none outside "
+        "the data directory"
     )
 
 

@@ -1,8 +1,10 @@
-"""A trainer without an engine that keeps the contract of the real one: lock, status file, numbered checkpoints, leash, signals, exit codes.
+"""A trainer without an engine that keeps the contract of the real one: lock, status file, numbered
+checkpoints, leash, signals, exit codes.
 
-What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S, "say": TEXT, "finish_s": S, "deaf": true,
-"start_s": S, "deaf_to_edits": true}. Each start appends its arguments to `starts`. In `trainers` of the data directory each notes that it came and
-went, whom it found there, and whether it was refused.
+What it does is said by `double.json` in the population's folder: {"exit": CODE, "after_s": S,
+"say": TEXT, "finish_s": S, "deaf": true, "start_s": S, "deaf_to_edits": true}. Each start appends
+its arguments to `starts`. In `trainers` of the data directory each notes that it came and went,
+whom it found there, and whether it was refused.
 """
 
 import json
@@ -42,7 +44,9 @@ class Double:
         signal.signal(signal.SIGTERM, self._stop)
 
     def put_in_force(self, words: Sequence[str]) -> None:
-        """As the real one: what was edited is part of its config before anybody hears that it was taken."""
+        """As the real one: what was edited is part of its config before anybody hears that it
+        was taken.
+        """
         if words and self.paths.config.exists():
             edited = config_from_table(json.loads(self.paths.config.read_bytes()), "double", words)
             aside = self.paths.config.with_suffix(".part")

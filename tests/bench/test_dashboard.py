@@ -1,4 +1,6 @@
-"""The measurement of the dashboard measures: each view and each interaction of a small population, once. Its figures say nothing here."""
+"""The measurement of the dashboard measures: each view and each interaction of a small
+population, once. Its figures say nothing here.
+"""
 
 from pathlib import Path
 

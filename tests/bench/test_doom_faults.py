@@ -1,4 +1,6 @@
-"""The campaign of faults on duels: which trainings count as fast again, what a row says, and that nothing is waited for without a limit."""
+"""The campaign of faults on duels: which trainings count as fast again, what a row says, and
+that nothing is waited for without a limit.
+"""
 
 import argparse
 import math
@@ -53,7 +55,7 @@ def options(**changed: float) -> argparse.Namespace:
     return argparse.Namespace(**(plain | changed))
 
 
-# --- speed -----------------------------------------------------------------------------------------------------------------------------------
+# --- speed ----------------------------------------------------------------------------------------
 
 
 def test_rows_are_known_only_while_somebody_looked() -> None:
@@ -74,7 +76,9 @@ def test_rows_are_known_only_while_somebody_looked() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_ratio_of_means_has_the_interval_it_says(seed: int) -> None:
-    """Drawn again and again, the interval holds the true ratio about as often as it should; that of equal means is Welch's."""
+    """Drawn again and again, the interval holds the true ratio about as often as it should; that
+    of equal means is Welch's.
+    """
     rng = np.random.default_rng(seed)
     held = 0
     for _ in range(400):
@@ -100,13 +104,15 @@ def test_single_speeds_say_nothing_of_chance() -> None:
         ratio([], [1000.0])
 
 
-# --- campaigns -------------------------------------------------------------------------------------------------------------------------------
+# --- campaigns ------------------------------------------------------------------------------------
 
 Rate = Callable[[float, list[MatchStrike]], float]
 
 
 def campaign(rate: Rate, *, noise: float = 0.127, seed: int = 1, faults: int = 200) -> Campaign:
-    """As long as a real one, of a training that makes rate(second, faults since its start) rows a second, give or take `noise` over ten seconds."""
+    """As long as a real one, of a training that makes rate(second, faults since its start) rows
+    a second, give or take `noise` over ten seconds.
+    """
     rng, found = random.Random(seed), options()
     at_s, strikes, seconds = 20.0, list[MatchStrike](), []
     watched = [pieces(at_s)]
@@ -150,7 +156,8 @@ def since(at_s: float, faults: list[MatchStrike]) -> float:
 def test_a_training_that_is_back_in_time_is_not_complained_of(seed: int) -> None:
     """Each fault costs half for nine seconds; and trainings become slower with time.
 
-    At less noise than there is: at 13 % the gate, which wants to be shown 95 %, complains of one campaign of thirteen.
+    At less noise than there is: at 13 % the gate, which wants to be shown 95 %, complains of one
+    campaign of thirteen.
     """
     found = campaign(
         lambda at_s, faults: (
@@ -224,11 +231,17 @@ def test_what_was_not_watched_is_not_shown() -> None:
     for less, words in (
         (
             replace(whole, calm_before=()),
-            "the minutes before the first fault, after the last one, or after a new start were not watched",
+            (
+                "the minutes before the first fault, after the last one, or after a new start "
+                "were not watched"
+            ),
         ),
         (
             replace(whole, calm_resumed=()),
-            "the minutes before the first fault, after the last one, or after a new start were not watched",
+            (
+                "the minutes before the first fault, after the last one, or after a new start "
+                "were not watched"
+            ),
         ),
         (
             replace(whole, moments=whole.struck),
@@ -255,7 +268,9 @@ def test_every_kind_is_spread_over_the_whole_campaign(seed: int) -> None:
 
 
 def test_when_a_training_must_be_back() -> None:
-    """From the first blow on, also where what was struck lived on for a while; a worker may take longer."""
+    """From the first blow on, also where what was struck lived on for a while; a worker may take
+    longer.
+    """
     strike = MatchStrike(
         "no connection", 100.0, 102.0, 7.9, ("voided",), whole_s=0.2, ended=2, missed=1
     )
@@ -317,11 +332,20 @@ def test_figures_of_a_kind() -> None:
 def test_the_report_says_what_was_seen_and_what_was_not() -> None:
     few = Campaign([one()], calm_before=[1000.0], allowed=ALLOWED)
     report = {
-        "faults": table(few), "speeds": speeds(few), "complaints": complaints(few), "checks": {"rows add up": [], "nothing is left": ["an engine"]},
-        "failure": "the training ended\nwith words", "seconds": 60.0, "counted": {"rounds": 7, "rows produced": 12_000}, "undisturbed": 0,
-    }  # fmt: skip
+        "faults": table(few),
+        "speeds": speeds(few),
+        "complaints": complaints(few),
+        "checks": {"rows add up": [], "nothing is left": ["an engine"]},
+        "failure": "the training ended\nwith words",
+        "seconds": 60.0,
+        "counted": {"rounds": 7, "rows produced": 12_000},
+        "undisturbed": 0,
+    }
     said = lines(report)
-    words = "rows/s: 1000 before the first fault, - at 0 undisturbed moments, - after the last fault, - when started anew"
+    words = (
+        "rows/s: 1000 before the first fault, - at 0 undisturbed moments, - after the "
+        "last fault, - when started anew"
+    )
     assert said[:2] == ["60 s; 7 rounds, 12,000 rows produced", words]
     assert said[3].split() == [
         "kill",
@@ -385,7 +409,7 @@ def test_an_undisturbed_moment_waits_until_the_last_fault_is_long_ago() -> None:
     assert doom_faults.rested(options(), []).began_s - time.monotonic() < 1
 
 
-# --- looking ---------------------------------------------------------------------------------------------------------------------------------
+# --- looking --------------------------------------------------------------------------------------
 
 
 @pytest.fixture

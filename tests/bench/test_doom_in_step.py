@@ -1,4 +1,6 @@
-"""The count of tics and games of duels: a match that ends is told with its step, and the rest is counted all the same."""
+"""The count of tics and games of duels: a match that ends is told with its step, and the rest is
+counted all the same.
+"""
 
 import json
 import sys

@@ -1,4 +1,6 @@
-"""What is told of half an hour of duels: frags that were not counted are no draw, scores have intervals, and no match is waited for for ever."""
+"""What is told of half an hour of duels: frags that were not counted are no draw, scores have
+intervals, and no match is waited for for ever.
+"""
 
 import argparse
 import json
@@ -178,5 +180,8 @@ def test_the_report_is_read_by_people() -> None:
     )
     assert said[1:] == [
         "m0 against random: 1.000 [0.500, 1.000] over 4 games, +3.00 frags in every game",
-        "against a bot of skill 50: won 79%, drew 1% of 100 games, +8.41 [+5.19, +11.63] frags a game",
+        (
+            "against a bot of skill 50: won 79%, drew 1% of 100 games, +8.41 [+5.19, +11.63] "
+            "frags a game"
+        ),
     ]

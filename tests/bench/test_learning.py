@@ -14,7 +14,8 @@ def test_a_curve_is_the_mean_of_the_newest_games_that_had_ended_by_an_update(
 ) -> None:
     monkeypatch.setattr(learning, "EPISODES", 3)
     updates = [(1, 100), (2, 200), (3, 300), (4, 400)]
-    # (version that chose the last action, return), in any order: two by version 1, three by 2, five by 3.
+    # (version that chose the last action, return), in any order: two by version 1, three by 2, five
+    # by 3.
     games = [(3, 50.0), (0, 1.0), (2, 6.0), (1, 2.0), (3, 40.0), (9, 1e9)]
     assert sliding(updates, games) == [
         (200, 3.0),

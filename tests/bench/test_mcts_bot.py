@@ -1,4 +1,6 @@
-"""The tree search that comes as an example of a guest: it sees the right board, and it is no weak player."""
+"""The tree search that comes as an example of a guest: it sees the right board, and it is no
+weak player.
+"""
 
 import sys
 from pathlib import Path

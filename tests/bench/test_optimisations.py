@@ -1,4 +1,6 @@
-"""What the benchmark of optimisations says it takes out is there, and is gone from the copy that runs without it."""
+"""What the benchmark of optimisations says it takes out is there, and is gone from the copy that
+runs without it.
+"""
 
 import os
 import subprocess
@@ -47,7 +49,10 @@ def test_a_copy_lacks_its_piece_and_nothing_else(tmp_path: Path, name: str) -> N
 
 def test_what_runs_in_a_copy_is_the_copy(tmp_path: Path) -> None:
     tree = tree_without(PIECES["no_blocks"], tmp_path)
-    code = "import pbt, arena; from pbt.models.pixels import block_side as b; from pbt.config.schema import ConvLayer as L; "
+    code = (
+        "import pbt, arena; from pbt.models.pixels import block_side as b; from "
+        "pbt.config.schema import ConvLayer as L; "
+    )
     assert (
         said(tree, code + "print(pbt.__file__, arena.__file__)")
         == f"{tree}/pbt/__init__.py {tree}/arena/__init__.py"

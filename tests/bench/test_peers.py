@@ -1,4 +1,6 @@
-"""What is said of systems side by side: medians and ratios within a round, speeds of whole updates, and bad words that are refused at once."""
+"""What is said of systems side by side: medians and ratios within a round, speeds of whole
+updates, and bad words that are refused at once.
+"""
 
 import argparse
 import sys
@@ -64,7 +66,9 @@ def test_the_share_of_the_reference_is_taken_within_a_round() -> None:
 
 
 def test_figures_of_one_run() -> None:
-    """400 frames of 4 tics a second are 100 steps; 2 CPU seconds a second for them are 20 for 1 000."""
+    """400 frames of 4 tics a second are 100 steps; 2 CPU seconds a second for them are 20 for 1
+    000.
+    """
     points = [{"member": "0", "t": t, "frames": int(400 * t)} for t in (10.0, 15.0, 30.0)]
     found = measured(points, 2.0, 4, pss_mb=7.0)
     assert found == {

@@ -22,7 +22,9 @@ def test_a_speed_is_that_between_the_first_and_the_last_update_of_each_member() 
 
 
 def test_where_between_two_updates_one_looked_makes_no_difference() -> None:
-    """A batch of 8 192 frames each 4 s: a counter that is looked at over 30 s would have moved by 7 or 8 of them, 13 % apart."""
+    """A batch of 8 192 frames each 4 s: a counter that is looked at over 30 s would have moved
+    by 7 or 8 of them, 13 % apart.
+    """
     updates = [(4.0 * number, 8_192 * number) for number in range(100)]
     for begin in (100.0, 101.0, 102.9, 103.9):
         seen = [(t, frames) for t, frames in updates if begin <= t <= begin + 30.0]

@@ -1,4 +1,6 @@
-"""Which of its measurements the reference takes, how many cores it counts, and that its variants compute and play the same."""
+"""Which of its measurements the reference takes, how many cores it counts, and that its variants
+compute and play the same.
+"""
 
 import argparse
 import os
@@ -12,11 +14,19 @@ from bench.roofline import chosen, cpu_quota, least, report, usable_cores
 from bench.roofline_parts import CALM, HEIGHT, SIDE, STATE, WIDTH, calm_engines, make_network
 
 TIMES = {
-    "simulate 1 engines": 4.0, "simulate 32 engines": 9.0, "simulate 64 engines": 12.0,
-    "simulate calm 1 engines": 5.0, "simulate calm 32 engines": 8.0, "simulate calm 64 engines": 7.0,
-    "infer float32 32 rows": 3.0, "infer float32 64 rows": 4.0, "infer bfloat16 blocks 32 rows": 2.0, "infer bfloat16 blocks 64 rows": 3.5,
-    "train float32 8 slots": 10.0, "train bfloat16 blocks 16 slots": 6.0,
-}  # fmt: skip
+    "simulate 1 engines": 4.0,
+    "simulate 32 engines": 9.0,
+    "simulate 64 engines": 12.0,
+    "simulate calm 1 engines": 5.0,
+    "simulate calm 32 engines": 8.0,
+    "simulate calm 64 engines": 7.0,
+    "infer float32 32 rows": 3.0,
+    "infer float32 64 rows": 4.0,
+    "infer bfloat16 blocks 32 rows": 2.0,
+    "infer bfloat16 blocks 64 rows": 3.5,
+    "train float32 8 slots": 10.0,
+    "train bfloat16 blocks 16 slots": 6.0,
+}
 
 
 def test_the_least_of_those_so_named() -> None:

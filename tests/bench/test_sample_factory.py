@@ -30,10 +30,11 @@ Samples: 306. Policy #0 lag: (min: 0.0, avg: 0.0, max: 0.0)\x1b[0m
 \x1b[36m[2026-11-23 01:00:51,829][03463] Avg episode reward: [(0, '3.980')]\x1b[0m
 \x1b[36m[2026-11-23 01:00:56,821][03463] Fps is (10 sec: 307.3, 60 sec: 177.7, 300 sec: 177.7). Total num frames: 3072. Throughput: 0: 50.2. \
 Samples: 868. Policy #0 lag: (min: 0.0, avg: 0.5, max: 3.0)\x1b[0m
-"""
+"""  # noqa: E501
 FIRST = (
-    "\x1b[36m[2026-11-23 01:00:39,530][03463] Fps is (10 sec: nan, 60 sec: nan, 300 sec: nan). Total num frames: 0. Throughput: 0: nan. \
-Samples: 0. Policy #0 lag: (min: -1.0, avg: -1.0, max: -1.0)\x1b[0m\n"
+    "\x1b[36m[2026-11-23 01:00:39,530][03463] Fps is (10 sec: nan, 60 sec: nan, 300 sec: nan). "
+    "Total num frames: 0. Throughput: 0: nan. "
+    "Samples: 0. Policy #0 lag: (min: -1.0, avg: -1.0, max: -1.0)\x1b[0m\n"
 )
 
 

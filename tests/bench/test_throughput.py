@@ -1,4 +1,6 @@
-"""What speeds are compared with, and what the programs say of words and processes that are none of theirs."""
+"""What speeds are compared with, and what the programs say of words and processes that are none
+of theirs.
+"""
 
 import queue
 from types import SimpleNamespace
@@ -21,7 +23,10 @@ def test_the_random_player_takes_all_legal_actions_alike() -> None:
 def test_another_game_is_refused() -> None:
     with pytest.raises(
         SystemExit,
-        match=r"--config doom_basic: a training of doom, but every layer beneath it plays connect_four; take one of that",
+        match=(
+            r"--config doom_basic: a training of doom, but every layer beneath it plays "
+            r"connect_four; take one of that"
+        ),
     ):
         Training("doom_basic", None)
 

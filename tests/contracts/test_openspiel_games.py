@@ -1,4 +1,6 @@
-"""OpenSpiel's games keep the contract, with and without chance, hidden cards, a third seat, and turned from simultaneous ones."""
+"""OpenSpiel's games keep the contract, with and without chance, hidden cards, a third seat, and
+turned from simultaneous ones.
+"""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,6 @@
-"""What the service relies on in a trainer, held by the real one and by the double of its tests: lock, status, checkpoints, leash, exit codes."""
+"""What the service relies on in a trainer, held by the real one and by the double of its tests:
+lock, status, checkpoints, leash, exit codes.
+"""
 
 import json
 import signal

@@ -1,4 +1,6 @@
-"""Run by tests/e2e/test_full_disk.py in a mount namespace of its own, where $ARENA_SMALL_DISK is a tmpfs of a few megabytes. Each test fills it."""
+"""Run by tests/e2e/test_full_disk.py in a mount namespace of its own, where $ARENA_SMALL_DISK is
+a tmpfs of a few megabytes. Each test fills it.
+"""
 
 import hashlib
 import json
@@ -180,7 +182,7 @@ def test_a_film_that_does_not_fit_costs_no_game_and_leaves_nothing(folder: Path)
         assert read(film.path).pictures
 
 
-# --- the service -----------------------------------------------------------------------------------------------------------------------------
+# --- the service ----------------------------------------------------------------------------------
 
 
 def games(data: Path) -> set[tuple[int, int]]:
@@ -193,7 +195,9 @@ def games(data: Path) -> set[tuple[int, int]]:
 
 
 def while_full(served: Served) -> None:
-    """Alive all the time, soon not ready; then refuses what changes something, and still tells what there is."""
+    """Alive all the time, soon not ready; then refuses what changes something, and still tells
+    what there is.
+    """
     until = time.monotonic() + NOTICED_S
     while (ready := httpx2.get(f"{served.url}/readyz").status_code) != 503:
         assert ready == 200 and time.monotonic() < until
@@ -222,7 +226,9 @@ def while_full(served: Served) -> None:
 
 
 def made_room(served: Served, name: str, left_bytes: int) -> int:
-    """The status of a deletion while the disk is full. Below the mark it is done; where no byte is free the league may not even take the request."""
+    """The status of a deletion while the disk is full. Below the mark it is done; where no byte
+    is free the league may not even take the request.
+    """
     served.call("POST", "/v1/populations", {"name": name, "config": CONFIG})
     with full(left_bytes):
         wait(lambda: httpx2.get(f"{served.url}/readyz").status_code == 503, NOTICED_S, served.log)
@@ -252,7 +258,9 @@ def wait_at_rest(served: Served) -> None:
 
 
 def check_files(data: Path) -> None:
-    """Every checkpoint and snapshot is whole, no half-written one is left, and every game stands once."""
+    """Every checkpoint and snapshot is whole, no half-written one is left, and every game stands
+    once.
+    """
     paths = data / "populations/first"
     folders = checkpoint_folders(paths / "checkpoints")
     assert folders and all(read_checkpoint(path) for path in folders)
@@ -270,7 +278,9 @@ def check_files(data: Path) -> None:
 
 
 def test_the_service_outlives_a_full_disk(folder: Path) -> None:
-    """Full to the last byte while it trains, then only below the mark, in turn. Its log lies on the same disk."""
+    """Full to the last byte while it trains, then only below the mark, in turn. Its log lies on
+    the same disk.
+    """
     data = folder / "data"
     served = Served(data, words=MARKS)
     try:

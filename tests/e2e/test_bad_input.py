@@ -1,4 +1,6 @@
-"""What people mistype: every problem in one line that names place and cure, exit code 2, and nothing written."""
+"""What people mistype: every problem in one line that names place and cure, exit code 2, and
+nothing written.
+"""
 
 import hashlib
 import shlex
@@ -15,7 +17,9 @@ Output = pytest.CaptureFixture[str]
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Every path below a folder and the SHA-256 of what it holds; without Python's cache of a user's file, and what SQLite keeps for readers."""
+    """Every path below a folder and the SHA-256 of what it holds; without Python's cache of a
+    user's file, and what SQLite keeps for readers.
+    """
     found = (
         path
         for path in folder.rglob("*")
@@ -35,7 +39,9 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def refused(capsys: Output, folder: Path, *arguments: str) -> list[str]:
-    """The lines a command complains in, after checking that it exits with 2, prints no result and writes nothing."""
+    """The lines a command complains in, after checking that it exits with 2, prints no result
+    and writes nothing.
+    """
     before = tree(folder)
     code = run(arguments)
     captured = capsys.readouterr()
@@ -47,19 +53,55 @@ def refused(capsys: Output, folder: Path, *arguments: str) -> list[str]:
 
 # file -> what each line after the headline says
 CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "misspelt key": (GAME + "[learning]\nlearning_rat = 1e-3\n", ("learning.learning_rat: unknown key; did you mean learning_rate?",)),
-    "misspelt section": (GAME + "[learnin]\ngamma = 0.9\n", ("learnin: unknown key; did you mean learning?",)),
-    "key in the wrong section": (GAME + "[learning]\nrollout_steps = 8\n", ("did you mean sampling.rollout_steps?",)),
+    "misspelt key": (
+        GAME + "[learning]\nlearning_rat = 1e-3\n",
+        (("learning.learning_rat: unknown key; did you mean learning_rate?"),),
+    ),
+    "misspelt section": (
+        GAME + "[learnin]\ngamma = 0.9\n",
+        ("learnin: unknown key; did you mean learning?",),
+    ),
+    "key in the wrong section": (
+        GAME + "[learning]\nrollout_steps = 8\n",
+        ("did you mean sampling.rollout_steps?",),
+    ),
     "no game": ("seed = 3\n", ("env: missing; must be a table; add it",)),
-    "text for a number": (GAME + '[learning]\ngamma = "0.9"\n', ('learning.gamma = "0.9": must be a number from 0 to 1; write 0.9 without quotes',)),
-    "fraction for a whole number": (GAME + "[sampling]\nenvironments = 4.0\n", ("sampling.environments = 4.0: must be a whole number", )),
-    "out of range": (GAME + "[population]\nmembers = 0\n", ("population.members = 0: must be a whole number from 1 to 1000",)),
-    "not a number": (GAME + "[learning]\nlearning_rate = nan\n", ("learning.learning_rate = nan: must be a number of at least 0",)),
-    "bad choice": (GAME + '[model]\ncore = "lstm"\n', ('model.core = "lstm": must be one of "none", "gru"',)),
-    "contradiction": (GAME + "[sampling]\nrollout_steps = 7\n", ("must be a multiple of sampling.rollout_steps = 7; try 2051",)),
-    "bounds swapped": (GAME + "[pbt]\nlearning_rate_bounds = [0.1, 0.01]\n", ("the first must be smaller than the second; swap them",)),
-    "half a list": (GAME + "[pbt]\nshaping_bounds = [1.0]\n", ("pbt.shaping_bounds[1]: missing; must be a number greater than 0",)),
-    "no TOML": ("[env]\nname = connect_four\n", ("line 2, column 8: not TOML: found 'name = connect_four'",)),
+    "text for a number": (
+        GAME + '[learning]\ngamma = "0.9"\n',
+        (('learning.gamma = "0.9": must be a number from 0 to 1; write 0.9 without quotes'),),
+    ),
+    "fraction for a whole number": (
+        GAME + "[sampling]\nenvironments = 4.0\n",
+        ("sampling.environments = 4.0: must be a whole number",),
+    ),
+    "out of range": (
+        GAME + "[population]\nmembers = 0\n",
+        (("population.members = 0: must be a whole number from 1 to 1000"),),
+    ),
+    "not a number": (
+        GAME + "[learning]\nlearning_rate = nan\n",
+        (("learning.learning_rate = nan: must be a number of at least 0"),),
+    ),
+    "bad choice": (
+        GAME + '[model]\ncore = "lstm"\n',
+        ('model.core = "lstm": must be one of "none", "gru"',),
+    ),
+    "contradiction": (
+        GAME + "[sampling]\nrollout_steps = 7\n",
+        (("must be a multiple of sampling.rollout_steps = 7; try 2051"),),
+    ),
+    "bounds swapped": (
+        GAME + "[pbt]\nlearning_rate_bounds = [0.1, 0.01]\n",
+        ("the first must be smaller than the second; swap them",),
+    ),
+    "half a list": (
+        GAME + "[pbt]\nshaping_bounds = [1.0]\n",
+        (("pbt.shaping_bounds[1]: missing; must be a number greater than 0"),),
+    ),
+    "no TOML": (
+        "[env]\nname = connect_four\n",
+        (("line 2, column 8: not TOML: found 'name = connect_four'"),),
+    ),
     "cut short": (GAME + "[model]\nhidden = [64,", ("end of file",)),
     "a device this machine has not": (
         GAME + '[runtime]\nplacement = "serial"\nlearner_device = "cuda:63"\n',
@@ -67,31 +109,74 @@ CONFIGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "placement that is not there": (
         GAME + '[runtime]\nplacement = "parallel"\n',
-        ('runtime.placement = "parallel": must be one of "auto", "serial", "inline", "central"; the default is "auto"',),
+        (
+            (
+                'runtime.placement = "parallel": must be one of "auto", "serial", "inline", '
+                '"central"; the default is "auto"'
+            ),
+        ),
     ),
     "neither a number nor auto": (
         GAME + '[sampling]\nenvironments = "atuo"\n[runtime]\nworkers = 0\n',
-        ('sampling.environments = "atuo": must be a whole number from 1 to 100000 or "auto"; did you mean "auto"?', "runtime.workers = 0: must be"),
+        (
+            (
+                'sampling.environments = "atuo": must be a whole number from 1 to 100000 or '
+                '"auto"; '
+                'did you mean "auto"?'
+            ),
+            "runtime.workers = 0: must be",
+        ),
     ),
     "device that is none": (
-        GAME + '[runtime]\nlearner_device = "gpu"\n', ('runtime.learner_device = "gpu": must be one of "auto", "cpu", "cuda:N"',)
+        GAME + '[runtime]\nlearner_device = "gpu"\n',
+        (('runtime.learner_device = "gpu": must be one of "auto", "cpu", "cuda:N"'),),
     ),
-    "unknown game": ('[env]\nname = "conect_four"\n', ("env.name: env 'conect_four' is not known; did you mean 'connect_four'?",)),
-    "no such game file": ('[env]\nname = "./missing.py:make"\n', ("missing.py; expected a Python file; paths are relative to",)),
-    "no such function": ('[env]\nname = "./mine.py:maek"\n', ("no function 'maek'; expected a function of the file: it has make",)),
-    "file without a function": ('[env]\nname = "./mine.py"\n', ("env './mine.py' names no function; expected './my_game.py:function'",)),
-    "option of no game": (GAME + "[env.options]\nboard = 9\n", ("env.options = {'board': 9}: connect_four does not take these",)),
-    "role of another game": (GAME + "[population.members]\nhider = 2\n", ("population.members.hider", "population.members.player: missing")),
+    "unknown game": (
+        '[env]\nname = "conect_four"\n',
+        (("env.name: env 'conect_four' is not known; did you mean 'connect_four'?"),),
+    ),
+    "no such game file": (
+        '[env]\nname = "./missing.py:make"\n',
+        (("missing.py; expected a Python file; paths are relative to"),),
+    ),
+    "no such function": (
+        '[env]\nname = "./mine.py:maek"\n',
+        (("no function 'maek'; expected a function of the file: it has make"),),
+    ),
+    "file without a function": (
+        '[env]\nname = "./mine.py"\n',
+        (("env './mine.py' names no function; expected './my_game.py:function'"),),
+    ),
+    "option of no game": (
+        GAME + "[env.options]\nboard = 9\n",
+        (("env.options = {'board': 9}: connect_four does not take these"),),
+    ),
+    "role of another game": (
+        GAME + "[population.members]\nhider = 2\n",
+        ("population.members.hider", "population.members.player: missing"),
+    ),
     "member and term of no game": (
         GAME + "[members.m7]\nlearning_rate = 0.1\n[learning.shaping]\nfrags = 1.0\n",
-        ("members.m7: no such member in this game; it has m0 to m3", "learning.shaping.frags: no such reward term in this game; it has reward"),
+        (
+            "members.m7: no such member in this game; it has m0 to m3",
+            ("learning.shaping.frags: no such reward term in this game; it has reward"),
+        ),
     ),
     "everything at once": (
-        'sed = 1\nstop_at_frames = -1\n[env]\nname = ""\n[learning]\ngamma = 2\n[sampling]\nrollout_steps = 7\n[evaluation]\nshare = 1.5\n',
-        ("stop_at_frames = -1", 'env.name = ""', "learning.gamma = 2", "evaluation.share = 1.5", "sed: unknown key; did you mean seed?",
-         "learning.batch_steps = 2048"),
+        (
+            'sed = 1\nstop_at_frames = -1\n[env]\nname = ""\n[learning]\ngamma = '
+            "2\n[sampling]\nrollout_steps = 7\n[evaluation]\nshare = 1.5\n"
+        ),
+        (
+            "stop_at_frames = -1",
+            'env.name = ""',
+            "learning.gamma = 2",
+            "evaluation.share = 1.5",
+            "sed: unknown key; did you mean seed?",
+            "learning.batch_steps = 2048",
+        ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -149,7 +234,9 @@ NAMES = {
     "match random oneply": "none of them says which game is played; add --env NAME",
     "match random random --env conect_four": "did you mean 'connect_four'",
     "match random onepyl --env connect_four": "did you mean oneply?",
-    "match random random random --env connect_four": "connect_four has 2 seats, and 3 players were named",
+    "match random random random --env connect_four": (
+        "connect_four has 2 seats, and 3 players were named"
+    ),
     "match first@best random": "there is no league",
     "evaluate ../../etc/m0": "there is no league",
     "env check conect_four": "did you mean 'connect_four'",
@@ -182,7 +269,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # player names where there is a population
 PLAYERS = {
-    "first": "is a whole population; expected one player of it: first@best, or a member such as first/m0",
+    "first": (
+        "is a whole population; expected one player of it: first@best, or a member such as first/m0"
+    ),
     "frist@best": "did you mean",
     "first@bst": "first@bst",
     "first/m9": "population first has no member 'm9'; it has m0, m1",

@@ -1,4 +1,6 @@
-"""Trainings on Doom from outside: they end, save, go on where they were, and leave no engine, shared memory or file behind."""
+"""Trainings on Doom from outside: they end, save, go on where they were, and leave no engine,
+shared memory or file behind.
+"""
 
 import json
 import math

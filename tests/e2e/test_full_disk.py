@@ -1,4 +1,5 @@
-"""A full disk during checkpoints, snapshots, game commits, curves and films: nothing is corrupt, the service lives, all goes on when there is room.
+"""A full disk during checkpoints, snapshots, game commits, curves and films: nothing is corrupt,
+the service lives, all goes on when there is room.
 
 ARENA_FULLS: how often it fills up while a population trains under the service (default 2).
 """

@@ -1,4 +1,6 @@
-"""SIGKILL at random moments, resume, and nothing shows: weights and game log equal those of the run that was never interrupted."""
+"""SIGKILL at random moments, resume, and nothing shows: weights and game log equal those of the
+run that was never interrupted.
+"""
 
 import hashlib
 import json
@@ -76,7 +78,9 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 
 def game_log(data: Path) -> str:
-    """SHA-256 over every game that counts, in order, without what belongs to a start rather than to the game."""
+    """SHA-256 over every game that counts, in order, without what belongs to a start rather than
+    to the game.
+    """
     digest = hashlib.sha256()
     with open_league(league_path(data), read_only=True) as league:
         games = [stored.record for stored in population_games(league, "run")]
@@ -97,7 +101,9 @@ def start(data: Path) -> subprocess.Popen[str]:
 def kill_when_saved(
     process: subprocess.Popen[str], data: Path, checkpoints: int, delay_s: float
 ) -> bool:
-    """SIGKILL a moment after so many checkpoints were written; False when the training was faster."""
+    """SIGKILL a moment after so many checkpoints were written; False when the training was
+    faster.
+    """
     folder, deadline = population_paths(data, "run").checkpoints, time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         folders = checkpoint_folders(folder)

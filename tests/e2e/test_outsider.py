@@ -1,4 +1,6 @@
-"""An outsider with nothing but the wheel, in an empty folder: README's own game, the shipped game, and a folder full of misleading names."""
+"""An outsider with nothing but the wheel, in an empty folder: README's own game, the shipped
+game, and a folder full of misleading names.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""A member that cannot learn is found out by its scores and copied over, with the default threshold; every round can be proved afterwards."""
+"""A member that cannot learn is found out by its scores and copied over, with the default
+threshold; every round can be proved afterwards.
+"""
 
 import json
 from pathlib import Path
@@ -11,8 +13,9 @@ from arena.league.database import open_league
 from arena.league.queries import list_rounds, list_snapshots
 from pbt.population.decide import SELF_PLAY_COPY_GAP
 
-# Three members: two are compared by their games against the third, so the gap is at most that of the better one and the untrained one against
-# the other that learns: it takes some learning to be wide enough.
+# Three members: two are compared by their games against the third, so the gap is at most that of
+# the better one and the untrained one against the other that learns: it takes some learning to be
+# wide enough.
 CONFIG = """
 stop_at_frames = 105_000
 [env]

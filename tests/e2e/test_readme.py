@@ -1,4 +1,6 @@
-"""README.md and its companions say what is true: every command they quote is one, the main ones run, and names in the code exist."""
+"""README.md and its companions say what is true: every command they quote is one, the main ones
+run, and names in the code exist.
+"""
 
 import ast
 import json
@@ -67,7 +69,8 @@ def test_every_quoted_command_line_is_understood(words: list[str]) -> None:
         name, *rest = rest
         assert name in command.commands, f"no command {name} in {words[0]}"
         command = command.commands[name]
-    # Parses and checks every option and argument, and runs nothing; raises for one that is not known.
+    # Parses and checks every option and argument, and runs nothing; raises for one that is not
+    # known.
     command.make_context(words[0], rest)
 
 

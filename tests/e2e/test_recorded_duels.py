@@ -1,4 +1,6 @@
-"""A training of duels whose evaluation games are filmed: every film is of a stored game, and nothing half-written stays, whatever was killed."""
+"""A training of duels whose evaluation games are filmed: every film is of a stored game, and
+nothing half-written stays, whatever was killed.
+"""
 
 import json
 from pathlib import Path
@@ -15,7 +17,8 @@ from tests.pbt.film.reading import read
 pytestmark = pytest.mark.slow
 
 TICS, SKIP = 72, 4
-# The shipped file with small networks and short games: this asks what is recorded, not what is learned.
+# The shipped file with small networks and short games: this asks what is recorded, not what is
+# learned.
 SETTINGS = (
     "stop_at_frames=1_000_000_000",
     f"env.options.max_tics={TICS}",
@@ -54,7 +57,8 @@ def test_evaluation_games_are_filmed_and_nothing_half_written_stays(duels: Run) 
     duels.until(lambda: begun(duels) or None, START_LIMIT_S, "a film that is being written")
     duels.until(duels.newest_checkpoint, START_LIMIT_S, "a checkpoint")
     kill_main(duels)
-    # Films of games that ended after the checkpoint lie there too, but those games are gone: a resumed training plays them again.
+    # Films of games that ended after the checkpoint lie there too, but those games are gone: a
+    # resumed training plays them again.
     duels.until(lambda: listed(duels) or None, START_LIMIT_S, "a film of a stored game")
     assert duels.stop() == 0, duels.errors()
     assert begun(duels) == []
@@ -63,7 +67,8 @@ def test_evaluation_games_are_filmed_and_nothing_half_written_stays(duels: Run) 
     films = listed(duels)
     assert 1 <= len(films) <= 2
     found = read(Path(films[-1]["film"]))
-    # Two views of 128 x 72, three pixels to one, as long as the game was played; the result stays for two seconds.
+    # Two views of 128 x 72, three pixels to one, as long as the game was played; the result stays
+    # for two seconds.
     assert (found.width, found.height) == (2 * 384 + 4, 216 + 18)
     assert (
         found.duration_s == pytest.approx(TICS / 35 + 2, abs=0.1)

@@ -57,7 +57,8 @@ class Training(Served):
     def wait_trains(self, games: int, after: int | None = None) -> None:
         """Until it runs and has committed more than so many games.
 
-        after: the trainer before, which is gone; until the service has looked, it still calls that one running.
+        after: the trainer before, which is gone; until the service has looked, it still calls that
+        one running.
         """
         wait(
             lambda: (
@@ -81,7 +82,9 @@ class Training(Served):
 
 
 def processes_of(data: Path) -> list[psutil.Process]:
-    """Everything that was started for this data directory, by its arguments; and the children of that."""
+    """Everything that was started for this data directory, by its arguments; and the children of
+    that.
+    """
     named = [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -182,7 +185,8 @@ def test_the_documented_session_with_curl_runs_as_it_stands(
 def test_the_command_line_as_its_client(served: Training, tmp_path: Path) -> None:
     config = tmp_path / "first.toml"
     config.write_text(
-        'stop_at_frames = 50_000_000\n[env]\nname = "connect_four"\n[population]\nmembers = 1\n[sampling]\nenvironments = 8\n'
+        'stop_at_frames = 50_000_000\n[env]\nname = "connect_four"\n[population]\nmembers = '
+        "1\n[sampling]\nenvironments = 8\n"
     )
     served.arena("population", "create", str(config))
     assert "exists already" in served.arena("population", "create", str(config), expect=1).stderr
@@ -269,7 +273,9 @@ def trained(served: Training) -> dict[str, int]:
 KILLS = int(os.environ.get("ARENA_KILLS", "2"))
 """Of the service, and as many of trainers."""
 RELEASE, READY_LIMIT_S, RESUMED_LIMIT_S = 50, 5.0, 30.0
-"""With so many kills the promised times are asked for, too: each of them, on a machine that is not busy."""
+"""With so many kills the promised times are asked for, too: each of them, on a machine that is
+not busy.
+"""
 
 
 @contextmanager
@@ -279,7 +285,8 @@ def load(served: Training) -> Iterator[None]:
     token = (served.data / "service/viewer.token").read_text().strip()
 
     def read() -> None:
-        # One each: to make one takes longer than to be answered, and the time would be the service's.
+        # One each: to make one takes longer than to be answered, and the time would be the
+        # service's.
         with httpx2.Client(headers={"authorization": f"Bearer {token}"}, timeout=30) as client:
             while not over.is_set():
                 for path in (
@@ -306,9 +313,11 @@ def load(served: Training) -> Iterator[None]:
 def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(
     served: Training, tmp_path: Path
 ) -> None:
-    """The trainer saves at the end of its leash; what an observer with a log of its own had seen committed is there once; everything resumes.
+    """The trainer saves at the end of its leash; what an observer with a log of its own had seen
+    committed is there once; everything resumes.
 
-    ARENA_KILLS: so many of each, at random moments. Prints how long it took until the service was ready, and until training had resumed.
+    ARENA_KILLS: so many of each, at random moments. Prints how long it took until the service was
+    ready, and until training had resumed.
     """
     rng, times = random.Random(5), {"ready": list[float](), "training again": list[float]()}
     ready_s, resumed_s = times.values()
@@ -327,7 +336,8 @@ def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(
         for what, found in times.items()
     )
     print(
-        f"{KILLS} + {KILLS} kills, {len(numbers)} games count, {log.games} seen committed by the observer; {told}"
+        f"{KILLS} + {KILLS} kills, {len(numbers)} games count, {log.games} seen committed by "
+        f"the observer; {told}"
     )
     if KILLS >= RELEASE:
         assert max(ready_s) <= READY_LIMIT_S and max(resumed_s) <= RESUMED_LIMIT_S
@@ -336,7 +346,9 @@ def test_killed_services_and_trainers_lose_nothing_and_leave_nobody(
 def kill_in_turn(
     served: Training, rng: random.Random, ready_s: list[float], resumed_s: list[float]
 ) -> None:
-    """The service, the trainer, the service, ... each time with everything below it gone, and training again behind it."""
+    """The service, the trainer, the service, ... each time with everything below it gone, and
+    training again behind it.
+    """
     for turn in range(2 * KILLS):
         with load(served):
             time.sleep(rng.random() * 2)

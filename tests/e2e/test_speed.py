@@ -1,4 +1,6 @@
-"""A guard against slow code: ratios of speeds within one interleaved run, since machines are shared. Bounds: half of what was measured, or less."""
+"""A guard against slow code: ratios of speeds within one interleaved run, since machines are
+shared. Bounds: half of what was measured, or less.
+"""
 
 import statistics
 import time
@@ -43,7 +45,9 @@ def engine() -> Iterator[DoomGame]:
 
 
 def test_doom_is_learned_at_a_fair_part_of_the_speed_of_its_engine(engine: DoomGame) -> None:
-    """One process, so that both use one core at a time: engine steps per second alone, and steps learned per second."""
+    """One process, so that both use one core at a time: engine steps per second alone, and steps
+    learned per second.
+    """
     config = load_config(
         "doom_health_gathering_supreme", ["sampling.environments=16", "learning.batch_steps=512"]
     )

@@ -1,4 +1,6 @@
-"""The life of a training from the command line: stopped, held, damaged, trained on, looked at; two at once in one data directory."""
+"""The life of a training from the command line: stopped, held, damaged, trained on, looked at;
+two at once in one data directory.
+"""
 
 import json
 import signal
@@ -43,7 +45,8 @@ every_s = 0.2
 placement = "{placement}"
 workers = 2
 """
-# Each start of a process takes seconds: one placement for every day, the others with the long tests.
+# Each start of a process takes seconds: one placement for every day, the others with the long
+# tests.
 MOSTLY_INLINE = [
     pytest.param("serial", marks=pytest.mark.slow),
     "inline",

@@ -72,7 +72,8 @@ def test_batches_are_whole_while_the_device_works_on_the_one_before(cuda: torch.
         if index + 1 < len(batches):
             gatherer.gather("m0", 0, batches[index + 1].tolist())
         batch = gatherer.take("m0")
-        # The batch is freed at the end of this turn, long before the device reaches the comparison behind these products.
+        # The batch is freed at the end of this turn, long before the device reaches the comparison
+        # behind these products.
         for _ in range(5):
             busy = busy @ busy / 2000.0
         for name, tensor in batch.tensors().items():

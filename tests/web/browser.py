@@ -1,4 +1,6 @@
-"""A real browser before a real service. Whatever it logs as an error, and whatever it asks of another host, fails the test."""
+"""A real browser before a real service. Whatever it logs as an error, and whatever it asks of
+another host, fails the test.
+"""
 
 import os
 import re
@@ -33,14 +35,18 @@ def launched() -> Iterator[Browser]:
 
 
 class Visitor:
-    """Somebody with a browser of their own. expected: statuses of refusals that are the point of a test; Chromium logs each as an error."""
+    """Somebody with a browser of their own. expected: statuses of refusals that are the point of
+    a test; Chromium logs each as an error.
+    """
 
     def __init__(
         self, browser: Browser, url: str, *, width: int = 1280, dark: bool = False
     ) -> None:
         self.url, self.expected = url, set[int]()
         self.down = False
-        """The service is killed: connections are refused, reset or end in the middle of an answer, whichever they were at."""
+        """The service is killed: connections are refused, reset or end in the middle of an
+        answer, whichever they were at.
+        """
         self.failing = False
         """A view is made to fail: the page says so, and why."""
         self._said: list[str] = []
@@ -80,10 +86,13 @@ class Visitor:
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
     def faults(self, axe: Path) -> list[str]:
-        """What axe-core finds serious or critical on this page, in words. axe: its program, run beside the page: the policy lets nothing into it."""
+        """What axe-core finds serious or critical on this page, in words. axe: its program, run
+        beside the page: the policy lets nothing into it.
+        """
         self.page.evaluate(axe.read_text(encoding="utf-8"))
         found = self.page.evaluate(
-            "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"
+            "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => "
+            "violations)"
         )
         return [
             f"{violation['id']}: {node['target']}: {node['failureSummary']}"

@@ -43,7 +43,9 @@ def trained(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Sources:
-    """A copy of the dashboard's sources with the tools for types and tests, so that the checkout's own packages stay as the build left them."""
+    """A copy of the dashboard's sources with the tools for types and tests, so that the
+    checkout's own packages stay as the build left them.
+    """
     found = hatch_build.npm()
     if found is None:
         pytest.skip("no Node.js 20.19 or newer")

@@ -48,7 +48,9 @@ class Served(served.Served):
 
     @contextmanager
     def views(self) -> Iterator[dict[str, tuple[str, str]]]:
-        """Name of each view -> its address, and what it says once everything has come: of the population `first`, its first match, and a board."""
+        """Name of each view -> its address, and what it says once everything has come: of the
+        population `first`, its first match, and a board.
+        """
         (game,) = self.call("GET", "/v1/populations/first/games?kind=evaluation&limit=1")["items"]
         play = self.seated()
         there = {

@@ -8,7 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sources:
-    """folder: a copy of web/;  npm: how it is called;  path: the PATH on which its scripts find Node.js"""
+    """folder: a copy of web/;  npm: how it is called;  path: the PATH on which its scripts find
+    Node.js
+    """
 
     folder: Path
     npm: list[str]

@@ -196,7 +196,9 @@ def test_markup_in_an_address_stays_text(trained: Served, visit: Visit) -> None:
 
 
 def test_markup_in_names_stays_text(trained: Served, visit: Visit) -> None:
-    """Of a guest, who may call itself anything, in a match and the league's table; and in the config of a population."""
+    """Of a guest, who may call itself anything, in a match and the league's table; and in the
+    config of a population.
+    """
     guest = PlayerRef("guest", MARKUP)
     with open_league(league_path(trained.data)) as league:
         match = create_match(

@@ -1,4 +1,6 @@
-"""The dashboard before a training that goes on, whatever happens to tabs, processes and the service."""
+"""The dashboard before a training that goes on, whatever happens to tabs, processes and the
+service.
+"""
 
 import os
 import re
@@ -28,7 +30,7 @@ NOTE_ROWS = """() => {
     };
     new MutationObserver(note).observe(document.body, { childList: true, subtree: true, characterData: true });
     note();
-}"""
+}"""  # noqa: E501
 """When each row was first on the page: `window.seen`, by the text of its last column."""
 
 
@@ -250,7 +252,9 @@ def test_paused_and_resumed_from_the_page(live: Served, visit: Visit) -> None:
 def test_a_service_that_was_killed_comes_back_without_gap_or_duplicate(
     live: Served, visit: Visit
 ) -> None:
-    """Nothing is reloaded: the page says how old it is, then shows every event once, those of the time between among them."""
+    """Nothing is reloaded: the page says how old it is, then shows every event once, those of
+    the time between among them.
+    """
     visitor = visit(live)
     page = visitor.see("populations/live/events")
     expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)

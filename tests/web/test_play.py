@@ -157,7 +157,8 @@ def test_what_cannot_be_played_is_refused_in_words(trained: Served, visit: Visit
     expect(choices(other)).to_have_count(9, timeout=WAIT_MS)
     # It hears of nothing any more.
     other.evaluate(
-        "() => { const ask = fetch; window.fetch = (url, how) => (how?.method ? ask(url, how) : new Promise(() => {})); }"
+        "() => { const ask = fetch; window.fetch = (url, how) => (how?.method ? ask(url, "
+        "how) : new Promise(() => {})); }"
     )
     page.get_by_role("button", name="Play b2").click()
     expect(moves(page)).to_have_count(2)

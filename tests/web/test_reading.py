@@ -1,4 +1,6 @@
-"""How the page reads: answers that are cut off, tabs that nobody sees, views that fail, charts that change, keys instead of a mouse."""
+"""How the page reads: answers that are cut off, tabs that nobody sees, views that fail, charts
+that change, keys instead of a mouse.
+"""
 
 import json
 import re
@@ -17,7 +19,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 LOOK_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
 """What a tab does that is shown again."""
-HIDE = f"(hidden) => {{ Object.defineProperty(document, 'hidden', {{ configurable: true, get: () => hidden }}); {LOOK_AGAIN}; }}"
+HIDE = (
+    "(hidden) => { Object.defineProperty(document, 'hidden', { configurable: true, "
+    f"get: () => hidden }}); {LOOK_AGAIN}; }}"
+)
 PICTURE = "(canvas) => canvas.toDataURL()"
 
 
@@ -116,7 +121,9 @@ def choose_right_half(page: Page) -> None:
 def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(
     trained: Served, visit: Visit
 ) -> None:
-    """The number of points, the newest and its interval are as they were: only the middle differs."""
+    """The number of points, the newest and its interval are as they were: only the middle
+    differs.
+    """
     visitor = visit(trained)
     page = visitor.see("populations/first/curves?key=entropy")
     expect(chart(page)).to_be_visible(timeout=WAIT_MS)
@@ -162,7 +169,9 @@ def test_a_chart_draws_what_changed_and_keeps_the_part_that_was_chosen(
 def test_the_address_says_which_part_of_a_chart_is_shown(
     view: str, trained: Served, visit: Visit
 ) -> None:
-    """What is hidden and what was chosen by dragging come back with a reload; a double click shows all of it."""
+    """What is hidden and what was chosen by dragging come back with a reload; a double click
+    shows all of it.
+    """
     visitor = visit(trained)
     page = visitor.see(view)
     expect(chart(page)).to_be_visible(timeout=WAIT_MS)

@@ -1,4 +1,6 @@
-"""The dashboard's sources: their types against the OpenAPI document, their own tests, and what they may weigh."""
+"""The dashboard's sources: their types against the OpenAPI document, their own tests, and what
+they may weigh.
+"""
 
 import gzip
 import re

@@ -1,4 +1,6 @@
-"""One list of the dashboard's views (`bench/browser.py`): what the sources draw, tests, pictures and the wheel look at, no more and no less."""
+"""One list of the dashboard's views (`bench/browser.py`): what the sources draw, tests, pictures
+and the wheel look at, no more and no less.
+"""
 
 import re
 import string

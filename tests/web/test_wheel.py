@@ -1,4 +1,6 @@
-"""The dashboard as an outsider has it: from the wheel, in a virtual environment of its own, on a machine without Node.js."""
+"""The dashboard as an outsider has it: from the wheel, in a virtual environment of its own, on a
+machine without Node.js.
+"""
 
 import os
 import subprocess
@@ -22,7 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 def environment(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     """A new one that holds the wheel and nothing else of ours.
 
-    Its dependencies are those of this one, by a path that is added: no editable installation comes along.
+    Its dependencies are those of this one, by a path that is added: no editable installation comes
+    along.
     """
     if not hatch_build.bundle_is_whole():
         pytest.skip("the dashboard is not built from web/ as it stands: python hatch_build.py")
@@ -64,7 +67,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> P
 
 @pytest.fixture
 def from_wheel(environment: Path, trained: Served) -> Iterator[Served]:
-    """The service of the wheel, on the data of the trained population, with nothing on its PATH but itself."""
+    """The service of the wheel, on the data of the trained population, with nothing on its PATH
+    but itself.
+    """
     trained.stop()
     kept = {
         name: value

@@ -1,4 +1,6 @@
-"""Alembic's entry: runs on the connection that `arena.league.migrate` hands over, inside that connection's transaction."""
+"""Alembic's entry: runs on the connection that `arena.league.migrate` hands over, inside that
+connection's transaction.
+"""
 
 from alembic import context
 

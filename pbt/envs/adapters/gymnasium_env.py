@@ -9,7 +9,8 @@ from pbt.errors import EnvError
 
 
 class GymnasiumGame:
-    """A game over a `gymnasium.Env`: one seat, one role, ranking (0,). Same info conventions as the other adapters (pbt.envs.adapters.seating).
+    """A game over a `gymnasium.Env`: one seat, one role, ranking (0,). Same info conventions as the
+    other adapters (pbt.envs.adapters.seating).
 
     Raises EnvError when the environment raises.
     """
@@ -54,7 +55,8 @@ class GymnasiumGame:
         """Act for seat 0."""
         if self._score.over[0] or actions.keys() != {0}:
             raise EnvError(
-                f"game {self._name!r}: actions for seats {sorted(actions)}; expected seat 0 of a running episode"
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected seat 0 "
+                "of a running episode"
             )
         self._steps += 1
         try:

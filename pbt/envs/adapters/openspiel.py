@@ -1,7 +1,8 @@
-"""Games of OpenSpiel (Lanctot et al. 2019) by name, "openspiel:leduc_poker"; `env.options` are the game's own parameters. An optional dependency.
+"""Games of OpenSpiel (Lanctot et al. 2019) by name, "openspiel:leduc_poker"; `env.options` are the
+game's own parameters. An optional dependency.
 
-Seats see information-state tensors, which remember all that they saw and did; where a game has none, observation tensors. Chance is drawn from the
-seed of the game.
+Seats see information-state tensors, which remember all that they saw and did; where a game has
+none, observation tensors. Chance is drawn from the seed of the game.
 """
 
 import difflib
@@ -22,7 +23,9 @@ TURN_BASED = "turn_based"
 
 
 def openspiel_spec(name: str) -> EnvSpec:
-    """The game called "openspiel:NAME". Raises: EnvNameError for a name OpenSpiel does not have, EnvError where it is not installed."""
+    """The game called "openspiel:NAME". Raises: EnvNameError for a name OpenSpiel does not have,
+    EnvError where it is not installed.
+    """
     spiel, short = _pyspiel(name), name.removeprefix(OPENSPIEL)
     if short not in spiel.registered_names():
         raise EnvNameError(_unknown(name, short, spiel.registered_names()))
@@ -45,7 +48,8 @@ def openspiel_spec(name: str) -> EnvSpec:
 
 
 class OpenSpielGame:
-    """A sequential game of OpenSpiel, which is `Readable`. game: a `pyspiel.Game`;  name: for error messages.
+    """A sequential game of OpenSpiel, which is `Readable`. game: a `pyspiel.Game`;  name: for error
+    messages.
 
     Raises: EnvError for games that show no tensor.
     """
@@ -64,7 +68,8 @@ class OpenSpielGame:
             self._shape, self._sees = tuple(game.observation_tensor_shape()), "observation_tensor"
         else:
             raise EnvError(
-                f"env {name!r} describes its states in words only; expected a game with an information-state or observation tensor"
+                f"env {name!r} describes its states in words only; expected a game with an "
+                "information-state or observation tensor"
             )
         self._game = game
         self._open = kind.information == kind.Information.PERFECT_INFORMATION
@@ -136,7 +141,9 @@ class OpenSpielGame:
 
 
 def _drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
-    """The outcome at `uniform` of the cumulative probability; one with probability 0 is never drawn."""
+    """The outcome at `uniform` of the cumulative probability; one with probability 0 is never
+    drawn.
+    """
     possible = [(action, probability) for action, probability in outcomes if probability > 0]
     for action, probability in possible:
         uniform -= probability
@@ -152,7 +159,8 @@ def _pyspiel(name: str) -> Any:
         if error.name != "pyspiel":
             raise
         raise EnvError(
-            f"env {name!r}: OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'` in the environment of this program adds it"
+            f"env {name!r}: OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'` "
+            "in the environment of this program adds it"
         ) from error
     return pyspiel
 
@@ -168,11 +176,13 @@ def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
         raise EnvOptionsError(wrong)
     if kind.dynamics == dynamics.MEAN_FIELD:
         raise EnvError(
-            f"env {name!r} is a mean-field game, which seats a crowd; expected a game of single players"
+            f"env {name!r} is a mean-field game, which seats a crowd; expected a game of "
+            "single players"
         )
     if kind.dynamics == dynamics.SIMULTANEOUS and options.get(TURN_BASED) is not True:
         raise EnvError(
-            f"env {name!r}: all of its players move at once; expected a game of turns; env.options.{TURN_BASED} = true lets them choose one after "
+            f"env {name!r}: all of its players move at once; expected a game of turns; "
+            f"env.options.{TURN_BASED} = true lets them choose one after "
             "the other, each without seeing what the others chose"
         )
     try:
@@ -190,7 +200,10 @@ def _load(spiel: Any, kind: Any, name: str, options: Mapping[str, Any]) -> Any:
 def _unknown(name: str, short: str, known: Sequence[str]) -> str:
     base, bracket, _ = short.partition("(")
     if bracket and base in known:
-        return f"env {name!r}: parameters do not belong to the name; expected {OPENSPIEL}{base}, with the parameters in env.options"
+        return (
+            f"env {name!r}: parameters do not belong to the name; expected "
+            f"{OPENSPIEL}{base}, with the parameters in env.options"
+        )
     close = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
     hint = (
         f"did you mean {' or '.join(repr(OPENSPIEL + match) for match in close)}?"

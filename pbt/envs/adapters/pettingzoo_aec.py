@@ -11,13 +11,13 @@ from pbt.errors import EnvError
 class PettingZooAEC:
     """A game over an AEC environment.
 
-    env: a `pettingzoo.AECEnv`, wrapped or raw. The engine only plays legal actions, so wrappers that punish illegal ones are not needed.
-    name: used in error messages.
+    env: a `pettingzoo.AECEnv`, wrapped or raw. The engine only plays legal actions, so wrappers
+    that punish illegal ones are not needed. name: used in error messages.
 
-    Rewards are what `env.last()` reports: everything since the agent's own previous step, so a reward after the opponent's move or after one's
-    own death arrives with one's next turn, at the latest with the turn that ends one's episode.
-    Observations and masks are valid until the next call of `step`.
-    Raises EnvError when the environment raises or breaks the AEC rules.
+    Rewards are what `env.last()` reports: everything since the agent's own previous step, so a
+    reward after the opponent's move or after one's own death arrives with one's next turn, at the
+    latest with the turn that ends one's episode. Observations and masks are valid until the next
+    call of `step`. Raises EnvError when the environment raises or breaks the AEC rules.
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
@@ -49,7 +49,9 @@ class PettingZooAEC:
         self._acted = [False] * len(agents)
 
     def reset(self, seed: int) -> list[SeatTurn]:
-        """Start a game. Returns the turn of the agent that moves first (and of agents already over)."""
+        """Start a game. Returns the turn of the agent that moves first (and of agents already
+        over).
+        """
         self._seed, self._steps, self._due = seed, 0, None
         self._score.start()
         self._acted = [False] * len(self._agents)
@@ -62,11 +64,14 @@ class PettingZooAEC:
             raise env_error(self._name, seed, 0, "-", error) from error
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act for the one seat that is due. Returns the turns of seats that ended, then the turn of the next to act."""
+        """Act for the one seat that is due. Returns the turns of seats that ended, then the turn
+        of the next to act.
+        """
         seat = self._due
         if seat is None or len(actions) != 1 or seat not in actions:
             raise EnvError(
-                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seat that is due, {seat}"
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly "
+                f"the seat that is due, {seat}"
             )
         self._steps += 1
         try:

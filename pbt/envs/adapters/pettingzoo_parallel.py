@@ -13,8 +13,9 @@ class PettingZooParallel:
 
     env: a `pettingzoo.ParallelEnv`. name: used in error messages.
 
-    An agent that ends is reported with its own last reward and observation while the others play on; agents may join late.
-    Observations and masks are valid until the next call of `step`. Raises EnvError when the environment raises or breaks the parallel rules.
+    An agent that ends is reported with its own last reward and observation while the others play
+    on; agents may join late. Observations and masks are valid until the next call of `step`. Raises
+    EnvError when the environment raises or breaks the parallel rules.
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
@@ -57,7 +58,8 @@ class PettingZooParallel:
         """Act for every seat that is due. Returns a turn per seat that plays on or ended."""
         if actions.keys() != self._due:
             raise EnvError(
-                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly the seats that are due, {sorted(self._due)}"
+                f"game {self._name!r}: actions for seats {sorted(actions)}; expected exactly "
+                f"the seats that are due, {sorted(self._due)}"
             )
         self._steps += 1
         try:
@@ -121,8 +123,10 @@ class PettingZooParallel:
                 continue
             if agent not in playing:
                 raise EnvError(
-                    f"game {self._name!r}: agent {agent!r} left env.agents at step {self._steps} (seed {self._seed}) with neither terminations nor "
-                    "truncations True for it; expected one of them; set it in the step in which the agent leaves"
+                    f"game {self._name!r}: agent {agent!r} left env.agents at step "
+                    f"{self._steps} (seed {self._seed}) with neither terminations nor "
+                    "truncations True for it; expected one of them; set it in the step in "
+                    "which the agent leaves"
                 )
             observation, mask = self._readers[seat](observations[agent], info)
             due.add(seat)

@@ -1,16 +1,19 @@
-"""What the adapters share: seats grouped into roles, masks found where games put them, rewards counted, outcomes declared or ranked.
+"""What the adapters share: seats grouped into roles, masks found where games put them, rewards
+counted, outcomes declared or ranked.
 
 Conventions a game may use in the info dict of an agent (all optional):
 
-==============  =============================================================================================================
-action_mask     legal actions, beside the observation or in info: one flat array of heads, or one array per head; non-zero = legal
+==============  ================================================================================
+action_mask     legal actions, beside the observation or in info: one flat array of heads, or one
+                array per head; non-zero = legal
 tics            engine ticks the agent's previous action covered (default 1)
-reward_terms    {term: amount since the agent's previous turn} for the terms named by the environment's attribute `reward_terms`;
+reward_terms    {term: amount since the agent's previous turn} for the terms named by the
+                environment's attribute `reward_terms`;
                 the environment's own reward is always term 0, "reward"
 place           at the end: the agent's place, lower is better, equal = tie; all agents or none
 points          at the end: the game's own count (frags, goals)
 end_reason      at the end: one word
-==============  =============================================================================================================
+==============  ================================================================================
 """
 
 import re
@@ -36,8 +39,9 @@ RETURN_DIGITS = 9
 class Seating:
     """Seats and roles of one environment, and how to read each seat's observation.
 
-    agents: seat order; observation_spaces, action_spaces: per seat, as the environment declares them;
-    first_infos: the infos right after a reset, the only place where masks outside the observation show before play.
+    agents: seat order; observation_spaces, action_spaces: per seat, as the environment declares
+    them; first_infos: the infos right after a reset, the only place where masks outside the
+    observation show before play.
     """
 
     def __init__(
@@ -50,7 +54,8 @@ class Seating:
     ) -> None:
         if not agents:
             raise EnvError(
-                f"game {game!r} names no agents; expected a non-empty possible_agents, set in __init__"
+                f"game {game!r} names no agents; expected a non-empty possible_agents, set "
+                "in __init__"
             )
         groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
         for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
@@ -112,13 +117,16 @@ def _common_start(names: Sequence[str]) -> str:
 def _reader(
     where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool
 ) -> tuple[gymnasium.Space[Any], bool, Reader]:
-    """The role's observation space without the mask, whether turns carry a mask, and the function that separates the two."""
+    """The role's observation space without the mask, whether turns carry a mask, and the
+    function that separates the two.
+    """
     total = sum(head_sizes)
     if isinstance(space, spaces.Dict) and "action_mask" in space.spaces:
         rest = {key: sub for key, sub in space.spaces.items() if key != "action_mask"}
         if not rest:
             raise EnvError(
-                f"{where}: the observation holds nothing beside action_mask; expected at least one more entry; return what the agent sees"
+                f"{where}: the observation holds nothing beside action_mask; expected at "
+                "least one more entry; return what the agent sees"
             )
         if tuple(rest) == ("observation",):
 
@@ -145,8 +153,10 @@ def _reader(
     def read_plain(seen: Any, info: Info) -> tuple[Any, None]:
         if "action_mask" in info:
             raise EnvError(
-                f"{where}: an action_mask appeared in info after play began, but none of the role's agents had one after reset; "
-                "expected it from the first info on; give the role's agents infos[agent]['action_mask'] in reset too"
+                f"{where}: an action_mask appeared in info after play began, but none of the "
+                "role's agents had one after reset; "
+                "expected it from the first info on; give the role's agents "
+                "infos[agent]['action_mask'] in reset too"
             )
         return seen, None
 
@@ -154,14 +164,17 @@ def _reader(
 
 
 def flat_mask(where: str, mask: Any, total: int) -> Mask:
-    """A game's mask as [total] bool, heads side by side. mask: one array of all heads, or a (nested) sequence or dict of arrays."""
+    """A game's mask as [total] bool, heads side by side. mask: one array of all heads, or a
+    (nested) sequence or dict of arrays.
+    """
     if type(mask) is not np.ndarray:
         mask = np.concatenate(
             [np.atleast_1d(np.asarray(part)).reshape(-1) for part in _parts(mask)] or [np.zeros(0)]
         )
     if mask.size != total:
         raise EnvError(
-            f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action space has {total} choices; "
+            f"{where}: action_mask has {mask.size} entries (shape {mask.shape}), the action "
+            f"space has {total} choices; "
             f"expected {total}: one entry per choice, heads side by side"
         )
     flat: Mask = mask.reshape(-1).astype(np.bool_, copy=False)
@@ -197,7 +210,9 @@ class Scoreboard:
         self._truncated = False
 
     def rewards(self, seat: int, reward: Any, info: Info) -> list[float]:
-        """The turn's reward terms, [reward, declared terms ...], with term 0 added to the seat's return."""
+        """The turn's reward terms, [reward, declared terms ...], with term 0 added to the seat's
+        return.
+        """
         amount = float(reward)
         self.returns[seat] += amount
         if not self._extra_terms:
@@ -211,17 +226,21 @@ class Scoreboard:
         self._truncated = self._truncated or truncated
 
     def outcome(self) -> Outcome:
-        """Declared places, else the ranking of returns, rounded so that the order of additions breaks no tie."""
+        """Declared places, else the ranking of returns, rounded so that the order of additions
+        breaks no tie.
+        """
         if not all(self.over):
             raise EnvError(
-                f"game {self._game!r}: outcome() was asked while seats {[s for s, o in enumerate(self.over) if not o]} still play"
+                f"game {self._game!r}: outcome() was asked while seats "
+                f"{[s for s, o in enumerate(self.over) if not o]} still play"
             )
         places = [info.get("place") for info in self._declared]
         if all(place is None for place in places):
             ranking = ranking_from_scores([round(total, RETURN_DIGITS) for total in self.returns])
         elif any(place is None for place in places):
             raise EnvError(
-                f"game {self._game!r}: infos declare places {places}; expected a place for every agent or for none"
+                f"game {self._game!r}: infos declare places {places}; expected a place for "
+                "every agent or for none"
             )
         else:
             ranking = ranking_from_scores([-float(place) for place in places if place is not None])
@@ -237,7 +256,9 @@ class Scoreboard:
 
 
 def declared_terms(env: Any) -> tuple[str, ...]:
-    """The game's reward terms: "reward", then what the environment's `reward_terms` attribute names."""
+    """The game's reward terms: "reward", then what the environment's `reward_terms` attribute
+    names.
+    """
     named = tuple(str(term) for term in getattr(env, "reward_terms", ()) if term != "reward")
     return ("reward", *named)
 
@@ -247,6 +268,7 @@ def possible_agents(env: Any, name: str) -> list[Any]:
     agents = getattr(env, "possible_agents", None)
     if agents is None:
         raise EnvError(
-            f"game {name!r} has no possible_agents: seats must be known before play; set self.possible_agents in __init__"
+            f"game {name!r} has no possible_agents: seats must be known before play; set "
+            "self.possible_agents in __init__"
         )
     return list(agents)

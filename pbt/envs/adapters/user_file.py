@@ -1,7 +1,7 @@
 """A game from a user's own file, "./file.py:function", for the local command line.
 
-The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`. Whether it has chance and can be replayed is
-measured by a short probe.
+The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`.
+Whether it has chance and can be replayed is measured by a short probe.
 """
 
 import hashlib
@@ -28,18 +28,20 @@ PROBE_STEPS = 500
 def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
     """The game of "path.py:function"; the path is relative to the working directory. Runs the file.
 
-    Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with its traceback) and for a return value that is no
-    environment.
+    Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with
+    its traceback) and for a return value that is no environment.
     """
     path_text, _, function_name = name.rpartition(":")
     if not path_text or not function_name:
         raise EnvNameError(
-            f"env {name!r} names no function; expected './my_game.py:function', with the function that returns the environment"
+            f"env {name!r} names no function; expected './my_game.py:function', with the "
+            "function that returns the environment"
         )
     path = Path(path_text).expanduser().resolve()
     if not path.is_file():
         raise EnvNameError(
-            f"env {name!r}: no file {path}; expected a Python file; paths are relative to the working directory, {Path.cwd()}"
+            f"env {name!r}: no file {path}; expected a Python file; paths are relative to "
+            f"the working directory, {Path.cwd()}"
         )
     function = _function(name, _load(name, path), function_name)
 
@@ -48,7 +50,8 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
             env = function(**options)
         except Exception as error:
             raise EnvError(
-                f"env {name!r}: {function_name}() raised {type(error).__name__}: {error}\n{_user_traceback(error)}"
+                f"env {name!r}: {function_name}() raised {type(error).__name__}: "
+                f"{error}\n{_user_traceback(error)}"
             ) from error
         return adapt(env, name)
 
@@ -65,16 +68,20 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
 
 
 def adapt(env: Any, name: str) -> Game:
-    """The environment behind the adapter of its kind; a `Game` as it is. Raises EnvError for anything else."""
+    """The environment behind the adapter of its kind; a `Game` as it is. Raises EnvError for
+    anything else.
+    """
     if isinstance(env, Game):
         return env
     if isinstance(env, gymnasium.Env):
         return GymnasiumGame(env, name)
     if hasattr(env, "possible_agents") and hasattr(env, "step"):
-        # AEC environments have `last`; told by attributes, so that environments with PettingZoo's interface but another base class work, too.
+        # AEC environments have `last`; told by attributes, so that environments with PettingZoo's
+        # interface but another base class work, too.
         return PettingZooAEC(env, name) if hasattr(env, "last") else PettingZooParallel(env, name)
     raise EnvError(
-        f"env {name!r}: its function returned {type(env).__name__}; expected a PettingZoo AEC or parallel environment (with possible_agents), "
+        f"env {name!r}: its function returned {type(env).__name__}; expected a PettingZoo "
+        "AEC or parallel environment (with possible_agents), "
         "a gymnasium.Env, or a pbt.envs.contract.Game; return the environment object itself"
     )
 
@@ -95,9 +102,13 @@ def _load(name: str, path: Path) -> ModuleType:
         del sys.modules[module_name]
         advice = ""
         if isinstance(error, ModuleNotFoundError):
-            advice = f"; its folder is not searched for modules: install {error.name!r}, or put the code into {path.name}"
+            advice = (
+                f"; its folder is not searched for modules: install {error.name!r}, or "
+                f"put the code into {path.name}"
+            )
         raise EnvError(
-            f"env {name!r}: loading {path.name} raised {type(error).__name__}: {error}{advice}\n{_user_traceback(error)}"
+            f"env {name!r}: loading {path.name} raised {type(error).__name__}: "
+            f"{error}{advice}\n{_user_traceback(error)}"
         ) from error
     return module
 
@@ -134,7 +145,9 @@ def _user_traceback(error: BaseException) -> str:
 
 
 def _measure(make: Any, name: str) -> tuple[bool, bool]:
-    """(replayable, chance) over the first steps of a few seeds. Raises EnvError if the game raises."""
+    """(replayable, chance) over the first steps of a few seeds. Raises EnvError if the game
+    raises.
+    """
     from pbt.envs.testing.check import table_problems, varies_with_seed
     from pbt.envs.testing.playthrough import Referee, play
 

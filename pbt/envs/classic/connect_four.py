@@ -14,7 +14,9 @@ ROWS, COLUMNS, IN_A_ROW = 6, 7, 4
 
 
 def make(**options: Any) -> Game:
-    """One table. options go to PettingZoo's `connect_four_v3.raw_env`; its wrappers only guard against illegal moves, which masks rule out."""
+    """One table. options go to PettingZoo's `connect_four_v3.raw_env`; its wrappers only guard
+    against illegal moves, which masks rule out.
+    """
     from pettingzoo.classic.connect_four.connect_four import raw_env
 
     from pbt.envs.adapters.pettingzoo_aec import PettingZooAEC
@@ -44,7 +46,8 @@ _LINES = _lines()
 def _completes(pieces: NDArray[np.float32], landing: NDArray[np.int64]) -> NDArray[np.bool_]:
     """[N, columns]: would a piece landing there complete four.
 
-    pieces: [N, cells] of one side; landing: [N, columns] index of the lowest empty cell of each column.
+    pieces: [N, cells] of one side; landing: [N, columns] index of the lowest empty cell of each
+    column.
     """
     threatened = (((pieces @ _LINES.T) == IN_A_ROW - 1).astype(np.float32) @ _LINES) > 0
     hit: NDArray[np.bool_] = np.take_along_axis(threatened, landing, axis=1)
@@ -54,9 +57,11 @@ def _completes(pieces: NDArray[np.float32], landing: NDArray[np.int64]) -> NDArr
 def one_ply(
     observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Wins if it can, else blocks if it must, else plays any legal column; equal choices are equally likely.
+    """Wins if it can, else blocks if it must, else plays any legal column; equal choices are
+    equally likely.
 
-    observation["observation"]: [N, 6, 7, 2], plane 0 own pieces, plane 1 the opponent's; mask: [N, 7]; uniforms: [N, 1]. Returns [N, 1].
+    observation["observation"]: [N, 6, 7, 2], plane 0 own pieces, plane 1 the opponent's; mask: [N,
+    7]; uniforms: [N, 1]. Returns [N, 1].
     """
     board = np.asarray(observation["observation"])
     own = board[..., 0].reshape(len(board), -1).astype(np.float32)
@@ -74,7 +79,9 @@ def one_ply(
 
 
 def draw(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
-    """The board with the numbers of its columns, which are the actions. observation["observation"]: [6, 7, 2], plane 0 the seat's own pieces."""
+    """The board with the numbers of its columns, which are the actions.
+    observation["observation"]: [6, 7, 2], plane 0 the seat's own pieces.
+    """
     return board_text(observation["observation"], seat) + "\n" + " ".join(map(str, range(COLUMNS)))
 
 
@@ -83,8 +90,12 @@ SPEC = EnvSpec(
     make=make,
     chance=False,
     replayable=True,
-    winners="four in a row wins, a full board is a draw (the ranking of summed rewards: +1, -1, or 0)",
-    description="Connect four (PettingZoo connect_four_v3): two seats, 7 columns, perfect information",
+    winners=(
+        "four in a row wins, a full board is a draw (the ranking of summed rewards: +1, -1, or 0)"
+    ),
+    description=(
+        "Connect four (PettingZoo connect_four_v3): two seats, 7 columns, perfect information"
+    ),
     scripted={"oneply": one_ply},
     draw=draw,
     grid=Grid(ROWS, COLUMNS, lambda column: (None, column), IN_A_ROW),

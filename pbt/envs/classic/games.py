@@ -21,7 +21,9 @@ def _make_tictactoe(**options: Any) -> Game:
 
 
 def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
-    """The board; the game numbers its squares, which are the actions, down the columns. observation["observation"]: [3, 3, 2], columns first."""
+    """The board; the game numbers its squares, which are the actions, down the columns.
+    observation["observation"]: [3, 3, 2], columns first.
+    """
     return board_text(observation["observation"].swapaxes(0, 1), seat)
 
 

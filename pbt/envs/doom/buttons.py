@@ -16,7 +16,8 @@ _OPPOSITES = (
     ("SELECT_NEXT_WEAPON", "SELECT_PREV_WEAPON"),
 )
 _WEAPON = re.compile(r"SELECT_WEAPON\d")
-# A turn by the paper's 21 angles (Petrenko et al. 2020, section A.2.2): degrees, or map units, per tic.
+# A turn by the paper's 21 angles (Petrenko et al. 2020, section A.2.2): degrees, or map units, per
+# tic.
 _DELTAS = tuple(float(value) for value in np.linspace(-12.5, 12.5, 21))
 
 Press = tuple[tuple[int, float], ...]
@@ -24,7 +25,9 @@ Press = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class ButtonHeads:
-    """choices: by head and choice, the buttons it presses with their values;  buttons: how many there are."""
+    """choices: by head and choice, the buttons it presses with their values;  buttons: how many
+    there are.
+    """
 
     choices: tuple[tuple[Press, ...], ...]
     buttons: int
@@ -43,7 +46,9 @@ class ButtonHeads:
 
 
 def heads_of(buttons: Sequence[str]) -> ButtonHeads:
-    """One head per pair of opposites, one for all weapons, one per delta button, one per other button. In the order of their first buttons."""
+    """One head per pair of opposites, one for all weapons, one per delta button, one per other
+    button. In the order of their first buttons.
+    """
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(buttons):
         groups.setdefault(_group(name), []).append(index)

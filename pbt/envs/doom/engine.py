@@ -1,10 +1,13 @@
-"""Engine processes: started in a folder of their own, gone with this process, leaving nothing behind.
+"""Engine processes: started in a folder of their own, gone with this process, leaving nothing
+behind.
 
-ViZDoom talks to an engine through shared memory and queues named in /dev/shm. Both sides have opened them when `init` returns, so the names are
-removed at once, and the folder with them: whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is killed
-within `init`.
+ViZDoom talks to an engine through shared memory and queues named in /dev/shm. Both sides have
+opened them when `init` returns, so the names are removed at once, and the folder with them:
+whatever ends this process then, nothing is left. `strays` sees to what a process leaves that is
+killed within `init`.
 
-An engine that ends within `init`, or cannot be executed, takes this process with it, by a fault of ViZDoom 1.3 that no caller can catch.
+An engine that ends within `init`, or cannot be executed, takes this process with it, by a fault of
+ViZDoom 1.3 that no caller can catch.
 """
 
 import os
@@ -34,7 +37,8 @@ _STARTER = Path(__file__).with_name("engine.sh")
 def start_engine(configure: Callable[[Any], None]) -> Any:
     """A running `vizdoom.DoomGame`. configure: is given the new one before it starts.
 
-    Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything, EnvCrash when the engine does not start.
+    Raises: EnvError when ViZDoom is not installed, refuses the settings or cannot execute anything,
+    EnvCrash when the engine does not start.
     """
     vizdoom = load_vizdoom()
     watched(os.getpid())
@@ -50,7 +54,10 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
         except Exception as error:
             if attempt == _ATTEMPTS:
                 log = folder / ENGINE_LOG
-                found = f"{type(error).__name__}: {error}{last_words(log.read_bytes() if log.exists() else b'')}"
+                found = (
+                    f"{type(error).__name__}: "
+                    f"{error}{last_words(log.read_bytes() if log.exists() else b'')}"
+                )
                 advice = (
                     "look at the scenario's .cfg and WAD, free memory, or use fewer environments"
                 )
@@ -63,7 +70,9 @@ def start_engine(configure: Callable[[Any], None]) -> Any:
 
 
 def launch(game: Any, folder: Path, preload: Path | None = None) -> None:
-    """Start the engine of a `vizdoom.DoomGame` in an empty folder, with a library loaded into it. Raises: what `init` raises, EnvError as above."""
+    """Start the engine of a `vizdoom.DoomGame` in an empty folder, with a library loaded into
+    it. Raises: what `init` raises, EnvError as above.
+    """
     game.set_vizdoom_path(
         str(_launch_script(folder, Path(load_vizdoom().__file__).with_name("vizdoom"), preload))
     )
@@ -83,7 +92,9 @@ def engine_pid(instance: str) -> int:
 
 
 def cpu_clock(pid: int) -> int:
-    """For `time.clock_gettime`: how long a process has computed, exact also while it does. What clock_getcpuclockid(3) returns on Linux."""
+    """For `time.clock_gettime`: how long a process has computed, exact also while it does. What
+    clock_getcpuclockid(3) returns on Linux.
+    """
     return (~pid << 3) | 2
 
 
@@ -93,15 +104,18 @@ def load_vizdoom() -> Any:
         import vizdoom
     except ImportError as error:
         raise EnvError(
-            f"Doom games need ViZDoom, which cannot be loaded ({error}); install it: pip install vizdoom"
+            f"Doom games need ViZDoom, which cannot be loaded ({error}); install it: pip "
+            "install vizdoom"
         ) from error
     return vizdoom
 
 
 def watched(pid: int) -> int:
-    """Start the process that cleans up after this one. Returns the descriptor whose closing, by this one's end, it waits for.
+    """Start the process that cleans up after this one. Returns the descriptor whose closing, by
+    this one's end, it waits for.
 
-    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its end. pid: this process's.
+    In a session of its own: whoever ends this one's group is not to end it. Nobody waits for its
+    end. pid: this process's.
     """
     with _WATCHING:
         return _watched(pid)
@@ -121,7 +135,9 @@ def _watched(pid: int) -> int:
 
 
 def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
-    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises: EnvError where it may not be executed."""
+    """An executable that stands in for the engine; ViZDoom takes a path, not a command. Raises:
+    EnvError where it may not be executed.
+    """
     command = [
         sys.executable,
         "-I",
@@ -137,13 +153,16 @@ def _launch_script(folder: Path, engine: Path, preload: Path | None) -> Path:
     script.symlink_to(_STARTER)
     if not os.access(script, os.X_OK):
         raise EnvError(
-            f"{_STARTER} may not be executed, and starts Doom's engines: install on a file system without noexec, or chmod +x it"
+            f"{_STARTER} may not be executed, and starts Doom's engines: install on a file "
+            "system without noexec, or chmod +x it"
         )
     return script
 
 
 def last_words(log: bytes, who: str = "it") -> str:
-    """What was printed at the end, as a terminal would have shown it: an engine that waits writes over its line thousands of times."""
+    """What was printed at the end, as a terminal would have shown it: an engine that waits
+    writes over its line thousands of times.
+    """
     shown = (
         line.rstrip("\r").rpartition("\r")[2].strip()
         for line in log.decode(errors="replace").split("\n")

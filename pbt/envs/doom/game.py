@@ -24,16 +24,18 @@ T = TypeVar("T")
 _CHANNELS = 3
 # Of some scenarios there are millions.
 _REMEMBERED_ACTIONS = 4096
-# A game that nobody ends would keep its table, and a training that waits for its last games, forever.
+# A game that nobody ends would keep its table, and a training that waits for its last games,
+# forever.
 _LONGEST_TICS = 21_000
 
 
 class DoomGame:
     """One seat, one engine, started before the first game.
 
-    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}; without variables the screen alone.
-    Doom shows nothing after the last tic, so there is no final observation, and a change of a variable in it is not seen.
-    Raises EnvCrash when the engine ends: the game is lost, not the table.
+    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1};
+    without variables the screen alone. Doom shows nothing after the last tic, so there is no final
+    observation, and a change of a variable in it is not seen. Raises EnvCrash when the engine ends:
+    the game is lost, not the table.
     """
 
     def __init__(self, options: DoomOptions) -> None:
@@ -45,7 +47,8 @@ class DoomGame:
         buttons = [button.name for button in described.get_available_buttons()]
         if not buttons:
             raise EnvError(
-                f"scenario {options.scenario!r} names no available_buttons; expected at least one in its .cfg file"
+                f"scenario {options.scenario!r} names no available_buttons; expected at "
+                "least one in its .cfg file"
             )
         self._heads = heads_of(buttons) if options.actions == "heads" else one_head_of(buttons)
         self._pressed = lru_cache(_REMEMBERED_ACTIONS)(self._heads.pressed)
@@ -128,7 +131,9 @@ class DoomGame:
             engine.close()
 
     def _configure(self, game: Any) -> None:
-        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario, EnvOptionsError where nobody can play it alone."""
+        """Everything but the start. Raises: EnvError when ViZDoom refuses the scenario,
+        EnvOptionsError where nobody can play it alone.
+        """
         options = self._options
         configure_scene(game, options)
         if (starts := scene_starts(game)) is not None and not starts.players:
@@ -136,7 +141,10 @@ class DoomGame:
             place = f"{Path(options.scenario).stem} {game.get_doom_map()}"
             raise EnvOptionsError(
                 [
-                    f"scenario: {place} has no place for a single player to appear; say another map, or env.name = 'doom_match'"
+                    (
+                        f"scenario: {place} has no place for a single player to appear; say "
+                        "another map, or env.name = 'doom_match'"
+                    )
                 ]
             )
         if options.max_tics is not None or not game.get_episode_timeout():
@@ -190,7 +198,8 @@ class DoomGame:
     def _crashed(self, error: Exception) -> EnvCrash:
         found = f"{type(error).__name__}: {error}"
         return EnvCrash(
-            f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the table gets another one"
+            f"the Doom engine of scenario {self._options.scenario!r} ended: {found}; the "
+            "table gets another one"
         )
 
 
@@ -204,7 +213,9 @@ def swept() -> list[Path]:
 
 
 def make(**options: Any) -> DoomGame:
-    """One table. options: see DoomOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
+    """One table. options: see DoomOptions. Raises: EnvOptionsError for those that are wrong,
+    EnvError without ViZDoom.
+    """
     read = read_options(options, known())
     swept()
     return DoomGame(read)

@@ -1,6 +1,8 @@
-"""Becomes the Doom engine: `python -I -S launcher.py PARENT FOLDER PRELOAD ENGINE [argument ...]`, executed by ViZDoom in place of its engine.
+"""Becomes the Doom engine: `python -I -S launcher.py PARENT FOLDER PRELOAD ENGINE [argument ...]`,
+executed by ViZDoom in place of its engine.
 
-An engine by itself outlives the program that started it, answers that program's Ctrl-C, holds its open files and writes into its working directory.
+An engine by itself outlives the program that started it, answers that program's Ctrl-C, holds its
+open files and writes into its working directory.
 """
 
 import ctypes
@@ -16,7 +18,9 @@ _PR_SET_PDEATHSIG = 1
 def become_engine(
     parent: int, folder: str, preload: str, engine: str, arguments: list[str]
 ) -> None:
-    """parent: the process to die with;  folder: an empty one of this engine's own;  preload: a library to load into the engine, or empty."""
+    """parent: the process to die with;  folder: an empty one of this engine's own;  preload: a
+    library to load into the engine, or empty.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -29,13 +33,15 @@ def become_engine(
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.closerange(3, max(int(number) for number in os.listdir("/proc/self/fd")) + 1)
-    # Dozens of engines take turns on a core: with huge pages each finds more of its memory still mapped. Saves some 4 % of a step.
+    # Dozens of engines take turns on a core: with huge pages each finds more of its memory still
+    # mapped. Saves some 4 % of a step.
     environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", **os.environ}
     if preload:
         # Of a path, the loader would take a space or a colon for its end.
         os.symlink(preload, "preload.so")
         environment["LD_PRELOAD"] = "./preload.so"
-    os.execve(engine, [engine, *arguments], environment)  # noqa: S606  the engine itself, without a shell
+    # the engine itself, without a shell
+    os.execve(engine, [engine, *arguments], environment)  # noqa: S606
 
 
 if __name__ == "__main__":

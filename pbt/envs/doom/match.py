@@ -30,13 +30,16 @@ _LONGEST_WARMUP_TICS, _WARMUP_TICS = 700, 5
 
 
 class DoomMatch:
-    """All seats act at the same time; each has an engine. Engines are started at the first game and play one game after the other.
+    """All seats act at the same time; each has an engine. Engines are started at the first game and
+    play one game after the other.
 
-    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1}, also at the end.
-    A game ends when its time is over, which is a termination, or when the scenario ends it, at an unknown tic of the last step, of which all those
-    that were asked for count. The seed decides the first game of the engines; later
-    ones go on with the engines' random numbers, as network games of Doom do, so a game cannot be replayed by its seed.
-    Raises EnvCrash when an engine ends, does not answer in time, or plays another game than the others: the game is lost, not the table.
+    Observation: {"screen": [height, width, 3] uint8, "variables": [n] float32, scaled to about 1},
+    also at the end. A game ends when its time is over, which is a termination, or when the scenario
+    ends it, at an unknown tic of the last step, of which all those that were asked for count. The
+    seed decides the first game of the engines; later ones go on with the engines' random numbers,
+    as network games of Doom do, so a game cannot be replayed by its seed. Raises EnvCrash when an
+    engine ends, does not answer in time, or plays another game than the others: the game is lost,
+    not the table.
     """
 
     def __init__(self, options: MatchOptions) -> None:
@@ -71,10 +74,15 @@ class DoomMatch:
             or doom_preload() is not None
         ):
             return ""
-        return "matches wait for every player after every tic: the library that keeps them in step is not compiled, see `arena doctor`"
+        return (
+            "matches wait for every player after every tic: the library that keeps them "
+            "in step is not compiled, see `arena doctor`"
+        )
 
     def prepare(self) -> None:
-        """Start the process of the match, which is the longer half of its start; how the engines start is decided by the seed of the first game."""
+        """Start the process of the match, which is the longer half of its start; how the engines
+        start is decided by the seed of the first game.
+        """
         if self._link is None:
             with suppress(EnvCrash):
                 self._link = MatchLink(self._options, self._counted.names)
@@ -99,7 +107,9 @@ class DoomMatch:
         return self._turns([[0.0] * len(self.reward_terms)] * self._options.players, 0, over=False)
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
-        """Have the engines play, without waiting: the next `step` with the same actions brings what came of it."""
+        """Have the engines play, without waiting: the next `step` with the same actions brings
+        what came of it.
+        """
         pressed = [self._pressed(actions[seat]) for seat in range(self._options.players)]
         self._asked_tics = min(self._options.frame_skip, self._options.max_tics - self._tics)
         self._memory.pressed[:] = pressed
@@ -193,7 +203,9 @@ class DoomMatch:
         return tics[0]
 
     def _wait_for_everybody(self, begun_by_s: float) -> None:
-        """Until all are there and alive, or, where among many somebody is always dead, all have been. Raises: EnvCrash for one that does not come."""
+        """Until all are there and alive, or, where among many somebody is always dead, all have
+        been. Raises: EnvCrash for one that does not come.
+        """
         options, lived = self._options, set[int]()
         waited, everybody = options.warmup_tics, options.players + options.bots
         longest = waited + _LONGEST_WARMUP_TICS + round(TICS_PER_S * options.respawn_delay_s)
@@ -235,7 +247,9 @@ class DoomMatch:
 
 
 def make(**options: Any) -> DoomMatch:
-    """One table. options: see MatchOptions. Raises: EnvOptionsError for those that are wrong, EnvError without ViZDoom."""
+    """One table. options: see MatchOptions. Raises: EnvOptionsError for those that are wrong,
+    EnvError without ViZDoom.
+    """
     read = read_match_options(options, known())
     if problems := room_problems(read):
         raise EnvOptionsError(problems)
@@ -249,7 +263,10 @@ SPEC = EnvSpec(
     chance=True,
     replayable=False,
     winners="most frags when the time is over",
-    description="A match of Doom: duel, deathmatch, with or without bots, from pixels (env.options.scenario, players, bots)",
+    description=(
+        "A match of Doom: duel, deathmatch, with or without bots, from pixels "
+        "(env.options.scenario, players, bots)"
+    ),
     paths=named_paths,
     tics_per_s=TICS_PER_S,
 )

@@ -1,4 +1,6 @@
-"""A table's end of its match: starts the process of the engines, asks it with a deadline, and ends it."""
+"""A table's end of its match: starts the process of the engines, asks it with a deadline, and
+ends it.
+"""
 
 import json
 import os
@@ -39,13 +41,18 @@ _STARTING = threading.Lock()
 
 
 class MatchLink:
-    """A match, running from `start` on. Its making, `start` and `finish` raise EnvCrash, after which it is gone with all its engines."""
+    """A match, running from `start` on. Its making, `start` and `finish` raise EnvCrash, after
+    which it is gone with all its engines.
+    """
 
     def __init__(self, options: MatchOptions, measured: Sequence[str]) -> None:
-        """Start the process that will start the engines. measured: names of game variables, in the order of `memory.measured`."""
+        """Start the process that will start the engines. measured: names of game variables, in
+        the order of `memory.measured`.
+        """
         self._options, self.started = options, False
         self._logs: dict[str, BinaryIO] = {}
-        # Of a match that was ended in its start there are names, too young to be told from those of one that starts now.
+        # Of a match that was ended in its start there are names, too young to be told from those of
+        # one that starts now.
         strays.remove_strays(_YOUNG_S)
         self._folder = Path(tempfile.mkdtemp(prefix=strays.folder_prefix(os.getpid())))
         self._socket, theirs = socket.socketpair()
@@ -57,9 +64,14 @@ class MatchLink:
             )
             preload = doom_preload() if options.lock_step != "barrier" else None
             plan = {
-                "parent": os.getpid(), "socket": theirs.fileno(), "memory": descriptor, "folder": str(self._folder), "preload": str(preload or ""),
-                "measured": list(measured), "options": {**asdict(options), "terms": ()},
-            }  # fmt: skip
+                "parent": os.getpid(),
+                "socket": theirs.fileno(),
+                "memory": descriptor,
+                "folder": str(self._folder),
+                "preload": str(preload or ""),
+                "measured": list(measured),
+                "options": {**asdict(options), "terms": ()},
+            }
             command = [sys.executable, "-P", *_PROGRAM, json.dumps(plan)]
             # The watcher waits for this one's end, too: its engines may be starting.
             passed = (theirs.fileno(), descriptor, watched(os.getpid()))
@@ -104,22 +116,32 @@ class MatchLink:
             self._socket.sendall(COMMAND.pack(letter, number))
 
     def finish(self, begun_by_s: float = inf) -> None:
-        """Wait for the answer. begun_by_s: on the clock time.monotonic(), when the game that this is a step into must have begun."""
+        """Wait for the answer. begun_by_s: on the clock time.monotonic(), when the game that
+        this is a step into must have begun.
+        """
         now_s, options = time.monotonic(), self._options
         left_s = self._asked_s + options.deadline_s - now_s
         if begun_by_s - now_s < left_s:
             self._answer_by(
                 begun_by_s - now_s,
-                f"a game did not begin within {options.start_limit_s:g} s: an engine is stuck, stopped or too slow",
+                (
+                    f"a game did not begin within {options.start_limit_s:g} s: an engine is "
+                    "stuck, stopped or too slow"
+                ),
             )
         else:
             self._answer_by(
                 left_s,
-                f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or stopped",
+                (
+                    f"no answer to a step within {options.deadline_s:g} s: an engine is stuck or "
+                    "stopped"
+                ),
             )
 
     def close(self) -> None:
-        """End the process and its engines, those as well that stand still before they have asked to end with it. Returns when it is gone."""
+        """End the process and its engines, those as well that stand still before they have asked
+        to end with it. Returns when it is gone.
+        """
         self._socket.close()
         with suppress(ProcessLookupError):
             # Engines stay in the group that the process was started with.
@@ -143,7 +165,10 @@ class MatchLink:
 
     @property
     def _late_start(self) -> str:
-        return f"no answer to a start within {self._options.start_limit_s:g} s: an engine is stuck, stopped or did not connect"
+        return (
+            f"no answer to a start within {self._options.start_limit_s:g} s: an engine is "
+            "stuck, stopped or did not connect"
+        )
 
     def _answer_by(self, timeout_s: float, late: str) -> None:
         """late: what to say when the answer is."""
@@ -176,12 +201,15 @@ class MatchLink:
         self.close()
         options = self._options
         return EnvCrash(
-            f"the Doom match of {options.players} in {options.scenario!r} ended: {found}{''.join(words)}; the table starts another one"
+            f"the Doom match of {options.players} in {options.scenario!r} ended: "
+            f"{found}{''.join(words)}; the table starts another one"
         )
 
 
 def _starter() -> ThreadPoolExecutor:
-    """A thread that lasts: the system ends a match when the thread that started it ends, and a table may be used by another."""
+    """A thread that lasts: the system ends a match when the thread that started it ends, and a
+    table may be used by another.
+    """
     # Of two that were made at a time, one would end right away.
     with _STARTING:
         return _one_starter()

@@ -13,7 +13,8 @@ class MatchMemory:
 
     pressed   [seats, buttons] float64, written by the table: values of the buttons
     measured  [seats, variables] float64;  screens [seats, h, w, 3] uint8: written by the process
-    tics      [seats] int64: of the episode, as each engine counts them;  over [seats] bool: it says that the episode is
+    tics      [seats] int64: of the episode, as each engine counts them;  over [seats] bool: it says
+              that the episode is
     """
 
     def __init__(

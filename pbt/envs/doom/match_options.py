@@ -25,7 +25,8 @@ LOCK_STEPS = ("auto", "helper", "barrier")
 _MOVING = ("MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT", "ATTACK")
 _WEAPONS = tuple(f"SELECT_WEAPON{slot}" for slot in range(1, 8))
 BUTTONS = {
-    # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, 12 096 actions.
+    # Petrenko et al. 2020, table A.4: seven heads of 3, 3, 2, 2, 2, 8 and 21 choices, 12 096
+    # actions.
     "full": (*_MOVING, "SPEED", "USE", *_WEAPONS, "TURN_LEFT_RIGHT_DELTA"),
     # Section 4.3, "battle": without the weapons and without using things, 756 actions.
     "battle": (*_MOVING, "SPEED", "TURN_LEFT_RIGHT_DELTA"),
@@ -36,9 +37,17 @@ BUTTONS = {
 
 # What somebody at the screen can read off it (section A.3).
 MEASUREMENTS = (
-    "HEALTH", "ARMOR", "FRAGCOUNT", "PLAYER_COUNT", "SELECTED_WEAPON", "SELECTED_WEAPON_AMMO", "ATTACK_READY", "DEAD",
-    *(f"WEAPON{slot}" for slot in range(1, 8)), *(f"AMMO{slot}" for slot in range(1, 8)),
-)  # fmt: skip
+    "HEALTH",
+    "ARMOR",
+    "FRAGCOUNT",
+    "PLAYER_COUNT",
+    "SELECTED_WEAPON",
+    "SELECTED_WEAPON_AMMO",
+    "ATTACK_READY",
+    "DEAD",
+    *(f"WEAPON{slot}" for slot in range(1, 8)),
+    *(f"AMMO{slot}" for slot in range(1, 8)),
+)
 
 
 @dataclass(frozen=True)
@@ -47,16 +56,23 @@ class MatchOptions(SceneOptions):
 
     players          seats, each with an engine of its own; one plays alone against bots
     bots             opponents that come with the engine, seated at no table
-    bot_skill        0 to 100, of aiming, reacting and the rest; None: bots with names and characters of their own
+    bot_skill        0 to 100, of aiming, reacting and the rest; None: bots with names and
+                     characters of their own
     max_tics         of a game, of which there are 35 a second; its end is a termination
-    buttons          "full", "battle", "arena", or names of ViZDoom's buttons; each group of buttons that exclude each other is a head
-    reward           the game's own: "frags", or "lead", one's frags less the mean of the others' (two players: the sum is zero)
+    buttons          "full", "battle", "arena", or names of ViZDoom's buttons; each group of buttons
+                     that exclude each other is a head
+    reward           the game's own: "frags", or "lead", one's frags less the mean of the others'
+                     (two players: the sum is zero)
     respawn_delay_s  the dead wait for so long
-    warmup_tics      without action before a game begins: players may appear on one spot, and one of them dies of it
-    lock_step        "helper": a library in the engines keeps players in step; "barrier": this side waits for everyone after every tic, slower, and
-                     with more than two players equal seeds and actions may make different games; "auto": the helper where it was built
+    warmup_tics      without action before a game begins: players may appear on one spot, and one of
+                     them dies of it
+    lock_step        "helper": a library in the engines keeps players in step; "barrier": this side
+                     waits for everyone after every tic, slower, and
+                     with more than two players equal seeds and actions may make different games;
+                     "auto": the helper where it was built
     deadline_s       for one step; a match that takes longer is ended, and its game voided
-    start_deadline_s for starting the engines of a match of two, and again for each of its games to begin, everybody there and alive; a second more
+    start_deadline_s for starting the engines of a match of two, and again for each of its games to
+    begin, everybody there and alive; a second more
                      for every further player. A worker does nothing else meanwhile
     """
 
@@ -133,7 +149,8 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
     ]
     if options.lock_step == "helper" and doom_preload() is None:
         problems.append(
-            'lock_step = "helper": not compiled here; install a C compiler and then pbt-arena again, or say "auto", which is slower'
+            'lock_step = "helper": not compiled here; install a C compiler and then '
+            'pbt-arena again, or say "auto", which is slower'
         )
     if options.players + options.bots > MOST_PLAYERS:
         problems.append(
@@ -141,7 +158,8 @@ def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
         )
     if options.players == 1 and not options.bots:
         problems.append(
-            'players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: env.name = "doom"'
+            "players = 1 and bots = 0: nobody to meet; add bots, or play a scenario alone: "
+            'env.name = "doom"'
         )
     if options.bot_skill is not None and options.bot_skill > 100:
         problems.append(f"bot_skill = {options.bot_skill}: must be at most 100")

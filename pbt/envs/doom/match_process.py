@@ -1,7 +1,9 @@
-"""The process of one match: its engines, a thread for each, and nothing else. `python -P -m pbt.envs.doom.match_process PLAN`, started by match_link.
+"""The process of one match: its engines, a thread for each, and nothing else. `python -P -m
+pbt.envs.doom.match_process PLAN`, started by match_link.
 
-A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its process with it where one ends while it starts.
-Commands come as (letter, number), answers are one byte, the first of which says that this process is there:
+A process of its own, since it can be ended: ViZDoom waits for engines without limit, and takes its
+process with it where one ends while it starts. Commands come as (letter, number), answers are one
+byte, the first of which says that this process is there:
 
     S      start the engines, with a seed of `number`; comes once, first
     N      new game, without action up to tic `number`
@@ -38,14 +40,17 @@ COMMAND = struct.Struct("=ci")
 DONE, FAILED = b".", b"!"
 _PR_SET_PDEATHSIG = 1
 _HOST = (
-    "-deathmatch -nomonsters +timelimit 0 +fraglimit 0 +sv_forcerespawn 1 +sv_noautoaim 1 +sv_spawnfarthest 1 +sv_itemrespawn 1 +sv_nocrouch 1"
+    "-deathmatch -nomonsters +timelimit 0 +fraglimit 0 +sv_forcerespawn 1 +sv_noautoaim 1 "
+    "+sv_spawnfarthest 1 +sv_itemrespawn 1 +sv_nocrouch 1"
     " +sv_nojump 1 +sv_nofreelook 1 +sv_noexit 1"
 )
 # Players are numbered in the order in which they join.
 _JOIN_S, _LOOK_S = 5.0, 0.002
-# Of computing, by a guest that waits in its loop: enough to have sent its command, if it has one for this tic; enough to have looked for the host's
-# after that. On a virtual machine whose processor is taken away, that time counts as computing: with 3 ms to send, up to a quarter of the duels on a
-# loaded machine had a command a tic late. Nearly all tics have a command, so the first of them costs nothing.
+# Of computing, by a guest that waits in its loop: enough to have sent its command, if it has one
+# for this tic; enough to have looked for the host's after that. On a virtual machine whose
+# processor is taken away, that time counts as computing: with 3 ms to send, up to a quarter of the
+# duels on a loaded machine had a command a tic late. Nearly all tics have a command, so the first
+# of them costs nothing.
 _SENT_CPU_S, _LOOKED_CPU_S = 30e-3, 50e-6
 _GLANCE_S = 50e-6
 
@@ -53,10 +58,14 @@ Fail = Callable[[BaseException], NoReturn]
 
 
 class Crew:
-    """Does the same with every seat at once: the calling thread sees to the first, one more thread to each other one."""
+    """Does the same with every seat at once: the calling thread sees to the first, one more
+    thread to each other one.
+    """
 
     def __init__(self, seats: int, fail: Fail) -> None:
-        """fail: told of an error in any thread, since the others may wait for that seat for ever."""
+        """fail: told of an error in any thread, since the others may wait for that seat for
+        ever.
+        """
         self._fail = fail
         self._tasks: list[queue.SimpleQueue[Callable[[int], None]]] = [
             queue.SimpleQueue() for _ in range(1, seats)
@@ -68,7 +77,9 @@ class Crew:
     def together(
         self, task: Callable[[int], None], begun: Callable[[], None] = lambda: None
     ) -> None:
-        """task(seat) for all seats, the first one last; returns when every one is done. begun: called after each of the others was told to begin."""
+        """task(seat) for all seats, the first one last; returns when every one is done. begun:
+        called after each of the others was told to begin.
+        """
         for tasks in self._tasks:
             tasks.put(task)
             begun()
@@ -111,7 +122,8 @@ class Engines:
         """preload: the library that keeps them in step; without, this side does."""
         self._free = preload is not None or self._options.players == 1
         self._guest_clock: int | None = None
-        # Of more players the order would cost more than it is worth: each guest has to be let in among engines that do not wait asleep.
+        # Of more players the order would cost more than it is worth: each guest has to be let in
+        # among engines that do not wait asleep.
         self._begun = self._wait_for_guest if self._options.players == 2 else lambda: None
 
         def start(seat: int) -> None:
@@ -153,11 +165,13 @@ class Engines:
         self._crew.together(self._last_tic, self._begun)
 
     def _wait_for_guest(self) -> None:
-        """Until the guest has sent its command of this tic and looked for that of the host, which has not begun it.
+        """Until the guest has sent its command of this tic and looked for that of the host, which
+        has not begun it.
 
-        A guest that finds the host's first adapts its clock, and acts a tic later; some tics on it sends none, and is back where it was. It looks
-        right after it has sent, but other work on the machine may come between: it has looked when it has computed for long enough.
-        Raises: OSError when there is no guest any more.
+        A guest that finds the host's first adapts its clock, and acts a tic later; some tics on it
+        sends none, and is back where it was. It looks right after it has sent, but other work on
+        the machine may come between: it has looked when it has computed for long enough. Raises:
+        OSError when there is no guest any more.
         """
         told_s = self._guest_cpu_s()
         while not waiting_bytes(self._port.number) and self._guest_cpu_s() - told_s < _SENT_CPU_S:
@@ -208,15 +222,23 @@ class Engines:
 
 def _arguments(options: MatchOptions, seat: int, port: Port, bots: int | None) -> str:
     """Of an engine's command line."""
-    own = f"+viz_connect_timeout {int(options.start_limit_s) + 1} +name P{seat + 1} +colorset {seat % 8}"
+    own = (
+        f"+viz_connect_timeout {int(options.start_limit_s) + 1} +name P{seat + 1} "
+        f"+colorset {seat % 8}"
+    )
     if seat > 0:
         return f"-join 127.0.0.1:{port.number} {own}"
     path = "" if bots is None else f" +viz_bots_path /proc/{os.getpid()}/fd/{bots}"
-    return f"-host {options.players} -port {port.number} {_HOST} +viz_respawn_delay {options.respawn_delay_s} {own}{path}"
+    return (
+        f"-host {options.players} -port {port.number} {_HOST} +viz_respawn_delay "
+        f"{options.respawn_delay_s} {own}{path}"
+    )
 
 
 def _bots_file(options: MatchOptions) -> int | None:
-    """A file that stands nowhere, for engines to read through /proc: bots of the skill asked for."""
+    """A file that stands nowhere, for engines to read through /proc: bots of the skill asked
+    for.
+    """
     if options.bot_skill is None or not options.bots:
         return None
     skill = " ".join(
@@ -234,7 +256,9 @@ def _bots_file(options: MatchOptions) -> int | None:
 
 
 def _wait_for_words(log: Path, words: str) -> None:
-    """Until an engine said so, or long enough: a wrong order of the players is no harm, it is only not the same in the next match."""
+    """Until an engine said so, or long enough: a wrong order of the players is no harm, it is
+    only not the same in the next match.
+    """
     deadline = time.monotonic() + _JOIN_S
     while time.monotonic() < deadline and not (
         log.exists() and words in log.read_text(encoding="utf-8", errors="replace")
@@ -258,7 +282,9 @@ class Reply:
 
 
 def keep_descriptors() -> None:
-    """From engines: by one of them it is known that this process and its table's are gone (`strays`)."""
+    """From engines: by one of them it is known that this process and its table's are gone
+    (`strays`).
+    """
     for number in map(int, os.listdir("/proc/self/fd")):
         if number > 2:
             with suppress(OSError):
@@ -269,7 +295,8 @@ def main(plan: dict[str, Any]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != plan["parent"]:
         return
-    # These are for the program, and what ViZDoom's fault leaves of this process is of no use to anybody.
+    # These are for the program, and what ViZDoom's fault leaves of this process is of no use to
+    # anybody.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

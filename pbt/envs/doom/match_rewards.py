@@ -1,4 +1,6 @@
-"""What a step of a match was worth to each seat: a function of the variables before and after it."""
+"""What a step of a match was worth to each seat: a function of the variables before and after
+it.
+"""
 
 from collections.abc import Sequence
 from math import inf
@@ -22,8 +24,8 @@ _OWN = ("FRAGCOUNT", "DEATHCOUNT", "DEAD", "HEALTH", "PLAYER_NUMBER", "PLAYER_CO
 
 
 class MatchRewards:
-    """names: the game variables to be measured, in the order of the columns of what is measured. Most count on from game to game: only changes say
-    something.
+    """names: the game variables to be measured, in the order of the columns of what is measured.
+    Most count on from game to game: only changes say something.
     """
 
     def __init__(self, options: MatchOptions) -> None:
@@ -50,7 +52,9 @@ class MatchRewards:
     def rewards(
         self, now: Sequence[Sequence[float]], before: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """now, before: by seat, the variables in order -> by seat, the game's own reward and the terms, unweighted. Plain numbers: they are few."""
+        """now, before: by seat, the variables in order -> by seat, the game's own reward and the
+        terms, unweighted. Plain numbers: they are few.
+        """
         everybody = (
             sum(now[0][column] - before[0][column] for column in self.scores) if self._lead else 0.0
         )

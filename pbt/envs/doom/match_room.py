@@ -8,8 +8,9 @@ from pbt.envs.doom.scene import configure_scene, scene_starts
 
 
 def room_problems(options: MatchOptions) -> list[str]:
-    """Of matches that crash the engine: it looks for another place where all of a map's are taken, and fails where the map has none for single
-    players either. Nothing is said of a map that cannot be read. Raises: EnvError when ViZDoom refuses the scenario.
+    """Of matches that crash the engine: it looks for another place where all of a map's are taken,
+    and fails where the map has none for single players either. Nothing is said of a map that cannot
+    be read. Raises: EnvError when ViZDoom refuses the scenario.
     """
     game = load_vizdoom().DoomGame()
     configure_scene(game, options)
@@ -27,5 +28,8 @@ def room_problems(options: MatchOptions) -> list[str]:
     if not starts.deathmatch:
         return [f"{key}: {place} has no places for players of a deathmatch to appear; {advice}"]
     return [
-        f"players + bots = {everybody}: {place} has room for {starts.deathmatch}, and more crash Doom's engine; {advice}"
+        (
+            f"players + bots = {everybody}: {place} has room for {starts.deathmatch}, and more "
+            f"crash Doom's engine; {advice}"
+        )
     ]

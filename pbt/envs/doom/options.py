@@ -1,4 +1,6 @@
-"""What a config may say of a Doom game, in `env.options`: what all of them take, and what those for one player add."""
+"""What a config may say of a Doom game, in `env.options`: what all of them take, and what those
+for one player add.
+"""
 
 import difflib
 import math
@@ -16,7 +18,9 @@ TICS_PER_S = 35.0
 
 
 class RewardTerm(NamedTuple):
-    """A shaping term: `gain` for every unit by which the game variable grew since the last step, `loss` for every unit by which it fell."""
+    """A shaping term: `gain` for every unit by which the game variable grew since the last step,
+    `loss` for every unit by which it fell.
+    """
 
     name: str
     variable: str
@@ -30,9 +34,11 @@ class SceneOptions:
 
     wad         path of another WAD than the scenario's;  map: another of its maps ("map02")
     frame_skip  tics that an action is held
-    screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest it knows;  width, height: what the network sees of it
+    screen      what the engine renders, WIDTHxHEIGHT; 160x120 is the smallest it knows;  width,
+                height: what the network sees of it
     variables   game variables that are seen beside the screen; None: the usual ones
-    terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by learning.shaping
+    terms       shaping: name -> { variable = "HEALTH", gain = 1.0, loss = 0.0 }, weighted by
+                learning.shaping
     """
 
     scenario: str = "basic"
@@ -61,9 +67,12 @@ class SceneOptions:
 class DoomOptions(SceneOptions):
     """One player's.
 
-    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has no limit and may never end
-    actions     "heads": one choice per group of buttons that exclude each other, made at the same time; "single": at most one button at a time
-    timeout     what the end of the scenario's time is: "truncated" (the value goes on) or "terminated" (surviving was the task)
+    max_tics    after which an episode ends; None: those of the scenario, ten minutes where it has
+                no limit and may never end
+    actions     "heads": one choice per group of buttons that exclude each other, made at the same
+                time; "single": at most one button at a time
+    timeout     what the end of the scenario's time is: "truncated" (the value goes on) or
+                "terminated" (surviving was the task)
     points      a game variable that counts what was achieved ("KILLCOUNT"), shown in results
     """
 
@@ -86,7 +95,9 @@ O = TypeVar("O", bound=SceneOptions)
 
 
 def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
-    """The options, whose values may still be impossible. Raises: EnvOptionsError for unknown names and wrong types, all of them."""
+    """The options, whose values may still be impossible. Raises: EnvOptionsError for unknown
+    names and wrong types, all of them.
+    """
     types = {field.name: field.type for field in fields(kind)}
     problems = [unlike(name, name, types, "option") for name in given if name not in types]
     options = {name: value for name, value in given.items() if name in types}
@@ -209,21 +220,24 @@ def scene_problems(options: SceneOptions, known: Known) -> list[str]:
     if options.resolution not in known.resolutions:
         sizes = sorted(name.removeprefix("RES_").lower() for name in known.resolutions)
         problems.append(
-            f"screen = {options.screen!r}: ViZDoom does not render that; try {', '.join(sizes[:4])} or another of its {len(sizes)}"
+            f"screen = {options.screen!r}: ViZDoom does not render that; try "
+            f"{', '.join(sizes[:4])} or another of its {len(sizes)}"
         )
     own = sorted(path.stem for path in known.scenarios.glob("*.cfg"))
     if options.scenario.endswith(".cfg"):
         file = scenario_file(options, known)
         if not file.is_file():
             problems.append(
-                f"scenario = {options.scenario!r}: no file {file}; paths are relative to the working directory, {Path.cwd()}"
+                f"scenario = {options.scenario!r}: no file {file}; paths are relative to the "
+                f"working directory, {Path.cwd()}"
             )
     elif options.scenario not in own:
         problems.append("scenario" + unlike("", options.scenario, own, "scenario"))
     if options.wad is not None and not (wad := Path(options.wad).expanduser()).is_file():
         found = "a folder; expected a WAD or a .pk3" if wad.is_dir() else "no such file"
         problems.append(
-            f"wad = {options.wad!r}: {found}; paths are relative to the working directory, {Path.cwd()}"
+            f"wad = {options.wad!r}: {found}; paths are relative to the working directory, "
+            f"{Path.cwd()}"
         )
     named = [
         (f"variables.{place}", name.upper()) for place, name in enumerate(options.variables or ())

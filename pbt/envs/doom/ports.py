@@ -1,7 +1,8 @@
 """Ports for matches: taken by one match at a time, whatever processes they belong to.
 
-An engine binds its port itself, so nobody else can hold it until then. What is held instead is a name that stands for the port: an abstract socket
-of Linux, which one process at a time can bind and which is gone with that process, however it ends.
+An engine binds its port itself, so nobody else can hold it until then. What is held instead is a
+name that stands for the port: an abstract socket of Linux, which one process at a time can bind and
+which is gone with that process, however it ends.
 """
 
 import random
@@ -23,7 +24,9 @@ class Port:
 
 
 def take_port(candidates: Iterable[int] | None = None) -> Port:
-    """The first of `candidates` that nobody has; else of all, from a random one on. Raises: OSError when there is none."""
+    """The first of `candidates` that nobody has; else of all, from a random one on. Raises:
+    OSError when there is none.
+    """
     if candidates is None:
         start = random.SystemRandom().randrange(len(PORTS))
         candidates = (PORTS[(start + step) % len(PORTS)] for step in range(len(PORTS)))
@@ -40,7 +43,9 @@ def take_port(candidates: Iterable[int] | None = None) -> Port:
 
 
 def waiting_bytes(number: int) -> int:
-    """Of packets that have come to a UDP port and nobody has taken yet, as the kernel counts them."""
+    """Of packets that have come to a UDP port and nobody has taken yet, as the kernel counts
+    them.
+    """
     bound = f":{number:04X}"
     with open("/proc/self/net/udp", encoding="ascii") as sockets:
         rows = [line.split() for line in sockets]

@@ -11,7 +11,8 @@ from pbt.errors import EnvError, EnvOptionsError
 
 # ViZDoom carries these; a scenario that names none plays the second.
 _GAMES = ("freedoom1.wad", "freedoom2.wad")
-# What ViZDoom says where the .cfg file names no map, also of freedoom1, which has none of that name.
+# What ViZDoom says where the .cfg file names no map, also of freedoom1, which has none of that
+# name.
 _UNNAMED_MAP = "map01"
 _MOST_NAMED = 6
 
@@ -35,15 +36,16 @@ def game_file(name: str) -> Path:
 def configure_scene(game: Any, options: SceneOptions) -> None:
     """game: a `vizdoom.DoomGame` that has not started.
 
-    Raises: EnvError when ViZDoom refuses the scenario, EnvOptionsError for a game, a WAD or a map that cannot be played: engines do not refuse
-    them, but play something else, or never start.
+    Raises: EnvError when ViZDoom refuses the scenario, EnvOptionsError for a game, a WAD or a map
+    that cannot be played: engines do not refuse them, but play something else, or never start.
     """
     vizdoom = load_vizdoom()
     try:
         game.load_config(str(scenario_file(options, known())))
     except Exception as error:
         raise EnvError(
-            f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; mend its .cfg file"
+            f"scenario {options.scenario!r} does not load: {type(error).__name__}: {error}; "
+            "mend its .cfg file"
         ) from error
     # Arguments of the engine's command line, by which a file of somebody else's could write files.
     game.clear_game_args()
@@ -54,7 +56,8 @@ def configure_scene(game: Any, options: SceneOptions) -> None:
     wad = game.get_doom_scenario_path()
     if wad and not Path(wad).is_file():
         raise EnvError(
-            f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it beside the .cfg file, or say env.options.wad"
+            f"scenario {options.scenario!r} names the WAD {wad}, which is not there; put it "
+            "beside the .cfg file, or say env.options.wad"
         )
     game.set_doom_map(_asked_map(game, options, has_own_wad))
     game.set_screen_resolution(getattr(vizdoom.ScreenResolution, options.resolution))
@@ -73,13 +76,17 @@ def scene_starts(game: Any) -> Starts | None:
 
 
 def _asked_game(game: Any, options: SceneOptions) -> Path:
-    """By the name of the file only, and always with its path: else whatever lies in the working directory under such a name is played."""
+    """By the name of the file only, and always with its path: else whatever lies in the working
+    directory under such a name is played.
+    """
     name = Path(game.get_doom_game_path()).name or _GAMES[-1]
     if name.lower() in _GAMES:
         return game_file(name.lower())
     raise EnvOptionsError([
-        f"scenario = {options.scenario!r}: its .cfg file asks for the game {name} (doom_game_path), which ViZDoom does not carry; expected "
-        f'{" or ".join(_GAMES)}; take the scenario "freedoom1" or "freedoom2", or name one of these files, or none, in a .cfg file of your own'
+        (f"scenario = {options.scenario!r}: its .cfg file asks for the game {name} "
+"(doom_game_path), which ViZDoom does not carry; expected "
+f'{" or ".join(_GAMES)}; take the scenario "freedoom1" or "freedoom2", or name one '
+'of these files, or none, in a .cfg file of your own')
     ])  # fmt: skip
 
 
@@ -104,7 +111,10 @@ def _asked_map(game: Any, options: SceneOptions, has_own_wad: bool) -> str:
     whose = (
         "" if options.map is not None else " (of the .cfg file, or ViZDoom's where that names none)"
     )
-    found = f"map = {asked!r}{whose}: {played.name if of_game else Path(wad).name} has no such map; it has {names}"
+    found = (
+        f"map = {asked!r}{whose}: {played.name if of_game else Path(wad).name} has no "
+        f"such map; it has {names}"
+    )
     elsewhere = (
         f"; {played.name} has a {asked.upper()}, which is another game than this scenario"
         if asked.upper() in games

@@ -5,7 +5,9 @@ from numpy.typing import NDArray
 
 
 class ScreenSampler:
-    """Nearest neighbour: pixel (y, x) shows pixel (y * H // h, x * W // w) of the screen. The same as OpenCV's INTER_NEAREST."""
+    """Nearest neighbour: pixel (y, x) shows pixel (y * H // h, x * W // w) of the screen. The
+    same as OpenCV's INTER_NEAREST.
+    """
 
     def __init__(self, screen: tuple[int, int], sampled: tuple[int, int], channels: int) -> None:
         """screen, sampled: (height, width)."""
@@ -24,7 +26,8 @@ class ScreenSampler:
             return np.take(
                 rows.reshape(-1, self._width, self._channels), self._columns, axis=1, mode="clip"
             )
-        # Neighbouring pixels are copied as one item of so many bytes: four times as fast as pixel by pixel.
+        # Neighbouring pixels are copied as one item of so many bytes: four times as fast as pixel
+        # by pixel.
         item, height = np.dtype((np.void, self._run * self._channels)), self._size[0]
         count = self._size[1] // self._run
         strides = (self._width * self._channels, self._period * self._channels)
@@ -33,7 +36,9 @@ class ScreenSampler:
 
 
 def runs(columns: NDArray[np.int64]) -> tuple[int, int]:
-    """(run, period): of every `period` columns of the screen the first `run` are shown; (0, 0) when it is not as regular as that."""
+    """(run, period): of every `period` columns of the screen the first `run` are shown; (0, 0)
+    when it is not as regular as that.
+    """
     for run in range(len(columns), 0, -1):
         if len(columns) % run:
             continue

@@ -1,8 +1,10 @@
-"""What engines leave behind when their process is killed while one of them starts: their folder, their names in /dev/shm, and perhaps themselves: an
-engine asks to end with its process as one of the first things it does, but one that was stopped before stays stopped.
+"""What engines leave behind when their process is killed while one of them starts: their folder,
+their names in /dev/shm, and perhaps themselves: an engine asks to end with its process as one of
+the first things it does, but one that was stopped before stays stopped.
 
-A process that starts engines has this module watch over it, as a small process of its own: `python -I -S strays.py PID`, whose standard input ends
-with the watched process. Standard library only, and nothing of this package, so that it starts in milliseconds.
+A process that starts engines has this module watch over it, as a small process of its own: `python
+-I -S strays.py PID`, whose standard input ends with the watched process. Standard library only, and
+nothing of this package, so that it starts in milliseconds.
 """
 
 import fcntl
@@ -43,7 +45,8 @@ def _namespace() -> int:
 
 
 def remove_strays(young_s: float = _YOUNG_S) -> list[Path]:
-    """Remove folders of processes that are gone, and names older than `young_s` seconds that no process has mapped. Returns them.
+    """Remove folders of processes that are gone, and names older than `young_s` seconds that no
+    process has mapped. Returns them.
 
     Engines of processes that are gone are ended.
     """
@@ -107,12 +110,14 @@ def _mapped() -> set[str]:
 
 
 def _open_somewhere(path: Path) -> bool:
-    """Whether any process, seen or not, has it open or mapped for writing, as ViZDoom and its engines do: then nobody is given a lease to read.
+    """Whether any process, seen or not, has it open or mapped for writing, as ViZDoom and its
+    engines do: then nobody is given a lease to read.
 
     fcntl(2), F_SETLEASE. False where the system has no leases.
     """
     with suppress(OSError), path.open("rb") as file:
-        # Who opens it meanwhile is told by this signal, which is ignored, and waits until it is closed here.
+        # Who opens it meanwhile is told by this signal, which is ignored, and waits until it is
+        # closed here.
         fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
@@ -122,7 +127,9 @@ def _open_somewhere(path: Path) -> bool:
 
 
 def watch() -> None:
-    """Wait for the end of the standard input, then look for strays until the last engines are gone, too."""
+    """Wait for the end of the standard input, then look for strays until the last engines are
+    gone, too.
+    """
     sys.stdin.buffer.read()
     deadline = time.monotonic() + _LAST_ENGINES_S
     while time.monotonic() < deadline:

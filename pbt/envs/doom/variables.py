@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# A variable's ordinary range, so that the network sees numbers around 1; those not named count single things.
+# A variable's ordinary range, so that the network sees numbers around 1; those not named count
+# single things.
 _UNITS = {
     "HEALTH": 100.0,
     "ARMOR": 100.0,

@@ -1,4 +1,6 @@
-"""Which maps a WAD file has, and where players may appear on them, in the formats of Doom, Hexen and UDMF (doomwiki.org: WAD, Thing, UDMF)."""
+"""Which maps a WAD file has, and where players may appear on them, in the formats of Doom, Hexen
+and UDMF (doomwiki.org: WAD, Thing, UDMF).
+"""
 
 import re
 import struct
@@ -17,20 +19,27 @@ _DEATHMATCH, _PLAYERS = 11, (1, 2, 3, 4, 4001, 4002, 4003, 4004)
 # Of a thing in Doom's format and in Hexen's: its size, and where its type stands in it.
 _DOOM, _HEXEN = (10, 6), (20, 10)
 # What follows the name of a map, in Doom's format and in Hexen's; of UDMF's the first is enough.
-_LUMPS = b"TEXTMAP THINGS LINEDEFS SIDEDEFS VERTEXES SEGS SSECTORS NODES SECTORS REJECT BLOCKMAP BEHAVIOR".split()
+_LUMPS = (
+    b"TEXTMAP THINGS LINEDEFS SIDEDEFS VERTEXES SEGS SSECTORS NODES SECTORS REJECT BLOCKMAP "
+    b"BEHAVIOR"
+).split()
 _FIRST_LUMPS = (b"TEXTMAP", b"THINGS")
 _TEXT_TYPE = re.compile(rb"\btype\s*=\s*(\d+)\s*;", re.IGNORECASE)
 
 
 class Starts(NamedTuple):
-    """How many places there are to appear: in a deathmatch, and for the numbered players of other games."""
+    """How many places there are to appear: in a deathmatch, and for the numbered players of
+    other games.
+    """
 
     deathmatch: int
     players: int
 
 
 def map_names(wad: Path) -> list[str]:
-    """In upper case, sorted. Of a .pk3 those of its folder `maps` and of the WADs beside that. Raises: ValueError for what is neither, OSError."""
+    """In upper case, sorted. Of a .pk3 those of its folder `maps` and of the WADs beside that.
+    Raises: ValueError for what is neither, OSError.
+    """
     try:
         with wad.open("rb") as file:
             magic = file.read(len(_ZIP))
@@ -101,7 +110,8 @@ def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
     _, count, directory = _HEADER.unpack(header)
     if min(count, directory) < 0:
         raise ValueError(
-            f"is damaged: its directory has {count} entries at byte {directory}; expected a whole WAD, which begins with IWAD or PWAD"
+            f"is damaged: its directory has {count} entries at byte {directory}; expected a "
+            "whole WAD, which begins with IWAD or PWAD"
         )
     file.seek(directory)
     entries = [_ENTRY.unpack(file.read(_ENTRY.size)) for _ in range(count)]
@@ -109,7 +119,9 @@ def _entries(file: BinaryIO) -> list[tuple[int, int, bytes]]:
 
 
 def _map_lumps(file: BinaryIO, map_name: bytes) -> dict[bytes, bytes]:
-    """By name. The last map of that name counts, as in the engine. Raises: ValueError, struct.error where it is no WAD."""
+    """By name. The last map of that name counts, as in the engine. Raises: ValueError,
+    struct.error where it is no WAD.
+    """
     entries = _entries(file)
     first = max(
         (index + 1 for index, (_, _, name) in enumerate(entries) if name == map_name),

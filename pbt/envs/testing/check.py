@@ -17,9 +17,12 @@ MAX_PROBLEMS = 20
 class CheckReport:
     """What `check_game` found.
 
-    problems        one line each: where, found, expected, what to do; empty = the game keeps the contract
-    games           games played to their end, of which `first_places[seat]` had one winner, `draws` several, `truncated` were cut off
-    replayable      the same seeds and actions gave the same games at another table, in another order; None: not measured, because games failed
+    problems        one line each: where, found, expected, what to do; empty = the game keeps the
+                    contract
+    games           games played to their end, of which `first_places[seat]` had one winner, `draws`
+                    several, `truncated` were cut off
+    replayable      the same seeds and actions gave the same games at another table, in another
+                    order; None: not measured, because games failed
     seed_matters    equal actions gave different games under different seeds; None as above
     steps_per_s     decisions of all seats per second inside the game, one core
     mean_decisions  decisions of all seats per game
@@ -47,9 +50,11 @@ class CheckReport:
 
 
 def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) -> CheckReport:
-    """Plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in reverse order, then varies the seed under equal actions.
+    """Plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in
+    reverse order, then varies the seed under equal actions.
 
-    max_steps: a game longer than this counts as endless. Raises nothing for what the game does; building the table may fail: that, too, is a problem.
+    max_steps: a game longer than this counts as endless. Raises nothing for what the game does;
+    building the table may fail: that, too, is a problem.
     """
     tables: list[Game] = []
     try:
@@ -61,7 +66,10 @@ def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) ->
             spec,
             None,
             [
-                f"building game {spec.name!r} raised {type(error).__name__}: {error}; fix its constructor"
+                (
+                    f"building game {spec.name!r} raised {type(error).__name__}: {error}; fix "
+                    "its constructor"
+                )
             ],
             [],
             None,
@@ -104,7 +112,9 @@ def _table(spec: EnvSpec, tables: list[Game]) -> Game:
 
 
 def varies_with_seed(referee: Referee, name: str, seeds: int, max_steps: int) -> bool:
-    """Whether any of the seeds 0 .. seeds - 1 gives another game than seed 0 under the same stream of actions."""
+    """Whether any of the seeds 0 .. seeds - 1 gives another game than seed 0 under the same
+    stream of actions.
+    """
     first = play(referee, name, 0, 0, max_steps).digest
     return any(play(referee, name, seed, 0, max_steps).digest != first for seed in range(1, seeds))
 
@@ -114,13 +124,15 @@ def table_problems(game: Game) -> list[str]:
     problems = []
     if not game.roles or not game.seat_names:
         problems.append(
-            f"{len(game.roles)} roles and {len(game.seat_names)} seats; expected at least one of each"
+            f"{len(game.roles)} roles and {len(game.seat_names)} seats; expected at least "
+            "one of each"
         )
     if len(game.seat_roles) != len(game.seat_names) or set(game.seat_roles) != set(
         range(len(game.roles))
     ):
         problems.append(
-            f"seat_roles {game.seat_roles} for {len(game.seat_names)} seats and {len(game.roles)} roles; expected one role index per seat, each used"
+            f"seat_roles {game.seat_roles} for {len(game.seat_names)} seats and "
+            f"{len(game.roles)} roles; expected one role index per seat, each used"
         )
     for what, names in (
         ("seat_names", game.seat_names),
@@ -149,16 +161,20 @@ def _declared(spec: EnvSpec, replayable: bool, seed_matters: bool, seeds: int) -
     problems = []
     if spec.replayable and not replayable:
         problems.append(
-            f"declared replayable, but the same {seeds} seeds and actions gave different games; expected equal ones; "
-            "draw all randomness from the seed given to reset and keep nothing from earlier games, or declare replayable=False"
+            f"declared replayable, but the same {seeds} seeds and actions gave different "
+            "games; expected equal ones; "
+            "draw all randomness from the seed given to reset and keep nothing from earlier "
+            "games, or declare replayable=False"
         )
     if seed_matters and not spec.chance:
         problems.append(
-            f"declared chance=False, but equal actions under {seeds} seeds gave different games; declare chance=True"
+            f"declared chance=False, but equal actions under {seeds} seeds gave different "
+            "games; declare chance=True"
         )
     if spec.chance and not seed_matters:
         problems.append(
-            f"declared chance=True, but equal actions under {seeds} seeds gave equal games; use the seed given to reset, or declare chance=False"
+            f"declared chance=True, but equal actions under {seeds} seeds gave equal games; "
+            "use the seed given to reset, or declare chance=False"
         )
     return problems
 

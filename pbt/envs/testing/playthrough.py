@@ -1,4 +1,6 @@
-"""Plays one game with random legal actions and watches every turn: the judge behind `check_game`, probes and contract tests."""
+"""Plays one game with random legal actions and watches every turn: the judge behind
+`check_game`, probes and contract tests.
+"""
 
 import hashlib
 import time
@@ -25,7 +27,8 @@ class Playthrough:
     error      set when the game's code raised
     ended      every seat was over within the step limit
     decisions  actions of all seats;  step_s: seconds inside the game's own reset and step
-    digest     of every observation, mask, reward, flag and action in order: equal digests, equal games
+    digest     of every observation, mask, reward, flag and action in order: equal digests, equal
+               games
     """
 
     seed: int
@@ -44,7 +47,9 @@ class _Broken(Exception):
 
 
 class Referee:
-    """Judges turns of one table. Construct it once per table; raises EnvError if a space is not supported."""
+    """Judges turns of one table. Construct it once per table; raises EnvError if a space is not
+    supported.
+    """
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -63,7 +68,8 @@ class Referee:
         seats = [turn.seat for turn in turns]
         if len(set(seats)) != len(seats):
             self.problems.append(
-                f"turns for seats {seats}; expected each seat once; merge what one seat learns at one moment into one turn"
+                f"turns for seats {seats}; expected each seat once; merge what one seat "
+                "learns at one moment into one turn"
             )
         for turn in turns:
             self.problems.extend(self._problems_of(turn, first))
@@ -77,7 +83,8 @@ class Referee:
         if not due and len(self.over) < len(self.game.seat_names):
             waiting = sorted(set(range(len(self.game.seat_names))) - self.over)
             self.problems.append(
-                f"nobody is due, yet seats {waiting} are not over; expected a turn for the next to act, or final turns for all"
+                f"nobody is due, yet seats {waiting} are not over; expected a turn for the "
+                "next to act, or final turns for all"
             )
             raise _Broken
         return due
@@ -95,7 +102,8 @@ class Referee:
         found += _reward_problems(seat, self.game.reward_terms, turn, first)
         if turn.seat in self._acted and not turn.tics > 0:
             found.append(
-                f"{seat}: tics {turn.tics} after an action; expected at least 1; say how many engine ticks the action covered"
+                f"{seat}: tics {turn.tics} after an action; expected at least 1; say how "
+                "many engine ticks the action covered"
             )
         if first and turn.tics != 0:
             found.append(f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet")
@@ -139,19 +147,23 @@ class Referee:
         ranking = tuple(outcome.ranking)
         if len(ranking) != seats or ranking != ranking_from_scores([-place for place in ranking]):
             self.problems.append(
-                f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = best, ties sharing the smaller number"
+                f"outcome: ranking {ranking}; expected one place per seat ({seats}), 0 = "
+                "best, ties sharing the smaller number"
             )
         if outcome.points is not None and (
             len(outcome.points) != seats or not np.isfinite(outcome.points).all()
         ):
             self.problems.append(
-                f"outcome: points {outcome.points}; expected one finite number per seat ({seats}), or None"
+                f"outcome: points {outcome.points}; expected one finite number per seat "
+                f"({seats}), or None"
             )
         self.digest.update(repr((ranking, outcome.points, outcome.reason)).encode())
 
 
 def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: int) -> Playthrough:
-    """One game. The actions depend on action_seed and the masks alone. Never raises for what the game does."""
+    """One game. The actions depend on action_seed and the masks alone. Never raises for what the
+    game does.
+    """
     game = referee.game
     rng = generator(action_seed, "playthrough")
     referee.start()
@@ -206,7 +218,10 @@ def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
             []
             if turn.over
             else [
-                f"{seat}: observation None while it must act; expected an element of {role.observation_space}"
+                (
+                    f"{seat}: observation None while it must act; expected an element of "
+                    f"{role.observation_space}"
+                )
             ]
         )
     misfit = _misfit(role.observation_space, turn.observation, "observation")
@@ -214,7 +229,9 @@ def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
 
 
 def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
-    """What is wrong with the value, at the innermost place that says so; None if it belongs to the space."""
+    """What is wrong with the value, at the innermost place that says so; None if it belongs to
+    the space.
+    """
     advice = (
         "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
     )
@@ -238,14 +255,20 @@ def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
             return inner
     if isinstance(space, spaces.Box):
         if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
-            return f"{where} has shape {value.shape} and dtype {value.dtype}; expected {space.shape} and {space.dtype}; {advice}"
+            return (
+                f"{where} has shape {value.shape} and dtype {value.dtype}; expected "
+                f"{space.shape} and {space.dtype}; {advice}"
+            )
         bad = np.count_nonzero(~np.isfinite(value))
         span = (
             f"{bad} values that are not finite"
             if bad
             else f"values from {value.min()} to {value.max()}"
         )
-        return f"{where} has {span}; expected {float(np.min(space.low))} to {float(np.max(space.high))}; {advice}"
+        return (
+            f"{where} has {span}; expected {float(np.min(space.low))} to "
+            f"{float(np.max(space.high))}; {advice}"
+        )
     return f"{where} is {value!r:.80}; expected an element of {space}; {advice}"
 
 
@@ -256,7 +279,10 @@ def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn
             []
             if mask is None
             else [
-                f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or masked=True in the Role"
+                (
+                    f"{seat}: a mask, though role {role.name!r} is not masked; expected None, or "
+                    "masked=True in the Role"
+                )
             ]
         )
     if turn.over and mask is None:
@@ -268,7 +294,10 @@ def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn
             else type(mask).__name__
         )
         return [
-            f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype bool: one entry per choice, heads side by side"
+            (
+                f"{seat}: mask with {found}; expected a numpy array of shape ({total},), dtype "
+                "bool: one entry per choice, heads side by side"
+            )
         ]
     stops = np.cumsum(heads)
     empty = [
@@ -278,7 +307,10 @@ def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn
     ]
     if empty and not turn.over:
         return [
-            f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; give a pass action, or end the episode"
+            (
+                f"{seat}: no legal choice in head {empty[0]} of the mask; expected at least one; "
+                "give a pass action, or end the episode"
+            )
         ]
     return []
 

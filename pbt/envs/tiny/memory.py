@@ -1,4 +1,6 @@
-"""Memory: a cue at the first step, asked for some steps later. Only a policy with memory does better than guessing."""
+"""Memory: a cue at the first step, asked for some steps later. Only a policy with memory does
+better than guessing.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +15,9 @@ from pbt.seeding import integer
 class Memory:
     """One seat. cues: how many different cues; delay: steps between the cue and the question.
 
-    Observation [cues + 1] float32: the cue one-hot at step 0, zeros while waiting, 1 in the last place at the question.
-    The answer to the question gives 1 if it names the cue, else 0; every other action is without effect.
-    Best return: 1 with memory, 1 / cues without.
+    Observation [cues + 1] float32: the cue one-hot at step 0, zeros while waiting, 1 in the last
+    place at the question. The answer to the question gives 1 if it names the cue, else 0; every
+    other action is without effect. Best return: 1 with memory, 1 / cues without.
     """
 
     def __init__(self, cues: int = 3, delay: int = 4) -> None:
@@ -69,5 +71,7 @@ SPEC = EnvSpec(
     chance=True,
     replayable=True,
     winners="one seat: nobody wins, the return counts",
-    description="A cue to be remembered for some steps; only a recurrent policy does better than guessing",
+    description=(
+        "A cue to be remembered for some steps; only a recurrent policy does better than guessing"
+    ),
 )

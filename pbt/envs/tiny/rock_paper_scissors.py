@@ -24,7 +24,8 @@ MOVES = len(NAMES)
 class RockPaperScissors:
     """rounds: throws per game, each worth 1, 0 or -1.
 
-    Observation: 0 at first, then 1 + the opponent's last move. Actions: 0 rock, 1 paper, 2 scissors.
+    Observation: 0 at first, then 1 + the opponent's last move. Actions: 0 rock, 1 paper, 2
+    scissors.
     """
 
     def __init__(self, rounds: int = 3) -> None:
@@ -62,7 +63,9 @@ class RockPaperScissors:
 
 
 def always(move: int) -> ScriptedAct:
-    """A player of one move: together the three make the smallest circle, which no rating can tell."""
+    """A player of one move: together the three make the smallest circle, which no rating can
+    tell.
+    """
 
     def act(
         observation: Mapping[str, NDArray[Any]],

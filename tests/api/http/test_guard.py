@@ -20,9 +20,15 @@ from tests.api.live import live
 from tests.api.service import Service, serving
 
 SAMPLES = {
-    "name": "nobody", "operation_id": "1", "match_id": "1", "snapshot_id": "0" * 64, "evaluation_id": "1", "member": "m0", "game_id": "1",
+    "name": "nobody",
+    "operation_id": "1",
+    "match_id": "1",
+    "snapshot_id": "0" * 64,
+    "evaluation_id": "1",
+    "member": "m0",
+    "game_id": "1",
     "play_id": "0" * 16,
-}  # fmt: skip
+}
 
 
 def routes(service: Service) -> list[tuple[str, str]]:
@@ -305,7 +311,7 @@ def test_this_machine_alone_needs_neither(tmp_path: Path, host: str) -> None:
     ).hosts
 
 
-# --- as bytes, where clients would mend what is sent -------------------------------------------------------------------------------------------
+# --- as bytes, where clients would mend what is sent ----------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +373,9 @@ def test_bytes_that_no_client_would_send(port: int) -> None:
 
 
 def test_small_answers_do_not_wait_for_one_another() -> None:
-    """A head and a body are two packets; without this the second waits for the reader's delayed word on the first, 40 ms."""
+    """A head and a body are two packets; without this the second waits for the reader's delayed
+    word on the first, 40 ms.
+    """
 
     async def accepted() -> int:
         delays: list[int] = []

@@ -13,7 +13,10 @@ from api.http import protocol
 from tests.api.live import live
 
 GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
-CHUNKED = b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = (
+    b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
 MAX_HEAD_BYTES = 1 << 16
 LIMIT_S = 20.0
 
@@ -96,7 +99,8 @@ def test_headers_without_number_are_not_kept(address: tuple[str, int], begun: by
         pytest.param(b"", id="nothing"),
         pytest.param(GET, id="half a head"),
         pytest.param(
-            b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+            b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
             id="half a body",
         ),
         pytest.param(GET + b"\r\n" + GET, id="a second request that stops in its head"),

@@ -1,4 +1,6 @@
-"""Trainings as processes: what is wanted comes about, whatever happens to the trainers. The double keeps the real trainer's contract."""
+"""Trainings as processes: what is wanted comes about, whatever happens to the trainers. The
+double keeps the real trainer's contract.
+"""
 
 import os
 import shutil

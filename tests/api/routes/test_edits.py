@@ -1,4 +1,6 @@
-"""What an edit does beside setting values is said in its answer; members are shown as they stand."""
+"""What an edit does beside setting values is said in its answer; members are shown as they
+stand.
+"""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,6 @@
-"""Matches over REST: asked for, watched, cancelled, gone on with. The double keeps the contract of the process that plays them."""
+"""Matches over REST: asked for, watched, cancelled, gone on with. The double keeps the contract
+of the process that plays them.
+"""
 
 import os
 import signal
@@ -149,7 +151,7 @@ def test_a_repeated_request_is_one_match(service: Service) -> None:
     assert first["id"] == again["id"] and len(service.call("GET", "/v1/evaluations")["items"]) == 1
 
 
-# --- the rules -------------------------------------------------------------------------------------------------------------------------------
+# --- the rules ------------------------------------------------------------------------------------
 
 EVERY = [
     MatchFacts(*values)

@@ -36,7 +36,9 @@ def write(data: Path, number: int, made_at: float) -> None:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Six evaluation games in two starts, of which the second took the last one back and played it again; films of games 1, 5 and 40."""
+    """Six evaluation games in two starts, of which the second took the last one back and played
+    it again; films of games 1, 5 and 40.
+    """
     data = tmp_path_factory.mktemp("told")
     with open_league(data / "league.db") as league:
         population_id = create_population(league, "demo", "doom_match", CONFIG, {}, MEMBERS)

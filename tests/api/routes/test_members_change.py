@@ -1,4 +1,6 @@
-"""Members come and go over REST: named once, of a role there is, never the last of it, and in force when a trainer says so."""
+"""Members come and go over REST: named once, of a role there is, never the last of it, and in
+force when a trainer says so.
+"""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Games by hand over REST: begun, played, refused, cut off. The slow ones are real games; a double keeps the contract of the process behind them."""
+"""Games by hand over REST: begun, played, refused, cut off. The slow ones are real games; a
+double keeps the contract of the process behind them.
+"""
 
 import os
 import signal
@@ -66,7 +68,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-# --- with the double -------------------------------------------------------------------------------------------------------------------------
+# --- with the double ------------------------------------------------------------------------------
 
 
 def test_a_game_is_played_to_its_end_from_either_seat(service: Service) -> None:
@@ -196,9 +198,20 @@ def test_who_may_sit_down(service: Service) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"opponent": "exec:./bot"}, {"opponent": "../x"}, {"env": "./game.py:make"}, {"name": ""}, {"name": "a\nb"}, {"name": "a" * 41}, {"name": "<b>"},
-     {"seat": 2}, {"seat": "0"}, {"seed": -1}, {"colour": 1}],
-)  # fmt: skip
+    [
+        {"opponent": "exec:./bot"},
+        {"opponent": "../x"},
+        {"env": "./game.py:make"},
+        {"name": ""},
+        {"name": "a\nb"},
+        {"name": "a" * 41},
+        {"name": "<b>"},
+        {"seat": 2},
+        {"seat": "0"},
+        {"seed": -1},
+        {"colour": 1},
+    ],
+)
 def test_what_cannot_be_asked_for(shared: Service, wrong: dict[str, Any]) -> None:
     shared.call(
         "POST",
@@ -237,7 +250,7 @@ def test_games_are_told_one_by_one(service: Service) -> None:
     service.call("GET", "/v1/games/4711/replay", status=404)
 
 
-# --- real games ------------------------------------------------------------------------------------------------------------------------------
+# --- real games -----------------------------------------------------------------------------------
 
 
 def stored(service: Service) -> list[Any]:
@@ -327,7 +340,7 @@ process.stdin.write(b'{{"action": 3, "at": 0}}\\n'); process.stdin.flush()
 process.stdout.readline()
 print(process.pid, flush=True)
 time.sleep(600)
-"""
+"""  # noqa: E501
     open_league(tmp_path / "league.db").close()
     holding = subprocess.Popen([sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True)
     assert holding.stdout is not None

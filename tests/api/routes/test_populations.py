@@ -113,7 +113,10 @@ def test_the_check_says_the_same_where_it_is_no_process() -> None:
 
 
 def test_a_check_that_hangs_ends_without_the_service() -> None:
-    program = "import time, arena.programs.config_check as check; check.LIMIT_S = 1; check.check = lambda table: time.sleep(60); check.main()"
+    program = (
+        "import time, arena.programs.config_check as check; check.LIMIT_S = 1; "
+        "check.check = lambda table: time.sleep(60); check.main()"
+    )
     done = subprocess.run([sys.executable, "-c", program], input="{}", text=True, timeout=50)
     assert done.returncode == -signal.SIGALRM
 
@@ -196,7 +199,9 @@ def test_null_takes_a_shaping_term_out(service: Service) -> None:
 def test_edits_that_contradict_together_are_not_both_taken(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each is sound as things stood; the first one comes between the check of the second and its row."""
+    """Each is sound as things stood; the first one comes between the check of the second and its
+    row.
+    """
     service.create("one")
     store = api.routes.edits.edit
     others = iter([{"pbt.score_games": 100}])

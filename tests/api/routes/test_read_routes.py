@@ -30,7 +30,9 @@ CONTENT = b"these are the weights"
 
 
 def write_league(data: Path) -> None:
-    """A league with games, rounds, snapshots, a match and curves, as trainings write them, and the files that go with it."""
+    """A league with games, rounds, snapshots, a match and curves, as trainings write them, and
+    the files that go with it.
+    """
     config = config_from_table({"env": {"name": "connect_four"}}, "test").model_dump(mode="json")
     with open_league(data / "league.db") as league:
         population_id = create_population(

@@ -41,7 +41,9 @@ def arena(
 
 
 def processor_s(*words: str, cwd: Path) -> float:
-    """What a run of Python with these words takes of the processor: other work on the machine is not the program's."""
+    """What a run of Python with these words takes of the processor: other work on the machine is
+    not the program's.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-P", *words],
@@ -56,7 +58,9 @@ def processor_s(*words: str, cwd: Path) -> float:
 
 
 def test_help_is_fast(tmp_path: Path) -> None:
-    """0.24 s where loading Typer alone takes 0.09 s; machines differ, so the two are compared, one after the other."""
+    """0.24 s where loading Typer alone takes 0.09 s; machines differ, so the two are compared,
+    one after the other.
+    """
     taken = [
         (
             processor_s("-m", "arena", "--help", cwd=tmp_path),
@@ -79,7 +83,10 @@ def test_help_lists_every_command_with_an_example(tmp_path: Path) -> None:
 
 
 def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
-    code = "import sys; from arena.cli.app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    code = (
+        "import sys; from arena.cli.app import run; run(['--help']); print(*sys.modules, "
+        "file=sys.stderr)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -150,8 +157,11 @@ def test_errors_become_one_message_and_an_exit_code(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        "error: run.toml has 1 problem", "  a: b; c", "error: nobody is called demo/m9; players: demo/m0", "error: slot 3 has two owners",
-    ]  # fmt: skip
+        "error: run.toml has 1 problem",
+        "  a: b; c",
+        "error: nobody is called demo/m9; players: demo/m0",
+        "error: slot 3 has two owners",
+    ]
 
 
 def test_control_c_exits_130(failing: Fail) -> None:
@@ -208,8 +218,14 @@ def test_a_place_that_cannot_be_written_is_no_bug(
     )
     assert failing.run(OSError(errno.ENOSPC, "No space left on device")) == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"error: {tmp_path / 'imported'}: Permission denied; expected a place that you may write to, on a disk with room",
-        "error: No space left on device; expected a place that you may write to, on a disk with room",
+        (
+            f"error: {tmp_path / 'imported'}: Permission denied; expected a place that you may "
+            "write to, on a disk with room"
+        ),
+        (
+            "error: No space left on device; expected a place that you may write to, on a disk "
+            "with room"
+        ),
     ]
     assert failing.run(FileNotFoundError(errno.ENOENT, "No such file or directory", "x")) == 1
     assert "unexpected FileNotFoundError" in capsys.readouterr().err

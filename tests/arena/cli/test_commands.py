@@ -1,4 +1,6 @@
-"""`arena config`, `arena doctor`, `arena env`: what they print, their exit codes, and that they leave nothing behind."""
+"""`arena config`, `arena doctor`, `arena env`: what they print, their exit codes, and that they
+leave nothing behind.
+"""
 
 import json
 import tomllib

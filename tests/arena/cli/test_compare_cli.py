@@ -1,4 +1,6 @@
-"""`arena compare`: what it refuses, what it says, and a whole comparison that is stopped twice and goes on."""
+"""`arena compare`: what it refuses, what it says, and a whole comparison that is stopped twice
+and goes on.
+"""
 
 import json
 import os
@@ -127,13 +129,19 @@ def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome
             [[0.7, 0.4], [0.6, 0.3]],
             "undecided",
             6,
-            "Verdict  undecided (95 %); with --seeds 4 the same command goes on: a narrower interval, and one more look",
+            (
+                "Verdict  undecided (95 %); with --seeds 4 the same command goes on: a narrower "
+                "interval, and one more look"
+            ),
         ),
         (
             [[1.0]],
             "undecided",
             6,
-            "Verdict  undecided (95 %); with --seeds 2 the same command goes on: a narrower interval, and one more look",
+            (
+                "Verdict  undecided (95 %); with --seeds 2 the same command goes on: a narrower "
+                "interval, and one more look"
+            ),
         ),
         ([[1.0, 1.0], [1.0, 1.0]], "better", 0, "Verdict  A is better (95 %, 2 seeds)"),
     ],
@@ -153,7 +161,9 @@ def test_what_it_says(scores: list[list[float]], verdict: str, code: int, line: 
 
 
 def test_looks_are_counted_and_said(tmp_path: Path) -> None:
-    """Seeds added to a comparison that was looked at make a second look, of which 95 % is not true; the same seeds again make none."""
+    """Seeds added to a comparison that was looked at make a second look, of which 95 % is not
+    true; the same seeds again make none.
+    """
     begun = replace(outcome([[0.5]]).comparison, data=tmp_path)
     looks = [
         _looks(one, _kept(one)) for one in (replace(begun, seeds=seeds) for seeds in (3, 3, 6, 3))
@@ -178,7 +188,7 @@ def test_only_those_meet_who_can_sit_at_one_table() -> None:
     assert _meet(["alone"], player("alone"), player("alone"))
 
 
-# --- whole comparisons -----------------------------------------------------------------------------------------------------------------------
+# --- whole comparisons ----------------------------------------------------------------------------
 
 
 def arguments(config: Path, *more: str) -> list[str]:
@@ -219,7 +229,9 @@ def until(condition: Any, timeout_s: float = 120.0) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) -> None:
-    """Ctrl-C while the first population trains, kill -9 while the second does, and a third time between the matches."""
+    """Ctrl-C while the first population trains, kill -9 while the second does, and a third time
+    between the matches.
+    """
     data, log = config.parent / "data", config.parent / "log"
 
     def begin() -> subprocess.Popen[bytes]:
@@ -282,8 +294,22 @@ def test_a_comparison_that_is_stopped_goes_on_to_the_same_verdict(config: Path) 
 @pytest.mark.slow
 def test_roles_that_cannot_be_swapped_and_games_of_one_seat(config: Path, capsys: Output) -> None:
     for game in ("hide_and_seek", "memory"):
-        assert compare(
-            config, "--set", f"env.name={game}", "--set-b", "learning.gamma=0.5", "--seeds", "1", "--games", "8", "--name", game, "--json"
-        ) == EXIT_CODES["undecided"]  # fmt: skip
+        assert (
+            compare(
+                config,
+                "--set",
+                f"env.name={game}",
+                "--set-b",
+                "learning.gamma=0.5",
+                "--seeds",
+                "1",
+                "--games",
+                "8",
+                "--name",
+                game,
+                "--json",
+            )
+            == EXIT_CODES["undecided"]
+        )
         told = json.loads(capsys.readouterr().out.splitlines()[-1])
         assert 0 <= told["scores"][0][0] <= 1 and told["env"] == game and told["low"] is None

@@ -1,4 +1,6 @@
-"""The demo's third question: the best member against the snapshot nearest to a third of the training, never its untrained self."""
+"""The demo's third question: the best member against the snapshot nearest to a third of the
+training, never its untrained self.
+"""
 
 from pathlib import Path
 

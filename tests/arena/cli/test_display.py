@@ -1,4 +1,6 @@
-"""What the display of a training says: all of it on a narrow terminal, and how far the closing evaluation is."""
+"""What the display of a training says: all of it on a narrow terminal, and how far the closing
+evaluation is.
+"""
 
 from dataclasses import replace
 from io import StringIO

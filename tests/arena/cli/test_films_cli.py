@@ -19,7 +19,9 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Three evaluation games, of which 0 and 2 were filmed, in this order; and the film of a game that is not stored."""
+    """Three evaluation games, of which 0 and 2 were filmed, in this order; and the film of a
+    game that is not stored.
+    """
     with open_league(league_path(tmp_path)) as league:
         population_id = create_population(league, "duel", "doom_match", CONFIG, {}, MEMBERS)
         with LeagueWriter(league, open_incarnation(league, population_id, 1)) as writer:

@@ -54,7 +54,10 @@ def test_a_match_that_failed_for_a_guest_is_passed_over_and_goes_on_by_its_numbe
     data, well = ["--data", str(tmp_path / "data")], tmp_path / "well"
     bot = acting(
         tmp_path,
-        f"answer(action=message['legal'][0]) if game < 6 or os.path.exists({str(well)!r}) else sys.exit('unwell')",
+        (
+            f"answer(action=message['legal'][0]) if game < 6 or os.path.exists({str(well)!r}) "
+            "else sys.exit('unwell')"
+        ),
     )
     assert run(["match", "oneply", bot, *GAME, "--games", "20", *data]) == 3
     said = capsys.readouterr().err
@@ -93,6 +96,6 @@ def test_a_return_needs_a_whole_episode(tmp_path: Path, capsys: Output) -> None:
     bot = acting(tmp_path, "answer(action=9 if game == 0 else 0)")
     assert run(["evaluate", bot, "--env", "cartpole", "--episodes", "5"]) == 3
     assert (
-        '9 is not legal; expected {"action": N}, where N is one of 0, 1; half an episode has no return'
-        in capsys.readouterr().err
-    )
+        '9 is not legal; expected {"action": N}, where N is one of 0, 1; half an episode has '
+        "no return"
+    ) in capsys.readouterr().err

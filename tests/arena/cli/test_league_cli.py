@@ -112,7 +112,7 @@ def refusal(capsys: Output, *arguments: str) -> tuple[int, str]:
     return code, captured.err
 
 
-# --- league ----------------------------------------------------------------------------------------------------------------------------------
+# --- league ---------------------------------------------------------------------------------------
 
 
 def test_the_rating_table(trained: Path, capsys: Output) -> None:
@@ -204,7 +204,7 @@ def test_one_function_prints_it_for_the_demo(trained: Path, capsys: Output) -> N
     assert printed.splitlines() == lines(capsys, "league", "demo", "--data", str(trained))
 
 
-# --- populations -----------------------------------------------------------------------------------------------------------------------------
+# --- populations ----------------------------------------------------------------------------------
 
 
 def test_populations_with_bytes(trained: Path, capsys: Output) -> None:
@@ -259,7 +259,7 @@ def test_bytes_for_people() -> None:
     ]
 
 
-# --- metrics ---------------------------------------------------------------------------------------------------------------------------------
+# --- metrics --------------------------------------------------------------------------------------
 
 
 def test_metrics_as_csv_on_stdout_and_in_a_file(
@@ -300,7 +300,7 @@ def test_metrics_while_a_line_is_being_written(data: Path, capsys: Output) -> No
     assert lines(capsys, "metrics", "demo", "--csv", "--data", str(data)) == before
 
 
-# --- games -----------------------------------------------------------------------------------------------------------------------------------
+# --- games ----------------------------------------------------------------------------------------
 
 
 def test_games_as_csv(trained: Path, capsys: Output) -> None:
@@ -349,7 +349,7 @@ def test_games_as_table_and_json(trained: Path, capsys: Output) -> None:
     assert found[-1]["seats"][0]["player"]["kind"] in {"member", "snapshot", "scripted"}
 
 
-# --- delete ----------------------------------------------------------------------------------------------------------------------------------
+# --- delete ---------------------------------------------------------------------------------------
 
 
 def names(capsys: Output, data: Path) -> list[str]:
@@ -447,7 +447,7 @@ def test_a_deletion_that_was_cut_short_is_repeated(
     assert sorted(path.name for path in (data / "populations").iterdir()) == ["unrated"]
 
 
-# --- every command ---------------------------------------------------------------------------------------------------------------------------
+# --- every command --------------------------------------------------------------------------------
 
 WRONG = (
     (["league", "dmo"], 2, "did you mean 'demo'?"),
@@ -492,9 +492,11 @@ READING = (
 def test_none_of_them_imports_torch(trained: Path) -> None:
     program = (
         "import json, sys\nfrom arena.cli.app import run\n"
-        f"codes = [run([*arguments, '--data', {str(trained)!r}]) for arguments in json.loads(sys.argv[1])]\n"
+        f"codes = [run([*arguments, '--data', {str(trained)!r}]) for arguments in "
+        "json.loads(sys.argv[1])]\n"
         "assert codes == [0] * len(codes), codes\n"
-        "assert not {'torch', 'pettingzoo', 'gymnasium', 'tensorboard', 'alembic'} & sys.modules.keys()\n"
+        "assert not {'torch', 'pettingzoo', 'gymnasium', 'tensorboard', 'alembic'} & "
+        "sys.modules.keys()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, json.dumps(READING)],

@@ -66,7 +66,9 @@ def test_an_exported_schedule_trains_with_the_same_values_at_the_same_frames(
     values = [tuple(step["hyperparams"][name] for name in HYPERPARAMS) for step in steps]
 
     def in_force(at: int) -> tuple[float, ...]:
-        """By the lineage; a curve's row still shows what held before what is decided at its frames."""
+        """By the lineage; a curve's row still shows what held before what is decided at its
+        frames.
+        """
         return values[max(0, bisect_left(frames, at) - 1)]
 
     for frame, shown in curves(data, "bred", member).items():

@@ -29,9 +29,9 @@ def test_json_ends_with_one_line_and_a_score(data: str, capsys: Output) -> None:
     assert 0.0 <= report["score"] <= 1.0
     assert report["a"]["population"] == "demo"
     assert isinstance(report["match"], int)
-    assert (
-        captured.err
-        == f"match {report['match']}: 20 games; should it be cut off: arena match --resume {report['match']} --data {data}\n"
+    assert captured.err == (
+        f"match {report['match']}: 20 games; should it be cut off: arena match --resume "
+        f"{report['match']} --data {data}\n"
     )
 
 
@@ -55,9 +55,9 @@ def test_the_report_for_people(data: str, capsys: Output) -> None:
         == 0
     )
     lines = capsys.readouterr().out.splitlines()
-    assert (
-        lines[0]
-        == "oneply vs random   connect_four, 20 games in 10 seed pairs, sampled actions, 2 random plies to open, seed 7"
+    assert lines[0] == (
+        "oneply vs random   connect_four, 20 games in 10 seed pairs, sampled actions, 2 "
+        "random plies to open, seed 7"
     )
     assert [line.split()[0] for line in lines[1:]] == [
         "Score",

@@ -1,4 +1,6 @@
-"""`arena league --env` and `arena matrix` on matches of three players who beat each other in a circle, and on a free-for-all."""
+"""`arena league --env` and `arena matrix` on matches of three players who beat each other in a
+circle, and on a free-for-all.
+"""
 
 import csv
 import io

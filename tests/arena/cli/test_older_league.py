@@ -1,4 +1,6 @@
-"""A league of an earlier version: commands that write upgrade it before they look for players in it, others name one that does."""
+"""A league of an earlier version: commands that write upgrade it before they look for players in
+it, others name one that does.
+"""
 
 from pathlib import Path
 
@@ -37,9 +39,9 @@ def test_who_only_reads_is_told_what_upgrades_it(
     assert run([*command, "--data", str(data)]) == 1
     said = capsys.readouterr().err
     assert (
-        f"its schema is {OLDER}, this program's is {SCHEMA_REVISION}; commands that write upgrade it and keep a copy beside it"
-        in said
-    )
+        f"its schema is {OLDER}, this program's is {SCHEMA_REVISION}; commands that write "
+        "upgrade it and keep a copy beside it"
+    ) in said
     assert "`arena match A B`" in said
 
 

@@ -1,4 +1,6 @@
-"""Games of one seat, where nobody wins: returns and points take the place of ratings in what the commands say."""
+"""Games of one seat, where nobody wins: returns and points take the place of ratings in what the
+commands say.
+"""
 
 import json
 from pathlib import Path
@@ -218,7 +220,10 @@ def test_options_need_a_game_and_nobody_who_was_trained(
     wrong = (
         (
             ["random", "--set", "steps=3"],
-            "--set steps = 3: found no --env; expected the game that takes it: add --env NAME, or leave --set away",
+            (
+                "--set steps = 3: found no --env; expected the game that takes it: add --env "
+                "NAME, or leave --set away"
+            ),
         ),
         (["alone/m0", "--set", "gravity=2.5"], "--set gravity = 2.5: found no --env"),
         (

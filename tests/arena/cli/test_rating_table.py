@@ -54,7 +54,9 @@ def test_order_and_provisional() -> None:
 
 
 def test_the_distance_to_random_makes_nobody_provisional() -> None:
-    """All of the strongest beat `random` always: their common distance to it is uncertain, their order need not be."""
+    """All of the strongest beat `random` always: their common distance to it is uncertain, their
+    order need not be.
+    """
     strong = [
         standing("a", 900.0, 700, 300.0),
         standing("b", 850.0, 700, 300.0),

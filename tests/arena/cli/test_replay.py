@@ -27,7 +27,9 @@ GAMES = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Matches 1, 2 and 3 are of the games above; population `plain` has a training game of connect four."""
+    """Matches 1, 2 and 3 are of the games above; population `plain` has a training game of
+    connect four.
+    """
     folder = tmp_path_factory.mktemp("replayed")
     for env, players in GAMES.items():
         assert (
@@ -57,7 +59,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def forfeited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Matches 1 and 2: the first game of each is forfeited in the guest's second move, the second is played to its end."""
+    """Matches 1 and 2: the first game of each is forfeited in the guest's second move, the
+    second is played to its end.
+    """
     folder = tmp_path_factory.mktemp("forfeited")
     bot = acting(
         folder, "answer(action=99 if game == 0 and message['move'] == 1 else message['legal'][0])"
@@ -168,7 +172,10 @@ FIRST = "WHERE match_id = 1 AND number = 0"
             "places: stored",
         ),
         (
-            f"game_seats SET returns = 7 WHERE seat = 0 AND game_id = (SELECT id FROM games {FIRST})",
+            (
+                "game_seats SET returns = 7 WHERE seat = 0 AND game_id = (SELECT id FROM games "
+                f"{FIRST})"
+            ),
             "returns: stored (7.0",
         ),
     ],

@@ -1,4 +1,6 @@
-"""`arena rounds` on a real population: its rounds agree with the rows, and no row can be altered without notice."""
+"""`arena rounds` on a real population: its rounds agree with the rows, and no row can be altered
+without notice.
+"""
 
 import json
 import random
@@ -80,8 +82,12 @@ def rounds_of(data: Path) -> list[dict[str, Any]]:
     columns = ("id", "member", "round", "scores", "hyperparams", "rules", "directive")
     found = execute(data, f"SELECT {', '.join(columns)} FROM rounds ORDER BY id")
     return [
-        {name: json.loads(value) if name in columns[3:] else value for name, value in zip(columns, row, strict=True)} for row in found
-    ]  # fmt: skip
+        {
+            name: json.loads(value) if name in columns[3:] else value
+            for name, value in zip(columns, row, strict=True)
+        }
+        for row in found
+    ]
 
 
 def store(data: Path, round_id: int, column: str, value: Any) -> None:
@@ -94,7 +100,9 @@ def store(data: Path, round_id: int, column: str, value: Any) -> None:
 
 
 def scored_game(data: Path, choose: random.Random) -> int:
-    """Key of a training game inside the stored range of a score of one of its seats, and without a draw."""
+    """Key of a training game inside the stored range of a score of one of its seats, and without
+    a draw.
+    """
     ranges = [
         (score["member"], score["first_game"], score["last_game"])
         for row in rounds_of(data)
@@ -106,7 +114,7 @@ def scored_game(data: Path, choose: random.Random) -> int:
         data,
         """SELECT g.id FROM games g JOIN game_seats a ON a.game_id = g.id AND a.seat = 0 JOIN game_seats b ON b.game_id = g.id AND b.seat = 1
         JOIN players p ON p.id = a.player_id JOIN players q ON q.id = b.player_id
-        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name) AND p.id <> q.id AND a.place <> b.place""",
+        WHERE g.kind = 0 AND g.number BETWEEN ? AND ? AND ? IN (p.name, q.name) AND p.id <> q.id AND a.place <> b.place""",  # noqa: E501
         first,
         last,
         member,
@@ -145,7 +153,8 @@ def test_a_difference_names_round_member_and_values(data: Path, capsys: Output) 
     assert run(["rounds", "verify", "run", "--data", str(data)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
-        f"round {row['round']} of {row['member']}: score of {row['scores'][0]['member']}: stored {row['scores'][0]['objective']!r}"
+        f"round {row['round']} of {row['member']}: score of {row['scores'][0]['member']}: "
+        f"stored {row['scores'][0]['objective']!r}"
     )
     assert "recomputed" in lines[0]
     assert "rows were altered or lost" in lines[-1]
@@ -293,10 +302,23 @@ def delete_round(data: Path, choose: random.Random) -> None:
 
 
 ALTERATIONS = (
-    flip_places, exchange_players, delete_game, delete_any_game, void_game, supersede_game,
-    alter_score, alter_score_without_games, alter_an_opponent, drop_a_rule, first_game_out_of_range, alter_hyperparameter,
-    alter_rule, alter_directive, alter_plain_column, delete_round,
-)  # fmt: skip
+    flip_places,
+    exchange_players,
+    delete_game,
+    delete_any_game,
+    void_game,
+    supersede_game,
+    alter_score,
+    alter_score_without_games,
+    alter_an_opponent,
+    drop_a_rule,
+    first_game_out_of_range,
+    alter_hyperparameter,
+    alter_rule,
+    alter_directive,
+    alter_plain_column,
+    delete_round,
+)
 
 
 @pytest.mark.parametrize("tries", [2, pytest.param(12, marks=pytest.mark.slow)])

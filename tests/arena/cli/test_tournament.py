@@ -1,4 +1,6 @@
-"""`arena tournament` of scripted players, through the real commands: rock, paper and scissors; going on after a stop; what is refused."""
+"""`arena tournament` of scripted players, through the real commands: rock, paper and scissors;
+going on after a stop; what is refused.
+"""
 
 import json
 import signal

@@ -99,6 +99,6 @@ def test_a_missing_extra_is_named(
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "av" else True)
     assert run(["watch", "random", "--env", "doom", "--out", str(tmp_path / "a.mp4")]) == 2
     assert (
-        "videos are written with PyAV, not found here; install the extra: pip install 'pbt-arena[video]'"
-        in capsys.readouterr().err
-    )
+        "videos are written with PyAV, not found here; install the extra: pip install "
+        "'pbt-arena[video]'"
+    ) in capsys.readouterr().err

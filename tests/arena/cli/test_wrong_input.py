@@ -127,7 +127,8 @@ def test_a_player_without_weights_is_called_that(command: str, data: Path, capsy
     name, *options = command.split()
     said = refused(" ".join((name, "random", *options)), data, capsys)
     assert said.startswith(
-        "error: player 'random': found a built-in player, which has no weights; expected a snapshot: demo/m2 (newest"
+        "error: player 'random': found a built-in player, which has no weights; expected a "
+        "snapshot: demo/m2 (newest"
     )
     assert "found a program of somebody's own" in refused(
         " ".join((name, "exec:./bot.py", *options)), data, capsys

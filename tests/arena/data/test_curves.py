@@ -38,7 +38,9 @@ def held(store: CurveStore, folder: Path) -> dict[str, dict[str, list[tuple[int,
 
 @pytest.mark.parametrize("seed", range(5))
 def test_after_any_look_it_holds_what_the_file_says(seed: int, tmp_path: Path) -> None:
-    """Members with different curves, values that are not finite, starts that take rows back, looks in between."""
+    """Members with different curves, values that are not finite, starts that take rows back,
+    looks in between.
+    """
     rng, store = random.Random(seed), CurveStore()
     clocks = {"m0": 0, "m1": 0}
     for incarnation in range(1, 5):

@@ -9,7 +9,10 @@ import pytest
 from arena.data.lock import PopulationLock, holder
 from pbt.errors import HeldError
 
-LOOKS = "import sys; from pathlib import Path; from arena.data.lock import holder\nprint(flush=True)\nwhile True: holder(Path(sys.argv[1]))"
+LOOKS = (
+    "import sys; from pathlib import Path; from arena.data.lock import "
+    "holder\nprint(flush=True)\nwhile True: holder(Path(sys.argv[1]))"
+)
 
 
 def test_it_is_refused_to_a_second_and_free_afterwards(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Training curves: what is written is read, torn ends are cut, and a resume supersedes what was played again."""
+"""Training curves: what is written is read, torn ends are cut, and a resume supersedes what was
+played again.
+"""
 
 import csv
 import io
@@ -96,10 +98,12 @@ def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
 
 def test_a_killed_writer_keeps_what_it_flushed(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from arena.data.metrics import MetricsWriter\n"
+        "import os, signal, sys; from pathlib import Path; from arena.data.metrics import "
+        "MetricsWriter\n"
         "metrics = MetricsWriter(Path(sys.argv[1]), 1)\n"
         "for frames in range(3):\n    metrics.series('m0', frames, {'loss': 1.0})\n"
-        "metrics.flush(); metrics.series('m0', 9, {'loss': 1.0}); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "metrics.flush(); metrics.series('m0', 9, {'loss': 1.0}); os.kill(os.getpid(), "
+        "signal.SIGKILL)\n"
     )
     subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3], timeout=60
@@ -137,7 +141,9 @@ def test_a_resume_supersedes_later_rows_of_earlier_incarnations(tmp_path: Path) 
 def test_rows_are_those_of_the_training_that_counts(
     tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int] | int]
 ) -> None:
-    """Against a log that is really rewound: an integer cuts it at that percentage of each clock and starts the next incarnation."""
+    """Against a log that is really rewound: an integer cuts it at that percentage of each clock
+    and starts the next incarnation.
+    """
     folder = tmp_path_factory.mktemp("story")
     incarnation, clocks = 1, {"m0": 0, "m1": 0}
     log: list[tuple[int, str, int]] = []
@@ -200,7 +206,10 @@ def test_tensorboard_shows_the_same_curves(tmp_path: Path) -> None:
     ],
 )
 def test_importing_needs_neither_torch_nor_tensorboard(module: str) -> None:
-    script = f"import {module}, sys, json; print(json.dumps(sorted({{'torch', 'tensorboard'}} & sys.modules.keys())))"
+    script = (
+        f"import {module}, sys, json; print(json.dumps(sorted({{'torch', "
+        "'tensorboard'} & sys.modules.keys())))"
+    )
     found = subprocess.run(
         [sys.executable, "-c", script],
         cwd=Path(__file__).parents[3],

@@ -1,4 +1,6 @@
-"""`status.json`: what is written is read, and what a reader makes of a run that lives, ends, hangs or was killed."""
+"""`status.json`: what is written is read, and what a reader makes of a run that lives, ends,
+hangs or was killed.
+"""
 
 import json
 import os
@@ -131,7 +133,10 @@ def test_json_has_all_that_programs_look_for() -> None:
 
 
 def test_reading_needs_no_torch() -> None:
-    code = "import sys, arena.cli.status; sys.exit(int(bool({'torch', 'numpy', 'pydantic', 'sqlalchemy'} & sys.modules.keys())))"
+    code = (
+        "import sys, arena.cli.status; sys.exit(int(bool({'torch', 'numpy', 'pydantic', "
+        "'sqlalchemy'} & sys.modules.keys())))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], cwd=Path(__file__).parents[3], timeout=60

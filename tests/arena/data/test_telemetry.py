@@ -1,4 +1,6 @@
-"""Telemetry: points come back as CSV, torn ends are cut, and the last words say where time and rows went."""
+"""Telemetry: points come back as CSV, torn ends are cut, and the last words say where time and
+rows went.
+"""
 
 import csv
 import io

@@ -126,7 +126,10 @@ BAD_NAMES = {
     "folder": ("exec:./folder", "no file /.*/folder"),
     "not executable": (
         "exec:./plain.py",
-        r"plain\.py is not executable; `chmod \+x \./plain\.py`, or name its interpreter: exec:'python3 \./plain\.py'",
+        (
+            r"plain\.py is not executable; `chmod \+x \./plain\.py`, or name its interpreter: "
+            r"exec:'python3 \./plain\.py'"
+        ),
     ),
     "not on the path": (
         "exec:no-such-bot",

@@ -35,7 +35,10 @@ FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
     "no action": (
         b'{"move": 3}',
         SEVEN,
-        r"said '\{\"move\": 3\}'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 3, 6$",
+        (
+            r"said '\{\"move\": 3\}'; expected one line with \{\"action\": N\}, where N is one "
+            r"of 0, 1, 3, 6$"
+        ),
     ),
     "a word": (b'{"action": "3"}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
     "a fraction": (b'{"action": 3.0}', SEVEN, "{.action.: N}, where N is one of 0, 1, 3, 6$"),
@@ -44,7 +47,10 @@ FAULTS: dict[str, tuple[bytes, list[Any], str]] = {
     "one for two": (
         b'{"action": 1}',
         TWO,
-        r"expected one line with \{\"action\": \[N, N\]\}, where N is, in this order, one of 1, 2; one of 0$",
+        (
+            r"expected one line with \{\"action\": \[N, N\]\}, where N is, in this order, one of "
+            r"1, 2; one of 0$"
+        ),
     ),
     "outside": (
         b'{"action": 7}',

@@ -1,4 +1,6 @@
-"""Programs at the tables: what they are shown, what they choose, what their faults cost, and what is left of them."""
+"""Programs at the tables: what they are shown, what they choose, what their faults cost, and
+what is left of them.
+"""
 
 import json
 import os
@@ -50,9 +52,16 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
     played = play(["oneply", program(tmp_path, text)], 4, tables=1)
     said = [json.loads(text) for text in log.read_text().splitlines()]
     assert said[0] == {
-        "type": "hello", "protocol": 1, "env": "connect_four", "env_options": {}, "role": "player", "seats": 2, "choices": [7], "move_timeout_s": 5.0,
+        "type": "hello",
+        "protocol": 1,
+        "env": "connect_four",
+        "env_options": {},
+        "role": "player",
+        "seats": 2,
+        "choices": [7],
+        "move_timeout_s": 5.0,
         "observation": {"observation": {"shape": [6, 7, 2], "dtype": "int8"}},
-    }  # fmt: skip
+    }
     starts = [message for message in said if message["type"] == "game_start"]
     assert [(start["game"], start["seat"], start["seat_name"]) for start in starts] == [
         (0, 1, "player_1"),
@@ -66,8 +75,13 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
     ends = [message for message in said if message["type"] == "game_end"]
     for index, (told, end) in enumerate(zip(ends, played.ends, strict=True)):
         own = end.seats[(1 + index) % 2]
-        assert told == {"type": "game_end", "place": own.place, "places": [0, 1] if own.place == (1 + index) % 2 else [1, 0], "return": own.returns,
-                        "reason": "rules"}  # fmt: skip
+        assert told == {
+            "type": "game_end",
+            "place": own.place,
+            "places": [0, 1] if own.place == (1 + index) % 2 else [1, 0],
+            "return": own.returns,
+            "reason": "rules",
+        }
     for message in said:
         if message["type"] == "act":
             pieces = [[own + 2 * other for own, other in row] for row in message["observation"]]
@@ -78,25 +92,34 @@ def test_it_is_shown_the_board_the_mask_and_the_legal_columns_and_told_of_each_g
 
 
 def test_equal_seeds_give_equal_games_and_guests_can_meet_each_other(tmp_path: Path) -> None:
-    act = 'rng = __import__("random").Random(message["move"] * 7919 + len(message["legal"])); answer(action=rng.choice(message["legal"]))'
+    act = (
+        'rng = __import__("random").Random(message["move"] * 7919 + '
+        'len(message["legal"])); answer(action=rng.choice(message["legal"]))'
+    )
     players = [acting(tmp_path, act, "a.py"), program(tmp_path, LOWEST, "b.py")]
     once, again = (play(players, 6, tables=tables) for tables in (3, 1))
     assert [end.trajectory_hash for end in once.ends] == [end.trajectory_hash for end in again.ends]
 
 
 def test_several_choices_and_several_roles_are_lists(tmp_path: Path) -> None:
-    act = 'legal = message["legal"]; answer(action=[part[0] for part in legal] if isinstance(legal[0], list) else legal[0])'
+    act = (
+        'legal = message["legal"]; answer(action=[part[0] for part in legal] if '
+        "isinstance(legal[0], list) else legal[0])"
+    )
     played = play([acting(tmp_path, act), "random"], 6, "hide_and_seek")
     assert set(played.reasons) == {"rules"}
 
 
-# --- faults ----------------------------------------------------------------------------------------------------------------------------------
+# --- faults ---------------------------------------------------------------------------------------
 
 # what it does once -> what the game's end says
 FAULTS = {
     "junk": (
         "print('hm', flush=True)",
-        r"said 'hm'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 2, 3, 4, 5, 6",
+        (
+            r"said 'hm'; expected one line with \{\"action\": N\}, where N is one of 0, 1, 2, 3, "
+            r"4, 5, 6"
+        ),
     ),
     "illegal": ("answer(action=7)", r"7 is not legal; expected .*one of 0, 1, 2, 3, 4, 5, 6"),
     "flood": (
@@ -124,7 +147,10 @@ def test_a_fault_loses_the_game_and_the_next_one_is_played(
     """Only in the third move of the first game."""
     bot = acting(
         tmp_path,
-        f'if game or message["move"] != 2:\n            answer(action=message["legal"][0])\n        else:\n            {act}',
+        (
+            'if game or message["move"] != 2:\n            answer(action=message["legal"][0])\n '
+            f"       else:\n            {act}"
+        ),
     )
     played = play(["random", bot], 2, tables=1, timeout_s=0.3)
     assert re.match(
@@ -139,7 +165,10 @@ def test_a_fault_loses_the_game_and_the_next_one_is_played(
 
 def test_speaking_out_of_turn_is_a_fault(tmp_path: Path) -> None:
     """Written at once, so that both lines are there when the next question is asked."""
-    act = 'said = json.dumps({"action": message["legal"][0]}) + "\\n"; os.write(1, (said * (2 if message["move"] == 1 else 1)).encode())'
+    act = (
+        'said = json.dumps({"action": message["legal"][0]}) + "\\n"; os.write(1, (said * '
+        '(2 if message["move"] == 1 else 1)).encode())'
+    )
     played = play(["random", acting(tmp_path, act)], 1)
     assert "without being asked; expected exactly one line for each question" in played.reasons[0]
 
@@ -147,10 +176,12 @@ def test_speaking_out_of_turn_is_a_fault(tmp_path: Path) -> None:
 def test_in_a_larger_game_whoever_forfeits_is_last(tmp_path: Path) -> None:
     env = tmp_path / "three.py"
     env.write_text(
-        'from pbt.envs.registry import spec\ndef make():\n    return spec("openspiel:kuhn_poker").make(players=3)\n'
+        "from pbt.envs.registry import spec\ndef make():\n    return "
+        'spec("openspiel:kuhn_poker").make(players=3)\n'
     )
     played = play(["random", acting(tmp_path, "answer(action=9)")], 2, f"{env}:make", tables=1)
-    # The guest's seat: 1 in the first game, 0 and 2 in the second; behind two random moves seat 2 is the first to choose.
+    # The guest's seat: 1 in the first game, 0 and 2 in the second; behind two random moves seat 2
+    # is the first to choose.
     assert [[seat.place for seat in end.seats] for end in played.ends] == [[0, 2, 0], [0, 0, 2]]
 
 
@@ -158,7 +189,10 @@ def test_one_that_keeps_forfeiting_ends_the_match_with_its_last_words(tmp_path: 
     bot = acting(tmp_path, "sys.exit(f\"I cannot play move {message['move']}\")")
     with pytest.raises(
         GuestError,
-        match=r"(?s)move 0: ended with exit code 1.*last words on stderr:\n    I cannot play move 0\nThat is 3 forfeited games",
+        match=(
+            r"(?s)move 0: ended with exit code 1.*last words on stderr:\n    I cannot play "
+            r"move 0\nThat is 3 forfeited games"
+        ),
     ):
         play(["random", bot], 10, tables=1)
     assert not running(str(tmp_path))
@@ -171,7 +205,10 @@ STARTS = {
     ),
     "no protocol": (
         "input(); print('{}', flush=True); input()",
-        r"did not start: said '\{\}'; expected one line with \{\"protocol\": 1\} in answer to hello",
+        (
+            r"did not start: said '\{\}'; expected one line with \{\"protocol\": 1\} in answer "
+            r"to hello"
+        ),
     ),
     "another protocol": (
         "input(); print('{\"protocol\": 2}', flush=True); input()",
@@ -193,12 +230,15 @@ def test_a_script_without_an_interpreter_is_explained(tmp_path: Path) -> None:
     Path(bot.removeprefix("exec:")).write_text("print('hello')\n")
     with pytest.raises(
         GuestError,
-        match=r"(?s)exit code 126.*Exec format error; a script's first line must name its interpreter",
+        match=(
+            r"(?s)exit code 126.*Exec format error; a script's first line must name its "
+            r"interpreter"
+        ),
     ):
         play(["random", bot], 1)
 
 
-# --- nothing is left behind ------------------------------------------------------------------------------------------------------------------
+# --- nothing is left behind -----------------------------------------------------------------------
 
 # It starts a process that leaves its group and its parent.
 PARENTAL = f"""
@@ -233,7 +273,7 @@ from arena.guests.program import find_program
 processes = [GuestProcess(find_program(sys.argv[1])) for _ in range(2)]
 print(ask_all([Question(process, b'{"type": "hello"}\\n', 20.0) for process in processes]), flush=True)
 time.sleep(300)
-"""
+"""  # noqa: E501
 
 
 def dies_with_all(code: str, bot: str, number: signal.Signals, processes: int) -> None:

@@ -143,7 +143,10 @@ def test_a_failing_upgrade_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_two_processes_make_one_league(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from arena.league.database import open_league; open_league(Path(sys.argv[1]))"
+    code = (
+        "import sys; from pathlib import Path; from arena.league.database import "
+        "open_league; open_league(Path(sys.argv[1]))"
+    )
     words = [sys.executable, "-c", code, str(tmp_path / "league.db")]
     running = [subprocess.Popen(words, env={"PYTHONPATH": ":".join(sys.path)}) for _ in range(3)]
     assert [process.wait(60) for process in running] == [0, 0, 0]
@@ -182,7 +185,10 @@ def test_a_reader_writes_nothing(started: Started) -> None:
 
 
 def test_the_league_needs_no_torch() -> None:
-    code = "import sys, arena.league.verify, arena.league.snapshot_names, arena.league.writer; assert 'torch' not in sys.modules"
+    code = (
+        "import sys, arena.league.verify, arena.league.snapshot_names, "
+        "arena.league.writer; assert 'torch' not in sys.modules"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}

@@ -14,7 +14,9 @@ DEADLINE_S = 60.0
 
 
 def record(number: int) -> GameRecord:
-    """Every tenth is an evaluation game; m0 wins two of three against m1; every seventh is m0 against itself, every eleventh is voided."""
+    """Every tenth is an evaluation game; m0 wins two of three against m1; every seventh is m0
+    against itself, every eleventh is voided.
+    """
     if number % 10 == 0:
         return game(number, (snapshot_player("a"), RANDOM), (0, 1), "evaluation")
     players = (member("m0"), member("m0" if number % 7 == 0 else "m1"))

@@ -1,4 +1,6 @@
-"""What the service is asked for, as rows: once per key, in one transaction with its effect, and nothing seen overwrites what was asked meanwhile."""
+"""What the service is asked for, as rows: once per key, in one transaction with its effect, and
+nothing seen overwrites what was asked meanwhile.
+"""
 
 import json
 from pathlib import Path
@@ -45,7 +47,8 @@ def rendered(found: Operation | Supervised) -> Answer:
 
 def asked(league: League, kind: Kind, name: str = "demo", **more: object) -> int:
     """The operation's number."""
-    return int(json.loads(ask(league, name, kind, rendered, **more).body)["id"])  # type: ignore[arg-type]  # names as `ask` has them
+    # names as `ask` has them
+    return int(json.loads(ask(league, name, kind, rendered, **more).body)["id"])  # type: ignore[arg-type]
 
 
 def count(league: League, table: Table) -> int:
@@ -239,9 +242,13 @@ def test_a_league_of_before_gets_the_tables_and_keeps_its_rows(
     engine = _engine(path, False)
     ensure_schema(engine, path, revision="0001")
     with engine.begin() as connection:
-        row = "'old', 'connect_four', '{}', '{\"env\":{\"name\":\"connect_four\",\"options\":{}}}', '{}', 'stopped', 1.0"
+        row = (
+            "'old', 'connect_four', '{}', "
+            '\'{"env":{"name":"connect_four","options":{}}}\', \'{}\', \'stopped\', 1.0'
+        )
         connection.exec_driver_sql(
-            f"INSERT INTO populations (name, env_name, env_options, config, versions, state, created_at) VALUES ({row})"
+            "INSERT INTO populations (name, env_name, env_options, config, versions, state, "
+            f"created_at) VALUES ({row})"
         )
     engine.dispose()
     with open_league(path) as league:

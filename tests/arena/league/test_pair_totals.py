@@ -1,4 +1,6 @@
-"""Games that were counted once are not read again: whoever remembers says what whoever counts anew says, whatever became of the games since."""
+"""Games that were counted once are not read again: whoever remembers says what whoever counts
+anew says, whatever became of the games since.
+"""
 
 import random
 from concurrent.futures import ThreadPoolExecutor

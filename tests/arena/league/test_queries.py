@@ -210,7 +210,10 @@ def test_equal_snapshots_of_two_populations_lose_their_weights_one_by_one(starte
         ("demo/m0@", "'' is no number of frames"),
         (
             "demo@newest",
-            "after a population only @best is known; frames belong to a member, as in demo/m0@newest",
+            (
+                "after a population only @best is known; frames belong to a member, as in "
+                "demo/m0@newest"
+            ),
         ),
         ("other@best", r"no snapshot has 30 evaluation games yet \(none was played\)"),
         ("demo", "expected one player of it: demo@best, or a member such as demo/m0"),
@@ -313,7 +316,9 @@ def test_long_listings_are_read_page_by_page(
 
 
 def play_rounds(league: League, source: Incarnation) -> None:
-    """200 training games of three members, then a round each, scored by the controller's own window."""
+    """200 training games of three members, then a round each, scored by the controller's own
+    window.
+    """
     names = ("m0", "m1", "m2")
     rules = PbtRules.from_config(PbtConfig(min_games=10), "wins")
     window = ScoreWindow("wins", 60, rules.detail)

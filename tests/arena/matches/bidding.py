@@ -1,4 +1,6 @@
-"""A game for three: everybody names a number at once, the highest wins. Its scripted players are told apart by what they like to name."""
+"""A game for three: everybody names a number at once, the highest wins. Its scripted players are
+told apart by what they like to name.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

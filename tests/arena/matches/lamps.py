@@ -47,8 +47,11 @@ class Lamps:
     def _turns(self, reward: float, tics: int) -> list[SeatTurn]:
         over = self._step == STEPS
         return [
-            SeatTurn(seat, self._see(seat), None, (reward * (seat == 0),), terminated=over, tics=tics) for seat in range(len(self.seat_names))
-        ]  # fmt: skip
+            SeatTurn(
+                seat, self._see(seat), None, (reward * (seat == 0),), terminated=over, tics=tics
+            )
+            for seat in range(len(self.seat_names))
+        ]
 
     def _see(self, seat: int) -> dict[str, Any]:
         lamp = np.zeros((8, 12, 3), np.uint8)

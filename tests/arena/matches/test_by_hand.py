@@ -1,4 +1,6 @@
-"""Games by hand, without the processes around them: what the person is shown, what they may say, what is stored."""
+"""Games by hand, without the processes around them: what the person is shown, what they may say,
+what is stored.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -180,6 +182,9 @@ def test_a_match_played_by_hand_is_not_gone_on_with(league: League) -> None:
     (match,) = match_page(league, None, finished=None, before=None, limit=1)[0]
     with pytest.raises(
         MatchError,
-        match=f"match {match.id} was played by hand, by Ada; `arena replay match:{match.id}:0` shows it",
+        match=(
+            f"match {match.id} was played by hand, by Ada; `arena replay "
+            f"match:{match.id}:0` shows it"
+        ),
     ):
         _players_of(match, ["random", "oneply"], 1.0, league.path.parent)

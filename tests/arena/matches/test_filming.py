@@ -1,4 +1,6 @@
-"""Games filmed from their start to their end, and what becomes of the film when something goes wrong."""
+"""Games filmed from their start to their end, and what becomes of the film when something goes
+wrong.
+"""
 
 import os
 import signal
@@ -37,7 +39,8 @@ def test_a_game_is_filmed_as_its_seats_see_it(tmp_path: Path) -> None:
     assert (made.width, made.height) == (found.width, found.height) == (2 * SIDE + 4, 288 + 24)
     assert not made.interim and [game.end.seats[0].points for game in made.games] == [STEPS, STEPS]
     for step in range(STEPS + 1):
-        # Seat 0 is red, seat 1 is green; the first player sits there first, and its tile stays on the left.
+        # Seat 0 is red, seat 1 is green; the first player sits there first, and its tile stays on
+        # the left.
         for game, (left, right) in enumerate([(0, 1), (1, 0)]):
             picture = game * (1 + STEPS + RESULT) + step
             for tile, channel in enumerate((left, right)):

@@ -1,4 +1,5 @@
-"""SIGKILL in the middle of a match: `--resume` comes to the games, rows and report of a match that was left alone.
+"""SIGKILL in the middle of a match: `--resume` comes to the games, rows and report of a match that
+was left alone.
 
 ARENA_KILLS says how many kills (default 3).
 """
@@ -137,6 +138,7 @@ def test_a_killed_match_goes_on_to_the_same_games(tmp_path: Path) -> None:
         assert said(ended(resumed)) == said(report)
         assert rows(tmp_path, match) == expected
     print(
-        f"{KILLS} kills, {again} of the resumed ones killed again; games stored at the kill: {sorted(stored)}; every match equal to the whole one"
+        f"{KILLS} kills, {again} of the resumed ones killed again; games stored at the kill: "
+        f"{sorted(stored)}; every match equal to the whole one"
     )
     assert any(0 < count < GAMES for count in stored), stored

@@ -1,4 +1,6 @@
-"""Matches that go on where they stopped, and matches that several processes play: the same games as one process playing to the end."""
+"""Matches that go on where they stopped, and matches that several processes play: the same games
+as one process playing to the end.
+"""
 
 import os
 import signal
@@ -71,7 +73,7 @@ def same(one: MatchResult, other: MatchResult) -> bool:
     return left == right and one.records == other.records
 
 
-# --- going on --------------------------------------------------------------------------------------------------------------------------------
+# --- going on -------------------------------------------------------------------------------------
 
 
 def test_an_interrupted_match_goes_on_to_the_same_games(league: League) -> None:
@@ -192,7 +194,7 @@ def test_what_nothing_can_be_made_of_is_refused(league: League) -> None:
         )
 
 
-# --- several processes -----------------------------------------------------------------------------------------------------------------------
+# --- several processes ----------------------------------------------------------------------------
 
 
 def test_a_helper_plays_a_batch_to_the_same_games() -> None:

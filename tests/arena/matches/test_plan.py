@@ -100,8 +100,10 @@ def test_one_of_too_many() -> None:
 
 
 def test_only_games_of_turns_without_chance_open_at_random() -> None:
-    opened = {name: planned(spec(name), scripted("random", name), scripted("random", name)).opening_plies
-              for name in ("connect_four", "tictactoe", "rock_paper_scissors", "leduc_holdem", "mpe")}  # fmt: skip
+    opened = {
+        name: planned(spec(name), scripted("random", name), scripted("random", name)).opening_plies
+        for name in ("connect_four", "tictactoe", "rock_paper_scissors", "leduc_holdem", "mpe")
+    }
     assert opened == {
         "connect_four": 2,
         "tictactoe": 2,

@@ -54,7 +54,7 @@ def openings(record: GameRecord) -> list[tuple[int, tuple[int, ...]]]:
     return unpack_actions(record.actions, (1, 1))[: record.opening_plies]
 
 
-# --- the plan --------------------------------------------------------------------------------------------------------------------------------
+# --- the plan -------------------------------------------------------------------------------------
 
 
 def test_one_ply_of_foresight_beats_chance() -> None:
@@ -112,7 +112,7 @@ def test_odd_numbers_of_games_are_rounded_up_and_it_is_said() -> None:
     assert any("9 games were asked for; 10 are planned" in note for note in result.notes)
 
 
-# --- determinism -----------------------------------------------------------------------------------------------------------------------------
+# --- determinism ----------------------------------------------------------------------------------
 
 
 def test_equal_seeds_give_equal_matches(data: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_player_against_itself_is_even(data: Path) -> None:
     assert greedy.duel.score == 0.5
 
 
-# --- the league ------------------------------------------------------------------------------------------------------------------------------
+# --- the league -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_without_a_league_nothing_is_recorded() -> None:
     assert not any(line.startswith("Saved") for line in match_lines(result))
 
 
-# --- games that fail -------------------------------------------------------------------------------------------------------------------------
+# --- games that fail ------------------------------------------------------------------------------
 
 
 class Flaky:
@@ -281,7 +281,7 @@ def test_an_interrupt_before_the_first_pair_leaves_nothing_to_report() -> None:
         play_match(ONEPLY, RANDOM, games=40, tables=1, on_progress=interrupt)
 
 
-# --- who can meet ----------------------------------------------------------------------------------------------------------------------------
+# --- who can meet ---------------------------------------------------------------------------------
 
 
 def test_fixed_roles_are_played_unpaired(data: Path) -> None:
@@ -344,7 +344,7 @@ def test_two_seats_hold_two_players() -> None:
         play_match(RANDOM, ONEPLY, RANDOM)
 
 
-# --- reports ---------------------------------------------------------------------------------------------------------------------------------
+# --- reports --------------------------------------------------------------------------------------
 
 
 def test_the_report_for_programs_has_fractions_and_no_nan() -> None:
@@ -364,7 +364,7 @@ def test_verdicts_name_the_stronger_or_nobody() -> None:
     assert verdict(undecided).startswith("not decided (95 %); four times the games, 160, ")
 
 
-# --- evaluation ------------------------------------------------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------
 
 
 def test_a_player_alone_is_measured_by_its_returns() -> None:

@@ -63,11 +63,17 @@ def published_match() -> MatchResult:
 
 def test_the_block_of_a_published_sample() -> None:
     assert match_lines(published_match()) == [
-        "oneply vs random   connect_four, 400 games in 200 seed pairs, sampled actions, 2 random plies to open, seed 7",
+        (
+            "oneply vs random   connect_four, 400 games in 200 seed pairs, sampled actions, 2 "
+            "random plies to open, seed 7"
+        ),
         "Score    54.4 % [51.1, 57.6]   won 108, drawn 219, lost 73   points 217.5 / 400",
         "Elo      +30.5 ± 22.6   nElo +46.2 ± 34.7   LOS 99.6 %   (oneply above random)",
         "Pairs    Ptnml(0-2) [8, 31, 96, 48, 17]   WL/DD 26/70   pairs won/lost 65/39",
-        "Seats    first 91-101-8   second 17-118-65   first vs second 156-219-25   (won-drawn-lost)",
+        (
+            "Seats    first 91-101-8   second 17-118-65   first vs second 156-219-25   "
+            "(won-drawn-lost)"
+        ),
         "Games    24.0 ± 6.0 decisions, distinct 400/400, forfeits 0, errors 0, 61.3 games/s",
         "Saved    match 12",
         "Verdict  oneply is stronger (95 %)",

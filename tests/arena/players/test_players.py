@@ -37,7 +37,7 @@ def snapshots(data: Path, population: str, member: str) -> list[Any]:
         return [stored.record for stored in list_snapshots(league, population, member)]
 
 
-# --- names -----------------------------------------------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------
 
 
 def test_a_member_is_its_newest_snapshot(data: Path) -> None:
@@ -170,12 +170,15 @@ def test_of_players_of_one_game_with_other_options_what_differs_is_told(data: Pa
         replace(player, env_options=given)
         for given in ({"seats": 2, "deep": 1}, {"deep": 1, "tall": True})
     )
-    found = "connect_four with seats = 2, no tall given, demo/m0@.* plays connect_four with no seats given, tall = True; expected players of one game"
+    found = (
+        "connect_four with seats = 2, no tall given, demo/m0@.* plays connect_four with "
+        "no seats given, tall = True; expected players of one game"
+    )
     with pytest.raises(PlayerError, match=found):
         _check_one_game([a, b], None)
 
 
-# --- acting ----------------------------------------------------------------------------------------------------------------------------------
+# --- acting ---------------------------------------------------------------------------------------
 
 
 def test_the_best_player_plays_a_game_of_pettingzoo_in_five_lines(data: Path) -> None:

@@ -1,4 +1,6 @@
-"""Our figures against those that chess engine testers published, for the same pairs. Numbers only: each with the place it was read."""
+"""Our figures against those that chess engine testers published, for the same pairs. Numbers
+only: each with the place it was read.
+"""
 
 import pytest
 
@@ -8,7 +10,8 @@ from tests.arena.stats.test_score import match_of_pairs
 
 Counts = tuple[int, int, int, int, int]
 
-# Pairs by points (0, 0.5, 1, 1.5, 2), then Elo, half of its interval, nElo, LOS in %; None where none was printed.
+# Pairs by points (0, 0.5, 1, 1.5, 2), then Elo, half of its interval, nElo, LOS in %; None where
+# none was printed.
 ELO: dict[str, tuple[Counts, float, float | None, float, float | None]] = {
     "fastchess, app/tests/elo_test.cpp, EloPentanomial 1": (
         (34, 54, 31 + 32, 64, 75),
@@ -95,8 +98,9 @@ TRINOMIAL: dict[str, tuple[tuple[int, int, int], float]] = {
     "fastchess, app/tests/elo_test.cpp, EloWDL 2": ((96, 111, 136), 49.77),
     "fastchess, app/tests/elo_test.cpp, EloWDL 3": ((356, 0, 34), -508.44),
 }
-# Pairs by points (or games lost, drawn, won), elo0, elo1, model, log-likelihood ratio, digits it was printed with. fastchess' case of nothing but
-# won pairs is left out: its versions disagree (104 pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which
+# Pairs by points (or games lost, drawn, won), elo0, elo1, model, log-likelihood ratio, digits it
+# was printed with. fastchess' case of nothing but won pairs is left out: its versions disagree (104
+# pairs in one, 5550 in the other, for the same 2.94), and neither is the maximum, which
 # test_sprt.py finds by a general optimiser.
 LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, float, int]] = {
     "a published test of code that follows OpenBench, OpenBench/stats.py": (
@@ -272,7 +276,9 @@ LLR: dict[str, tuple[Counts | tuple[int, int, int], float, float, EloModel, floa
 
 @pytest.mark.parametrize("source", ELO)
 def test_elo_normalised_elo_and_los_of_fastchess(source: str) -> None:
-    """The interval is theirs but for Student's t in place of the normal quantile, within the 1 % that their own tests allow."""
+    """The interval is theirs but for Student's t in place of the normal quantile, within the 1 %
+    that their own tests allow.
+    """
     counts, elo, half, nelo, los = ELO[source]
     found, normalised = match_of_pairs(counts), normalised_elo(counts)
     assert found.elo == pytest.approx(elo, abs=0.005)
@@ -317,7 +323,9 @@ def test_log_likelihood_ratios(source: str) -> None:
 
 
 def test_the_bounds_every_tester_prints() -> None:
-    """-2.94 and 2.94 with both errors at 5 %; -2.25 and 2.89 with beta 10 % (Lynx pull request 1899)."""
+    """-2.94 and 2.94 with both errors at 5 %; -2.25 and 2.89 with beta 10 % (Lynx pull request
+    1899).
+    """
     assert (round(Sprt(0, 5).lower, 2), round(Sprt(0, 5).upper, 2)) == (-2.94, 2.94)
     assert (round(Sprt(0, 5, beta=0.1).lower, 2), round(Sprt(0, 5, beta=0.1).upper, 2)) == (
         -2.25,

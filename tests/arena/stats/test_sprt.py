@@ -160,12 +160,15 @@ def accepted(test: Sprt, nelo: float, draws: float, runs: int, seed: int) -> tup
 
 @pytest.mark.parametrize("draws", [0.0, 0.5])
 def test_it_errs_at_most_as_often_as_it_says(draws: float) -> None:
-    """3000 matches on either hypothesis: 5.5 % is 1.3 standard deviations above 5 %, and overshoot keeps the rates well below."""
+    """3000 matches on either hypothesis: 5.5 % is 1.3 standard deviations above 5 %, and
+    overshoot keeps the rates well below.
+    """
     test = Sprt(0, 100)
     false_alarms, _ = accepted(test, 0, draws, RUNS, 7)
     found, _ = accepted(test, 100, draws, RUNS, 8)
     print(
-        f"SPRT [0, 100] nElo, draws {draws}: H1 where H0 holds {100 * false_alarms:.2f} %, H0 where H1 holds {100 * (1 - found):.2f} %"
+        f"SPRT [0, 100] nElo, draws {draws}: H1 where H0 holds {100 * false_alarms:.2f} %, "
+        f"H0 where H1 holds {100 * (1 - found):.2f} %"
     )
     assert false_alarms <= 0.055
     assert 1 - found <= 0.055
@@ -182,7 +185,8 @@ def test_it_errs_at_most_as_often_as_it_says_in_narrow_windows(
     false_alarms, short = accepted(test, elo0, draws, 6000, 7)
     found, long = accepted(test, elo1, draws, 6000, 8)
     print(
-        f"SPRT {test.elo0, test.elo1} nElo, draws {draws}: {100 * false_alarms:.2f} % and {100 * (1 - found):.2f} %, {short:.0f} and {long:.0f} pairs"
+        f"SPRT {test.elo0, test.elo1} nElo, draws {draws}: {100 * false_alarms:.2f} % and "
+        f"{100 * (1 - found):.2f} %, {short:.0f} and {long:.0f} pairs"
     )
     assert false_alarms <= 0.055
     assert 1 - found <= 0.055

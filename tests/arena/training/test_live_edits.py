@@ -1,4 +1,6 @@
-"""Edits that a real training takes while it runs: in force, saved, and refused where its processes would have to start anew."""
+"""Edits that a real training takes while it runs: in force, saved, and refused where its
+processes would have to start anew.
+"""
 
 import json
 from pathlib import Path

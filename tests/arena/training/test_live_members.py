@@ -1,4 +1,6 @@
-"""Members that come and go while a real training runs: in force, saved, told of, and nothing that was played is lost."""
+"""Members that come and go while a real training runs: in force, saved, told of, and nothing
+that was played is lost.
+"""
 
 import json
 from pathlib import Path
@@ -117,7 +119,9 @@ def check_lineage(league: Any, name: str) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_population_takes_the_same_edits(tmp_path: Path) -> None:
-    """As the service does when a trainer was killed in between; said twice, they change nothing twice."""
+    """As the service does when a trainer was killed in between; said twice, they change nothing
+    twice.
+    """
     config = config_from_table(
         {**TABLE, "stop_at_frames": 500, "runtime": {"placement": "serial"}}, "test"
     )

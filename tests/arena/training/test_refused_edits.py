@@ -1,4 +1,6 @@
-"""An edit by which members come, and which turns out to be impossible: it is refused, and the training goes on."""
+"""An edit by which members come, and which turns out to be impossible: it is refused, and the
+training goes on.
+"""
 
 from pathlib import Path
 

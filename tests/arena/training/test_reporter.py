@@ -1,4 +1,6 @@
-"""The watch over a running engine: what it tells follows from the engine, and a disk that refuses stops nothing."""
+"""The watch over a running engine: what it tells follows from the engine, and a disk that
+refuses stops nothing.
+"""
 
 import logging
 from collections import Counter

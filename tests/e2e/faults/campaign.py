@@ -1,4 +1,6 @@
-"""A training under many faults, one after the other at random moments, and everything that must hold when it has ended."""
+"""A training under many faults, one after the other at random moments, and everything that must
+hold when it has ended.
+"""
 
 import json
 import random
@@ -96,7 +98,9 @@ def small_run(
 
 
 def on_faulty_game(run: Run) -> Run:
-    """Put the game beside the configuration, whose env.name is ./faulty_game.py:make, or :make_doom."""
+    """Put the game beside the configuration, whose env.name is ./faulty_game.py:make, or
+    :make_doom.
+    """
     (run.folder / GAME.name).write_bytes(GAME.read_bytes())
     return run
 
@@ -104,7 +108,8 @@ def on_faulty_game(run: Run) -> Run:
 def schedule(
     placement: str, kills: int, others: int, rng: random.Random, *, engines: bool = False
 ) -> list[str]:
-    """So many kills of each kind of process, and so many of each of the other faults, in random order.
+    """So many kills of each kind of process, and so many of each of the other faults, in random
+    order.
 
     engines: the game's engines are processes, to be struck like the others.
     """
@@ -123,7 +128,9 @@ def schedule(
 def strike(
     run: Run, fault: str, rng: random.Random, freeze_s: float, limit_s: float = RECOVERED_WITHIN_S
 ) -> Strike:
-    """One fault by its name, and what came of it. Raises: AssertionError when the training did not recover."""
+    """One fault by its name, and what came of it. Raises: AssertionError when the training did
+    not recover.
+    """
     what, _, whom = fault.partition(" ")
     if what == "kill":
         return kill(run, whom, rng, limit_s)
@@ -146,16 +153,19 @@ def campaign(
     tell: Callable[[Strike], None],
     limit_s: float,
 ) -> list[Strike]:
-    """All the faults at random moments of at least so many seconds of training. The run is started before and not ended here.
+    """All the faults at random moments of at least so many seconds of training. The run is started
+    before and not ended here.
 
-    Now and then one is struck while the training still recovers from a kill; how long that takes is then counted from the second of the two.
+    Now and then one is struck while the training still recovers from a kill; how long that takes is
+    then counted from the second of the two.
     """
     start_growing(run)
     began_s = time.monotonic()
     moments = sorted(rng.uniform(0.0, seconds) for _ in faults)
     strikes = []
     for fault, moment_s in zip(faults, moments, strict=True):
-        # After a fault that took long the next ones come as soon as they can: moments within the training, not of the clock on the wall.
+        # After a fault that took long the next ones come as soon as they can: moments within the
+        # training, not of the clock on the wall.
         pause_s = max(rng.uniform(0.0, 2.0), moment_s - (time.monotonic() - began_s))
         time.sleep(pause_s)  # when it strikes is the campaign's input
         if fault.startswith("kill") and rng.random() < HASTE:
@@ -181,7 +191,9 @@ def _hasty_kill(run: Run, rng: random.Random) -> None:
 
 
 def ended_well(run: Run) -> dict[str, list[str]]:
-    """After a run has ended by itself or was stopped: check -> what is wrong, [] where nothing is."""
+    """After a run has ended by itself or was stopped: check -> what is wrong, [] where nothing
+    is.
+    """
     league = league_path(run.data)
     verify = run.arena("rounds", "verify", NAME, "--json")
     report: dict[str, Any] = {"ok": False, "differences": [verify.stderr]}

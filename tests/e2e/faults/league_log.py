@@ -1,4 +1,5 @@
-"""What an observer saw committed, in a file of its own: read from the league while a training runs, appended and synced, compared at the end.
+"""What an observer saw committed, in a file of its own: read from the league while a training runs,
+appended and synced, compared at the end.
 
 It opens the database itself, read-only, and knows of the program no more than the tables.
 """
@@ -16,7 +17,10 @@ from types import TracebackType
 from typing import Any, Self
 
 POLL_S = 0.2
-NEW_GAMES = "SELECT id, incarnation_id, number, trajectory_hash FROM games WHERE id > ? AND incarnation_id IS NOT NULL ORDER BY id"
+NEW_GAMES = (
+    "SELECT id, incarnation_id, number, trajectory_hash FROM games WHERE id > ? AND "
+    "incarnation_id IS NOT NULL ORDER BY id"
+)
 
 
 @contextmanager
@@ -85,12 +89,15 @@ class LeagueLog:
             self.games += len(rows)
 
     def problems(self) -> list[str]:
-        """Games of the log that the league does not hold exactly once. To be called after the thread has ended."""
+        """Games of the log that the league does not hold exactly once. To be called after the
+        thread has ended.
+        """
         if self._error is not None:
             raise self._error
         with reading(self._league) as connection:
             stored = connection.execute(
-                "SELECT incarnation_id, number, trajectory_hash FROM games WHERE incarnation_id IS NOT NULL"
+                "SELECT incarnation_id, number, trajectory_hash FROM games WHERE "
+                "incarnation_id IS NOT NULL"
             ).fetchall()
         times: defaultdict[str, int] = defaultdict(int)
         for incarnation, number, trajectory in stored:
@@ -99,7 +106,10 @@ class LeagueLog:
         wrong = [line for line in seen if times[line] != 1]
         lines = (
             [
-                f"{len(wrong)} acknowledged games are not in the league exactly once, the first: {wrong[0]}"
+                (
+                    f"{len(wrong)} acknowledged games are not in the league exactly once, the "
+                    f"first: {wrong[0]}"
+                )
             ]
             if wrong
             else []
@@ -111,7 +121,7 @@ class LeagueLog:
         return lines
 
 
-# --- scores --------------------------------------------------------------------------------------------------------------------------------------
+# --- scores ---------------------------------------------------------------------------------------
 
 
 def voided_games(league: Path) -> int:
@@ -120,10 +130,11 @@ def voided_games(league: Path) -> int:
 
 
 def miscounted_scores(league: Path) -> list[str]:
-    """Scores of rounds that count other games than those that were played to their end, counted here from the rows and by no code of the program.
+    """Scores of rounds that count other games than those that were played to their end, counted
+    here from the rows and by no code of the program.
 
-    A score counts a member's training games against others (of one seat: all of them) in a range of numbers, those of the generation in which the
-    first of them began.
+    A score counts a member's training games against others (of one seat: all of them) in a range of
+    numbers, those of the generation in which the first of them began.
     """
     counted = _counted_games(league)
     with reading(league) as connection:
@@ -136,7 +147,8 @@ def miscounted_scores(league: Path) -> list[str]:
             games = _games_in(counted[score["member"]], score)
             if games != score["games"]:
                 found.append(
-                    f"round {number} of {member} counts {score['games']} games of {score['member']}; the league has {games}"
+                    f"round {number} of {member} counts {score['games']} games of "
+                    f"{score['member']}; the league has {games}"
                 )
     return found
 
@@ -149,7 +161,7 @@ def _counted_games(league: Path) -> defaultdict[str, list[tuple[int, int]]]:
         AND (EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.player_id <> s.player_id)
              OR NOT EXISTS (SELECT 1 FROM game_seats o WHERE o.game_id = g.id AND o.seat <> s.seat))
         GROUP BY g.id, p.id ORDER BY g.number
-    """
+    """  # noqa: E501
     counted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     with reading(league) as connection:
         for number, name, generation in connection.execute(query):

@@ -1,4 +1,6 @@
-"""Faults of matches of Doom: each strikes a running training once, from outside, and says how long what it struck lived on."""
+"""Faults of matches of Doom: each strikes a running training once, from outside, and says how
+long what it struck lived on.
+"""
 
 import os
 import random
@@ -28,12 +30,14 @@ FAULTS = (
     "take port",
     "no connection",
 )
-"""An engine, the process of a match or a worker is killed or stopped for good; a stranger takes the port of a match before its engine does; an engine
+"""An engine, the process of a match or a worker is killed or stopped for good; a stranger takes
+the port of a match before its engine does; an engine
 never comes to the match it starts for."""
 _PORT = "@pbt-arena-doom-"
 _MATCH = "pbt.envs.doom.match_process"
 _LOOK_S = 0.001
-# Between holding a port's name and starting the engine that binds it a match looks whether the port is free.
+# Between holding a port's name and starting the engine that binds it a match looks whether the port
+# is free.
 _LOOKED_S = 0.003
 _BIND_S = 0.03
 _TRIES = 10
@@ -44,9 +48,11 @@ class MatchStrike:
     """Moments are of time.monotonic().
 
     began_s   the first blow: where a start is struck, a running match was killed for it
-    struck_s  the blow that counts;  gone_s: from then until what was struck was gone;  whole_s: from then until as many engines stood as before
+    struck_s  the blow that counts;  gone_s: from then until what was struck was gone;  whole_s:
+              from then until as many engines stood as before
     reasons   of all games that were voided meanwhile
-    ended     matches that were killed so that another one starts;  missed: of these others, those that had started before they could be struck
+    ended     matches that were killed so that another one starts;  missed: of these others, those
+              that had started before they could be struck
     """
 
     fault: str
@@ -64,7 +70,9 @@ class MatchStrike:
 
 
 def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> MatchStrike:
-    """everything: how many engines play when all is well; they do before, and again after it. Raises: AssertionError when they do not."""
+    """everything: how many engines play when all is well; they do before, and again after it.
+    Raises: AssertionError when they do not.
+    """
     all_playing(run, everything)
     before, standing, processes_before = last_game(run), set(engines(run)), pids(current(run))
     strike = _strike(run, fault, rng)
@@ -72,7 +80,8 @@ def strike_match(run: Run, fault: str, rng: random.Random, everything: int) -> M
     if fault == "kill worker":
         growing(run, strike.struck_s, RECOVERED_WITHIN_S, processes_before)
     else:
-        # Games that a worker took with it are void and stand nowhere; one that only lost its match says so.
+        # Games that a worker took with it are void and stand nowhere; one that only lost its match
+        # says so.
         run.until(
             lambda: len(voided_since(run, before)) > strike.ended or None,
             RECOVERED_WITHIN_S,
@@ -119,13 +128,16 @@ def _strike_start(run: Run, fault: str, rng: random.Random) -> MatchStrike:
                 )
         run.until(lambda: len(engines(run)) % 2 == 0 or None, START_LIMIT_S, "whole matches")
     raise AssertionError(
-        f"the start of a match was over before it could be struck, {_TRIES} times, for each of which a match was killed"
+        f"the start of a match was over before it could be struck, {_TRIES} times, for each "
+        "of which a match was killed"
     )
 
 
 @contextmanager
 def _port_taken(match: int) -> Iterator[bool]:
-    """A socket of somebody else's on the port that the match has chosen, before its engine has it. False: the engine was faster."""
+    """A socket of somebody else's on the port that the match has chosen, before its engine has
+    it. False: the engine was faster.
+    """
     port = _of_start(match, lambda: _chosen_port(match))
     time.sleep(
         _LOOKED_S
@@ -160,7 +172,9 @@ def _chosen_port(match: int) -> int | None:
 
 @contextmanager
 def _guest_stopped(match: int) -> Iterator[bool]:
-    """The match's second engine stands still from its first moments on. False: it had come to the match before."""
+    """The match's second engine stands still from its first moments on. False: it had come to
+    the match before.
+    """
     guest = _of_start(
         match,
         lambda: next(
@@ -177,7 +191,9 @@ def _guest_stopped(match: int) -> Iterator[bool]:
 
 
 def _of_start(match: int, find: Callable[[], int | None]) -> int | None:
-    """What is found while a match starts, as soon as it is there; None when the match ended before, or had time enough."""
+    """What is found while a match starts, as soon as it is there; None when the match ended
+    before, or had time enough.
+    """
     deadline = time.monotonic() + START_LIMIT_S
     while processes.alive(match) and time.monotonic() < deadline:
         if (found := find()) is not None:

@@ -1,4 +1,6 @@
-"""The processes of one run: found by a mark in their environment as well as by descent, so that orphans are found and nobody else's are touched."""
+"""The processes of one run: found by a mark in their environment as well as by descent, so that
+orphans are found and nobody else's are touched.
+"""
 
 import os
 import time
@@ -82,12 +84,16 @@ def survivors(mark: str, main: int | None, limit_s: float) -> list[str]:
 
 
 def pss_bytes(pid: int) -> int:
-    """Proportional set size: what is shared counts in parts, so it moves when strangers load the same libraries. 0 for a process that is gone."""
+    """Proportional set size: what is shared counts in parts, so it moves when strangers load the
+    same libraries. 0 for a process that is gone.
+    """
     return _memory(pid).get("Pss", 0)
 
 
 def own_bytes(pid: int) -> int:
-    """What the process itself asked for: heap and stacks, and its part of shared memory; without libraries. 0 for a process that is gone."""
+    """What the process itself asked for: heap and stacks, and its part of shared memory; without
+    libraries. 0 for a process that is gone.
+    """
     memory = _memory(pid)
     return memory.get("Anonymous", 0) + memory.get("Pss_Shmem", 0)
 
@@ -119,7 +125,8 @@ def shared_memory_files() -> set[str]:
 def left_in_shared_memory(before: set[str], limit_s: float = 0.0) -> list[str]:
     """New files in /dev/shm that no living process maps, and nobody removes within limit_s.
 
-    Those of others who work on this machine are in use, or, where theirs was killed in the middle of a start, gone within seconds.
+    Those of others who work on this machine are in use, or, where theirs was killed in the middle
+    of a start, gone within seconds.
     """
     deadline = time.monotonic() + limit_s
     while left := _unused(before):

@@ -1,4 +1,6 @@
-"""When is a fault over? When every member that learns has consumed frames again, twice: the first time could be of rows from before the fault."""
+"""When is a fault over? When every member that learns has consumed frames again, twice: the
+first time could be of rows from before the fault.
+"""
 
 import time
 from collections.abc import Mapping
@@ -6,14 +8,17 @@ from collections.abc import Mapping
 from arena.data.status import RunStatus
 from tests.e2e.faults.running import START_LIMIT_S, Run
 
-# How soon it is over is a timing, and shown by bench/faults.py on a machine with nothing else to do; tests only ask that it is, also on one whose
-# two cores are shared with other work: two updates of four members are 4 096 rows, of which such a machine makes a hundred a second.
+# How soon it is over is a timing, and shown by bench/faults.py on a machine with nothing else to
+# do; tests only ask that it is, also on one whose two cores are shared with other work: two updates
+# of four members are 4 096 rows, of which such a machine makes a hundred a second.
 RECOVERED_WITHIN_S = 180.0
 GROWTHS = 2
 
 
 class Growth:
-    """Counts, per learning member, the looks at the status that showed more frames than the look before."""
+    """Counts, per learning member, the looks at the status that showed more frames than the look
+    before.
+    """
 
     def __init__(self) -> None:
         self._frames: dict[str, int] = {}
@@ -49,9 +54,11 @@ def growing(
     unlike: Mapping[str, int] | None = None,
     victim: str | None = None,
 ) -> float:
-    """Seconds from since_s (time.monotonic) until every learning member's frames have grown; AssertionError after limit_s.
+    """Seconds from since_s (time.monotonic) until every learning member's frames have grown;
+    AssertionError after limit_s.
 
-    unlike: names and pids from before the fault; growth counts from the moment when a process was put in the place of one of them, namely of victim
+    unlike: names and pids from before the fault; growth counts from the moment when a process was
+    put in the place of one of them, namely of victim
     """
     growth = Growth()
     replaced = unlike is None

@@ -1,4 +1,6 @@
-"""Where every row of experience went, counted from a checkpoint: produced = trained + dropped + standing, the last by looking into the slots."""
+"""Where every row of experience went, counted from a checkpoint: produced = trained + dropped +
+standing, the last by looking into the slots.
+"""
 
 from typing import Any
 
@@ -11,7 +13,9 @@ Slots = set[tuple[int, int]]
 
 
 def row_problems(run: Run) -> list[str]:
-    """What does not add up in the newest checkpoint; when the run was finished or stopped, also what the last status says otherwise."""
+    """What does not add up in the newest checkpoint; when the run was finished or stopped, also
+    what the last status says otherwise.
+    """
     checkpoint, status = run.newest_checkpoint(), run.status()
     if checkpoint is None or status is None:
         return ["no checkpoint, or no status of the last start"]
@@ -34,7 +38,8 @@ def row_problems(run: Run) -> list[str]:
         or min([trained, standing, *dropped.values()]) < 0
     ):
         problems.append(
-            f"checkpoint {checkpoint.number}: {account}: {produced - trained - sum(dropped.values()) - standing} rows too many"
+            f"checkpoint {checkpoint.number}: {account}: "
+            f"{produced - trained - sum(dropped.values()) - standing} rows too many"
         )
     rows = status.rows
     if not rows.trained:
@@ -51,7 +56,9 @@ def row_problems(run: Run) -> list[str]:
 
 
 def standing_rows(checkpoint: Checkpoint) -> int:
-    """Valid rows in the slots of seats that learn, in parked slots, and in full ones that wait for their batch."""
+    """Valid rows in the slots of seats that learn, in parked slots, and in full ones that wait
+    for their batch.
+    """
     worker = checkpoint.state["worker"]
     used: Slots = {
         (full[0], full[3])

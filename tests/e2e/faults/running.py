@@ -1,4 +1,6 @@
-"""A real training from outside: `arena train` as a process with its own data directory, HOME and TMPDIR, watched through the status it writes."""
+"""A real training from outside: `arena train` as a process with its own data directory, HOME and
+TMPDIR, watched through the status it writes.
+"""
 
 import json
 import os
@@ -28,7 +30,8 @@ T = TypeVar("T")
 
 
 class Run:
-    """One population and everything it leaves behind. After `close` nothing of it is alive, whatever happened.
+    """One population and everything it leaves behind. After `close` nothing of it is alive,
+    whatever happened.
 
     folder: made for it; `data`, `home`, `tmp` and the outputs of its starts lie there
     """
@@ -49,7 +52,7 @@ class Run:
         self.log = LeagueLog(league_path(self.data), folder / "acknowledged.log")
         self.log.__enter__()
 
-    # --- starting and ending ---------------------------------------------------------------------------------------------------------------
+    # --- starting and ending ----------------------------------------------------------------------
 
     def start(self, *settings: str) -> None:
         self._arena(
@@ -73,12 +76,14 @@ class Run:
         # These tests may themselves run under nohup, whose children leave a closed terminal alone.
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         command = [sys.executable, "-P", "-m", "arena", *words, "--data", str(self.data), "--json"]
-        # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep this process waiting.
+        # Files, not pipes: nobody waits for a reader, and an orphan that holds one does not keep
+        # this process waiting.
         with (
             (self.folder / f"{self.starts}.out").open("wb") as out,
             (self.folder / f"{self.starts}.err").open("wb") as err,
         ):
-            # A group of its own, as a shell makes for each command: Ctrl-C can be sent to all of it.
+            # A group of its own, as a shell makes for each command: Ctrl-C can be sent to all of
+            # it.
             self.main = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -110,7 +115,9 @@ class Run:
         return self.wait()
 
     def signal_group(self, number: signal.Signals) -> None:
-        """To every process of the run, as a terminal does for Ctrl-C and a service manager for its stop."""
+        """To every process of the run, as a terminal does for Ctrl-C and a service manager for
+        its stop.
+        """
         os.killpg(self.pid, number)
 
     def close(self) -> None:
@@ -134,7 +141,7 @@ class Run:
             check=False,
         )
 
-    # --- looking ---------------------------------------------------------------------------------------------------------------------------
+    # --- looking ----------------------------------------------------------------------------------
 
     def status(self) -> RunStatus | None:
         """What the present start says of itself; None before its first word."""
@@ -168,7 +175,9 @@ class Run:
             return None
 
     def resumed_clocks(self) -> dict[str, int]:
-        """Member -> frames with which the newest resume went on, as its curves say; {} before any."""
+        """Member -> frames with which the newest resume went on, as its curves say; {} before
+        any.
+        """
         lines = (self.paths.metrics / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         resumes = [json.loads(line)["resume"] for line in lines if '"resume":' in line]
         return dict(resumes[-1]) if resumes else {}
@@ -194,7 +203,9 @@ class Run:
         return "\n".join([*found, *(line for lines in logs for line in lines)])
 
     def until(self, what: Callable[[], T | None], limit_s: float, expected: str) -> T:
-        """Poll until it is there. Raises: AssertionError that says what was expected; also when the training ends meanwhile."""
+        """Poll until it is there. Raises: AssertionError that says what was expected; also when
+        the training ends meanwhile.
+        """
         deadline = time.monotonic() + limit_s
         while True:
             ended = self.main is not None and self.main.poll() is not None
@@ -217,7 +228,7 @@ class Run:
             f"a game that takes the flag {flag.name}",
         )
 
-    # --- checks ----------------------------------------------------------------------------------------------------------------------------
+    # --- checks -----------------------------------------------------------------------------------
 
     def left_behind(self) -> list[str]:
         """Processes alive some seconds after the end, files in shared memory and in TMPDIR."""

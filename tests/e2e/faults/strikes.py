@@ -1,4 +1,6 @@
-"""The faults: each strikes a running training once and says how long it took until every member learned again."""
+"""The faults: each strikes a running training once and says how long it took until every member
+learned again.
+"""
 
 import os
 import random
@@ -30,7 +32,9 @@ FRAMES = 1
 
 @dataclass(frozen=True)
 class Strike:
-    """fault: "kill worker", "stop main", "hang once" ...;  seconds: until every member's frames grew again; at_s: since the campaign began."""
+    """fault: "kill worker", "stop main", "hang once" ...;  seconds: until every member's frames
+    grew again; at_s: since the campaign began.
+    """
 
     fault: str
     seconds: float
@@ -49,7 +53,8 @@ def choose(status: RunStatus, kind: str, rng: random.Random) -> tuple[str, int]:
         if any(role.split()[0] == kind for role in process.roles)
     ]
     assert fitting, (
-        f"no process with the role {kind!r} among {[(process.name, process.roles) for process in status.processes]}"
+        f"no process with the role {kind!r} among "
+        f"{[(process.name, process.roles) for process in status.processes]}"
     )
     chosen = rng.choice(fitting)
     return chosen.name, chosen.pid
@@ -64,7 +69,9 @@ def engines(run: Run) -> list[int]:
 
 
 def all_engines(run: Run, tables: int) -> list[int]:
-    """The pids of as many engines as there are tables; after a fault before this one they may still be starting."""
+    """The pids of as many engines as there are tables; after a fault before this one they may
+    still be starting.
+    """
     return run.until(
         lambda: found if len(found := engines(run)) == tables else None,
         START_LIMIT_S,
@@ -73,7 +80,9 @@ def all_engines(run: Run, tables: int) -> list[int]:
 
 
 def kill_engine(run: Run, rng: random.Random, limit_s: float) -> Strike:
-    """SIGKILL one. Its game is void and its table gets another one; no process of ours is replaced, unless it was struck within its own start."""
+    """SIGKILL one. Its game is void and its table gets another one; no process of ours is
+    replaced, unless it was struck within its own start.
+    """
     tables = run.tables()
     pid = rng.choice(all_engines(run, tables))
     before, placed = voided_games(league_path(run.data)), pids(current(run))
@@ -107,7 +116,9 @@ def kill(run: Run, kind: str, rng: random.Random, limit_s: float = RECOVERED_WIT
 
 
 def kill_main(run: Run) -> float:
-    """SIGKILL the main process, see everything of the run go, resume. Seconds from the command to resume until every member's frames grow."""
+    """SIGKILL the main process, see everything of the run go, resume. Seconds from the command
+    to resume until every member's frames grow.
+    """
     assert run.main is not None
     run.main.kill()
     run.main.wait()
@@ -127,7 +138,8 @@ def kill_main(run: Run) -> float:
             name.removeprefix("learner-"): int(tensor[FRAMES]) for name, tensor in stored.items()
         }
         assert run.resumed_clocks() == clocks, (
-            f"resumed with clocks {run.resumed_clocks()}; those of checkpoint {checkpoint.number} are {clocks}"
+            f"resumed with clocks {run.resumed_clocks()}; those of checkpoint "
+            f"{checkpoint.number} are {clocks}"
         )
     return growing(run, resumed_s, START_LIMIT_S)
 
@@ -135,7 +147,9 @@ def kill_main(run: Run) -> float:
 def freeze(
     run: Run, kind: str, seconds: float, rng: random.Random, limit_s: float = RECOVERED_WITHIN_S
 ) -> Strike:
-    """SIGSTOP one process for so long. The main process is waited for; another one is silent, so it is replaced meanwhile."""
+    """SIGSTOP one process for so long. The main process is waited for; another one is silent, so
+    it is replaced meanwhile.
+    """
     before = current(run)
     if kind == "main":
         signal_to(run.pid, signal.SIGSTOP)
@@ -143,7 +157,8 @@ def freeze(
         signal_to(run.pid, signal.SIGCONT)
         return Strike("stop main", growing(run, time.monotonic(), limit_s))
     if kind == ENGINE:
-        # The call that waits for it takes too long, so its worker is replaced, and every engine of that with it.
+        # The call that waits for it takes too long, so its worker is replaced, and every engine of
+        # that with it.
         pid, before = rng.choice(all_engines(run, run.tables())), current(run)
         struck_s = time.monotonic()
         signal_to(pid, signal.SIGSTOP)
@@ -170,7 +185,9 @@ def freeze_all(run: Run, seconds: float, limit_s: float = RECOVERED_WITHIN_S) ->
 
 
 def misbehave(run: Run, fault: str, limit_s: float = RECOVERED_WITHIN_S) -> Strike:
-    """One call of a game raises, hangs or ends its process. Only a game that raises leaves its process alive."""
+    """One call of a game raises, hangs or ends its process. Only a game that raises leaves its
+    process alive.
+    """
     before = current(run)
     flag = arm(run, fault, "once")
     struck_s = run.wait_for_end_of_flag(flag, TAKEN_WITHIN_S)
@@ -179,7 +196,9 @@ def misbehave(run: Run, fault: str, limit_s: float = RECOVERED_WITHIN_S) -> Stri
 
 
 def arm(run: Run, fault: str, how_often: str) -> Path:
-    """Tell the games of a run to misbehave "once", "always" or when "loading"; see faulty_game.py."""
+    """Tell the games of a run to misbehave "once", "always" or when "loading"; see
+    faulty_game.py.
+    """
     flag = run.folder / "flags" / f"{fault}-{how_often}"
     flag.parent.mkdir(exist_ok=True)
     flag.touch()
@@ -187,7 +206,9 @@ def arm(run: Run, fault: str, how_often: str) -> Path:
 
 
 def signal_to(pid: int, number: signal.Signals) -> None:
-    """To a process of a run, by its pid; one that is gone meanwhile needs none, and a stranger who got its number must not be hit."""
+    """To a process of a run, by its pid; one that is gone meanwhile needs none, and a stranger
+    who got its number must not be hit.
+    """
     try:
         if processes.of_some_run(pid):
             os.kill(pid, number)

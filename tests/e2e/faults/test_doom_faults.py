@@ -1,4 +1,6 @@
-"""A training on Doom under faults: its engines, its workers and everything else killed and stopped at random moments."""
+"""A training on Doom under faults: its engines, its workers and everything else killed and
+stopped at random moments.
+"""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from tests.e2e.faults.strikes import current
 pytestmark = pytest.mark.slow
 
 KILLS, OTHERS, SECONDS, FREEZE_S = 1, 1, 30.0, 5.0
-# The shipped file with small networks and short periods. A start of an engine and a step take milliseconds: four seconds are long.
+# The shipped file with small networks and short periods. A start of an engine and a step take
+# milliseconds: four seconds are long.
 SETTINGS = (
     "stop_at_frames=1_000_000_000",
     "sampling.environments=8",

@@ -1,4 +1,6 @@
-"""A training on matches of Doom under faults: engines, the processes of matches and workers killed and stopped at random moments."""
+"""A training on matches of Doom under faults: engines, the processes of matches and workers
+killed and stopped at random moments.
+"""
 
 import random
 import time

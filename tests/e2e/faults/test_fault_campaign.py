@@ -1,4 +1,6 @@
-"""The faults of a long training at reduced counts, and what happens when one of them does not stop."""
+"""The faults of a long training at reduced counts, and what happens when one of them does not
+stop.
+"""
 
 import random
 import signal
@@ -42,7 +44,9 @@ def failed(run: Run) -> set[str]:
 
 
 def start_or_resume(run: Run) -> None:
-    """As a person would after a kill: a training killed before it wrote its configuration was never begun."""
+    """As a person would after a kill: a training killed before it wrote its configuration was
+    never begun.
+    """
     if run.paths.config.exists():
         run.resume()
     else:

@@ -1,4 +1,5 @@
-"""Each kind of process killed once, one that stands still, and a game that raises, hangs and ends its process: one training per placement.
+"""Each kind of process killed once, one that stands still, and a game that raises, hangs and ends
+its process: one training per placement.
 
 The long forms are in test_fault_campaign.py, and `python -m bench.faults` runs the full set.
 """
@@ -18,7 +19,8 @@ from tests.e2e.faults.strikes import GAME_FAULTS, KINDS, arm, current, freeze, k
 
 # Shorter than the defaults, which are meant for slow games and busy machines.
 TIMEOUT_S, SILENT_AFTER_S = 2.0, 2.0
-# Other tests keep the cores busy meanwhile; the 15 seconds that are promised are measured by the long forms.
+# Other tests keep the cores busy meanwhile; the 15 seconds that are promised are measured by the
+# long forms.
 LIMIT_S = 40.0
 
 

@@ -1,4 +1,6 @@
-"""The harness sees what it looks for: orphans, games that are lost, scores that count too much, growth that stopped."""
+"""The harness sees what it looks for: orphans, games that are lost, scores that count too much,
+growth that stopped.
+"""
 
 import json
 import os
@@ -28,7 +30,7 @@ CREATE TABLE game_seats (game_id INTEGER, seat INTEGER, player_id INTEGER, gener
 CREATE TABLE players (id INTEGER PRIMARY KEY, kind INTEGER, name TEXT);
 CREATE TABLE rounds (id INTEGER PRIMARY KEY, member TEXT, round INTEGER, scores TEXT, superseded INTEGER);
 INSERT INTO players VALUES (1, 0, 'm0'), (2, 0, 'm1');
-"""
+"""  # noqa: E501
 
 
 def test_an_orphan_is_found_by_its_mark() -> None:

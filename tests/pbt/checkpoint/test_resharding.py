@@ -1,4 +1,6 @@
-"""The states of all workers merge into one and split over others; slots get new numbers, and what stood in them goes with them."""
+"""The states of all workers merge into one and split over others; slots get new numbers, and
+what stood in them goes with them.
+"""
 
 import json
 from typing import Any
@@ -46,7 +48,9 @@ def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> 
 def check_places(
     split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Share]
 ) -> None:
-    """Every slot that holds something has one new place; a table's are its share's, and every share knows which of its slots are free."""
+    """Every slot that holds something has one new place; a table's are its share's, and every
+    share knows which of its slots are free.
+    """
     owner = {table: part for part in parts for table in part.tables}
     for role, places in enumerate(split.places):
         parked = [
@@ -76,7 +80,9 @@ def check_places(
 
 
 def described(state: dict[str, Any], places: list[dict[int, int]] | None = None) -> Any:
-    """A merged state without what may change: numbers of slots (renamed by `places`), order, which slots are free."""
+    """A merged state without what may change: numbers of slots (renamed by `places`), order,
+    which slots are free.
+    """
 
     def renamed(role: int, slot: int) -> int:
         return slot if places is None or slot < 0 else places[role][slot]
@@ -126,7 +132,9 @@ def test_any_number_of_workers_goes_on_where_any_other_stopped(
     turns: int,
     piecemeal: bool,
 ) -> None:
-    """The bench holds every row of the second run, begun in the first or not, against what its observation says it must be."""
+    """The bench holds every row of the second run, begun in the first or not, against what its
+    observation says it must be.
+    """
     first = Bench(seed, seat_roles, tables, 4, 0.0, before, piecemeal=piecemeal)
     for _ in range(turns):
         first.turn()

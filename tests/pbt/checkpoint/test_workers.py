@@ -31,6 +31,9 @@ def test_a_slab_comes_back_as_it_was() -> None:
 def test_rows_of_a_game_that_changed_since_are_refused_by_name() -> None:
     with pytest.raises(
         CheckpointError,
-        match=r'column "mask" of role "player" was saved as \[1, 5, 5\], the game now needs \[1, 5, 6\]',
+        match=(
+            r'column "mask" of role "player" was saved as \[1, 5, 5\], the game now needs '
+            r"\[1, 5, 6\]"
+        ),
     ):
         load_slab(slab(6), save_slab(slab(5), {0, 2}), {1: 1})

@@ -1,4 +1,6 @@
-"""Reading configs: each malformed one gives one clear line per problem, all at once, naming place and fix."""
+"""Reading configs: each malformed one gives one clear line per problem, all at once, naming
+place and fix.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,35 +48,125 @@ def problems_of(folder: Path, text: str, *overrides: str) -> tuple[str, ...]:
 MALFORMED = {
     "no game": ("", ["env: missing"], ['[env] name = "connect_four"']),
     "game as a text": ('env = "connect_four"', ['env = "connect_four"'], ["write a section [env]"]),
-    "empty game name": ('[env]\nname = ""', ['env.name = "": must be a text that is not empty'], [""]),
-    "unknown section": (f"{ENV}[learnig]\nepochs = 2", ["learnig: unknown key"], ["did you mean learning?"]),
-    "unknown key": (f"{ENV}[pbt]\nperod_frames = 3", ["pbt.perod_frames: unknown key"], ["did you mean period_frames?"]),
-    "key of another section": (f"gamma = 0.9\n{ENV}", ["gamma: unknown key"], ["did you mean learning.gamma?"]),
-    "nothing like it": (f"{ENV}[checkpoints]\nzebra = 1", ["checkpoints.zebra: unknown key"], ["one of: every_s, keep"]),
-    "number out of range": (f"{ENV}[learning]\ngamma = 1.5", ["learning.gamma = 1.5: must be a number from 0 to 1"], ["the default is 0.99"]),
-    "negative count": (f"{ENV}[population]\nmembers = -4", ["population.members = -4"], ["the default is 4"]),
-    "number in quotes": (f'{ENV}[learning]\nepochs = "3"', ['learning.epochs = "3": must be a whole number'], ["write 3 without quotes"]),
-    "float for a count": (f"stop_at_frames = 2e6\n{ENV}", ["stop_at_frames = 2000000.0"], ["write 2000000"]),
-    "switch in quotes": (f'{ENV}[learning]\nvtrace = "True"', ["learning.vtrace"], ["write true without quotes"]),
-    "not a number": (f"{ENV}[learning]\nlearning_rate = nan", ["learning.learning_rate = nan"], ["the default is 0.001"]),
-    "infinite": (f"{ENV}[learning]\nmax_grad_norm = inf", ["learning.max_grad_norm = inf"], ["the default is 4.0"]),
-    "unknown choice": (f'{ENV}[model]\ncore = "gri"', ['model.core = "gri": must be one of "none", "gru"'], ['did you mean "gru"?']),
-    "value inside a list": (f"{ENV}[model]\nhidden = [64, 0]", ["model.hidden[1] = 0"], ["whole number from 1 to 65536"]),
+    "empty game name": (
+        '[env]\nname = ""',
+        ['env.name = "": must be a text that is not empty'],
+        [""],
+    ),
+    "unknown section": (
+        f"{ENV}[learnig]\nepochs = 2",
+        ["learnig: unknown key"],
+        ["did you mean learning?"],
+    ),
+    "unknown key": (
+        f"{ENV}[pbt]\nperod_frames = 3",
+        ["pbt.perod_frames: unknown key"],
+        ["did you mean period_frames?"],
+    ),
+    "key of another section": (
+        f"gamma = 0.9\n{ENV}",
+        ["gamma: unknown key"],
+        ["did you mean learning.gamma?"],
+    ),
+    "nothing like it": (
+        f"{ENV}[checkpoints]\nzebra = 1",
+        ["checkpoints.zebra: unknown key"],
+        ["one of: every_s, keep"],
+    ),
+    "number out of range": (
+        f"{ENV}[learning]\ngamma = 1.5",
+        ["learning.gamma = 1.5: must be a number from 0 to 1"],
+        ["the default is 0.99"],
+    ),
+    "negative count": (
+        f"{ENV}[population]\nmembers = -4",
+        ["population.members = -4"],
+        ["the default is 4"],
+    ),
+    "number in quotes": (
+        f'{ENV}[learning]\nepochs = "3"',
+        ['learning.epochs = "3": must be a whole number'],
+        ["write 3 without quotes"],
+    ),
+    "float for a count": (
+        f"stop_at_frames = 2e6\n{ENV}",
+        ["stop_at_frames = 2000000.0"],
+        ["write 2000000"],
+    ),
+    "switch in quotes": (
+        f'{ENV}[learning]\nvtrace = "True"',
+        ["learning.vtrace"],
+        ["write true without quotes"],
+    ),
+    "not a number": (
+        f"{ENV}[learning]\nlearning_rate = nan",
+        ["learning.learning_rate = nan"],
+        ["the default is 0.001"],
+    ),
+    "infinite": (
+        f"{ENV}[learning]\nmax_grad_norm = inf",
+        ["learning.max_grad_norm = inf"],
+        ["the default is 4.0"],
+    ),
+    "unknown choice": (
+        f'{ENV}[model]\ncore = "gri"',
+        ['model.core = "gri": must be one of "none", "gru"'],
+        ['did you mean "gru"?'],
+    ),
+    "value inside a list": (
+        f"{ENV}[model]\nhidden = [64, 0]",
+        ["model.hidden[1] = 0"],
+        ["whole number from 1 to 65536"],
+    ),
     "entry of a list of tables": (
-        f"{ENV}[model]\nconv = [{{ channels = 8, kernl = 3 }}]", ["model.conv[0].kernel: missing", "model.conv[0].kernl"],
-                                  ["add it", "did you mean kernel?"]),
-    "pair of three": (f"{ENV}[pbt]\nlearning_rate_bounds = [1, 2, 3]", ["pbt.learning_rate_bounds"], ["exactly 2 values"]),
-    "table entry": (f"{ENV}[population.members]\nhider = 0", ["population.members.hider = 0"], ["whole number from 1 to 1000"]),
+        f"{ENV}[model]\nconv = [{{ channels = 8, kernl = 3 }}]",
+        ["model.conv[0].kernel: missing", "model.conv[0].kernl"],
+        ["add it", "did you mean kernel?"],
+    ),
+    "pair of three": (
+        f"{ENV}[pbt]\nlearning_rate_bounds = [1, 2, 3]",
+        ["pbt.learning_rate_bounds"],
+        ["exactly 2 values"],
+    ),
+    "table entry": (
+        f"{ENV}[population.members]\nhider = 0",
+        ["population.members.hider = 0"],
+        ["whole number from 1 to 1000"],
+    ),
     "member override": (f"{ENV}[members.m0]\ngamma = 1.0", ["members.m0.gamma: unknown key"], [""]),
-    "date for a number": (f"{ENV}[learning]\nvalue_coef = 2024-01-01", ["learning.value_coef"], ["the default is 0.5"]),
-    "batch does not divide": (f"{ENV}[learning]\nbatch_steps = 2050", ["learning.batch_steps = 2050"], ["try 2048"]),
-    "minibatches do not divide": (f"{ENV}[learning]\nminibatches = 3", ["learning.minibatches = 3"], ["try 1"]),
-    "bounds swapped": (f"{ENV}[pbt]\nentropy_coef_bounds = [2, 1]", ["pbt.entropy_coef_bounds"], ["swap them"]),
-    "conv without layers": (f'{ENV}[model]\nencoder = "conv"', ["model.conv = []"], ["channels = 32"]),
+    "date for a number": (
+        f"{ENV}[learning]\nvalue_coef = 2024-01-01",
+        ["learning.value_coef"],
+        ["the default is 0.5"],
+    ),
+    "batch does not divide": (
+        f"{ENV}[learning]\nbatch_steps = 2050",
+        ["learning.batch_steps = 2050"],
+        ["try 2048"],
+    ),
+    "minibatches do not divide": (
+        f"{ENV}[learning]\nminibatches = 3",
+        ["learning.minibatches = 3"],
+        ["try 1"],
+    ),
+    "bounds swapped": (
+        f"{ENV}[pbt]\nentropy_coef_bounds = [2, 1]",
+        ["pbt.entropy_coef_bounds"],
+        ["swap them"],
+    ),
+    "conv without layers": (
+        f'{ENV}[model]\nencoder = "conv"',
+        ["model.conv = []"],
+        ["channels = 32"],
+    ),
     "syntax": (f"{ENV}[learning]\ngamma 0.9", ["line 4, column 7"], ["expected '='"]),
     "section twice": (f"{ENV}{ENV}", ["line 3, column"], ["tables stand once"]),
-    "unclosed quote": (f'{ENV}description = "', ["end of file: unterminated string"], ["close the last quote"]),
-}  # fmt: skip
+    "unclosed quote": (
+        f'{ENV}description = "',
+        ["end of file: unterminated string"],
+        ["close the last quote"],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -88,12 +180,21 @@ def test_malformed_configs_name_place_and_fix(name: str, tmp_path: Path) -> None
 
 
 def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:
-    text = f'{ENV}[learning]\ngamma = 2\nlerning_rate = 1\nbatch_steps = 2050\n[model]\ncore = "x"\n[pbt]\nentropy_coef_bounds = [2, 1]'
+    text = (
+        f"{ENV}[learning]\ngamma = 2\nlerning_rate = 1\nbatch_steps = 2050\n[model]\ncore "
+        '= "x"\n[pbt]\nentropy_coef_bounds = [2, 1]'
+    )
     problems = problems_of(tmp_path, text, "seed=-1", "nonsense", "learning.epochs=0")
     starts = (
-        "--set nonsense", "--set seed = -1", "--set learning.epochs = 0", "learning.gamma", "learning.lerning_rate", "model.core",
-        "learning.batch_steps", "pbt.entropy_coef_bounds",
-    )  # fmt: skip
+        "--set nonsense",
+        "--set seed = -1",
+        "--set learning.epochs = 0",
+        "learning.gamma",
+        "learning.lerning_rate",
+        "model.core",
+        "learning.batch_steps",
+        "pbt.entropy_coef_bounds",
+    )
     assert len(problems) == len(starts)
     for start in starts:
         assert any(problem.startswith(start) for problem in problems), start
@@ -170,7 +271,10 @@ def test_a_stored_config_reads_as_itself_with_edits(tmp_path: Path) -> None:
     config = load_config(
         write(
             tmp_path,
-            f"{ENV}[members.m1]\nlearning_rate = 0.0\n[model]\nhidden = [8]\nconv = [{{ channels = 4, kernel = 2 }}]",
+            (
+                f"{ENV}[members.m1]\nlearning_rate = 0.0\n[model]\nhidden = [8]\nconv = [{{ "
+                "channels = 4, kernel = 2 }]"
+            ),
         )
     )
     assert config_from_table(config.model_dump(mode="json"), "stored") == config
@@ -232,7 +336,10 @@ def test_a_missing_file_names_the_shipped_ones(
     monkeypatch.setattr("pbt.config.load.shipped_configs", lambda: shipped)
     with pytest.raises(
         ConfigError,
-        match=r"conect_four: no such file.*did you mean connect_four\?.*shipped: demo, connect_four",
+        match=(
+            r"conect_four: no such file.*did you mean connect_four\?.*shipped: demo, "
+            r"connect_four"
+        ),
     ):
         load_config("conect_four")
     with pytest.raises(ConfigError, match="a folder; expected a .toml file"):

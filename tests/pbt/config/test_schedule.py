@@ -1,4 +1,6 @@
-"""Schedules of single members: what holds at which frames, what is refused, and that a dumped one reads back."""
+"""Schedules of single members: what holds at which frames, what is refused, and that a dumped
+one reads back.
+"""
 
 import pytest
 

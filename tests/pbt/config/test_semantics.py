@@ -72,7 +72,10 @@ def test_a_fitting_config_passes() -> None:
 def test_roles_must_be_those_of_the_game() -> None:
     assert problems_of(with_members({"hidr": 1, "seeker": 2})) == (
         "population.members.hidr: no such role in this game; did you mean hider?",
-        "population.members.hider: missing; every role needs members; add hider = 4 (roles: hider, seeker)",
+        (
+            "population.members.hider: missing; every role needs members; add hider = 4 (roles: "
+            "hider, seeker)"
+        ),
     )
 
 
@@ -111,7 +114,8 @@ def test_edits_that_change_shapes_or_streams_are_refused() -> None:
         "seed",
     ]
     assert refused[3] == (
-        "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or train a new population with --name"
+        "model.hidden = [8]: fixed at [256, 256] when the population started; leave it, or "
+        "train a new population with --name"
     )
 
 
@@ -127,8 +131,14 @@ def test_other_edits_are_taken() -> None:
     )
     assert diff_shapes(BASE, new) == []
     assert set(changes(BASE, new)) == {
-        "description", "stop_at_frames", "learning.learning_rate", "learning.gamma", "learning.shaping.win", "pbt.period_frames", "evaluation.share",
-    }  # fmt: skip
+        "description",
+        "stop_at_frames",
+        "learning.learning_rate",
+        "learning.gamma",
+        "learning.shaping.win",
+        "pbt.period_frames",
+        "evaluation.share",
+    }
     assert changes(BASE, new)["stop_at_frames"] == (BASE.stop_at_frames, 7)
 
 
@@ -141,9 +151,9 @@ def test_every_editable_key_exists() -> None:
 
 def test_places_for_frozen_players_must_suffice_for_one_game() -> None:
     (problem,) = problems_of(with_members(2, matchmaking={"resident": 1}))
-    assert (
-        problem
-        == 'matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; make it 2 or more, or "auto"'
+    assert problem == (
+        "matchmaking.resident = 1: an evaluation game seats 2 frozen players at once; "
+        'make it 2 or more, or "auto"'
     )
     check_against_game(with_members(2, matchmaking={"resident": 2}), FakeGame())
 
@@ -159,7 +169,8 @@ def test_a_process_is_not_taken_for_hung_while_its_game_still_waits(timeout_s: f
         check_against_game(config, Deadlined())
     (problem,) = caught.value.problems
     assert problem.startswith(
-        f"env.timeout_s = {timeout_s:g}: this game itself ends what does not answer for up to 11 s; make it longer, say 60, or"
+        f"env.timeout_s = {timeout_s:g}: this game itself ends what does not answer for up "
+        "to 11 s; make it longer, say 60, or"
     )
     check_against_game(config, FakeGame())
     check_against_game(
@@ -214,5 +225,8 @@ def test_nobody_is_made_not_to_have_joined_or_left() -> None:
     )
     assert diff_shapes(before, exchanged({"m4": "seeker"})) == [
         "population.joined.m4: has joined already; it can only leave",
-        "population.left: m1 has left for good; a new member can begin with the weights of its last snapshot",
+        (
+            "population.left: m1 has left for good; a new member can begin with the weights of "
+            "its last snapshot"
+        ),
     ]

@@ -1,4 +1,6 @@
-"""The games of mpe2: scenarios by name, their options, and agents of different sizes in one role."""
+"""The games of mpe2: scenarios by name, their options, and agents of different sizes in one
+role.
+"""
 
 import sys
 from importlib import import_module
@@ -136,7 +138,10 @@ def test_one_role_fills_observations_with_zeros() -> None:
         ),
         (
             {"scenario": "chess"},
-            "scenario = 'chess': no such scenario; there are collect_treasure, simple, simple_adversary, ",
+            (
+                "scenario = 'chess': no such scenario; there are collect_treasure, simple, "
+                "simple_adversary, "
+            ),
         ),
         ({"scenario": ["simple_push"]}, "no such scenario"),
         ({"max_cycle": 3}, "max_cycle: no such option of simple_push; did you mean max_cycles?"),

@@ -29,9 +29,11 @@ class Guess(ParallelEnv):
     def observation_space(self, agent): return spaces.Discrete(4)
     def action_space(self, agent): return spaces.Discrete(4)
     def draw(self):
-        return {None: lambda: 0, "seed": lambda: int(self.rng.integers(4)), "world": lambda: random.randrange(4)}[self.noise]()
+        draws = {"seed": lambda: int(self.rng.integers(4)), "world": lambda: random.randrange(4)}
+        return draws.get(self.noise, lambda: 0)()
     def reset(self, seed=None, options=None):
-        self.agents, self.left, self.rng = list(self.possible_agents), self.rounds, np.random.default_rng(seed)
+        self.agents, self.left = list(self.possible_agents), self.rounds
+        self.rng = np.random.default_rng(seed)
         return dict.fromkeys(self.agents, self.draw()), {a: {} for a in self.agents}
     def step(self, actions):
         self.left -= 1
@@ -70,7 +72,10 @@ def test_names_and_unknown_names() -> None:
     assert "connect_four" in registry.names()
     with pytest.raises(
         EnvError,
-        match=r"env 'conect_four' is not known; did you mean 'connect_four'\? Registered: .*tictactoe",
+        match=(
+            r"env 'conect_four' is not known; did you mean 'connect_four'\? Registered: "
+            r".*tictactoe"
+        ),
     ):
         registry.spec("conect_four")
     with pytest.raises(EnvError, match=r"env 'zzz' is not known\. Registered: "):
@@ -111,7 +116,10 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert registry.spec("theirs").name == "connect_four"
     with pytest.raises(
         EnvError,
-        match=r"env 'gone' \(entry point 'no_such_package:SPEC'\) failed to load: ModuleNotFoundError",
+        match=(
+            r"env 'gone' \(entry point 'no_such_package:SPEC'\) failed to load: "
+            r"ModuleNotFoundError"
+        ),
     ):
         registry.spec("gone")
     with pytest.raises(EnvError, match="env 'wrong' .*failed to load"):

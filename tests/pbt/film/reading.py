@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Found:
-    """duration_s: that the file names;  pictures: each [height, width, 3];  times_s: when each appears"""
+    """duration_s: that the file names;  pictures: each [height, width, 3];  times_s: when each
+    appears
+    """
 
     width: int
     height: int

@@ -1,4 +1,6 @@
-"""A policy server in a process of its own, and what both sides must agree on: tic-tac-toe, two live members, frozen opponents by their names."""
+"""A policy server in a process of its own, and what both sides must agree on: tic-tac-toe, two
+live members, frozen opponents by their names.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""When which policy is run: nothing is lost, mixed up or kept waiting, and batches grow with the load."""
+"""When which policy is run: nothing is lost, mixed up or kept waiting, and batches grow with the
+load.
+"""
 
 import math
 
@@ -29,15 +31,21 @@ def key_of(one: Incoming) -> Key:
 
 
 ARRIVALS = st.lists(
-    st.tuples(st.floats(0, 3e-3), st.integers(0, 3), st.integers(0, 1), st.booleans(), st.integers(1, 40)), min_size=1, max_size=80
-)  # fmt: skip
+    st.tuples(
+        st.floats(0, 3e-3), st.integers(0, 3), st.integers(0, 1), st.booleans(), st.integers(1, 40)
+    ),
+    min_size=1,
+    max_size=80,
+)
 
 
 @given(arrivals=ARRIVALS, forward_s=st.floats(1e-5, 5e-3))
 def test_everything_is_served_once_in_order_and_in_time(
     arrivals: list[tuple[float, int, int, bool, int]], forward_s: float
 ) -> None:
-    """One server serves the longest waiting queue that is due; time passes while it waits and while it acts."""
+    """One server serves the longest waiting queue that is due; time passes while it waits and
+    while it acts.
+    """
     queues, now_s = RequestQueues(), 0.0
     arriving: list[tuple[float, Incoming]] = []
     at_s = 0.0
@@ -89,7 +97,9 @@ def test_the_first_request_is_served_at_once() -> None:
 
 
 def test_under_load_a_batch_is_what_arrives_during_one_forward() -> None:
-    """4 rows every 0.1 ms, forwards of 1 ms: 40 rows; a queue with fewer waits for company, for one forward at most."""
+    """4 rows every 0.1 ms, forwards of 1 ms: 40 rows; a queue with fewer waits for company, for
+    one forward at most.
+    """
     queues, key = RequestQueues(), Key(0, 0, False)
     now_s = 0.0
     for number in range(400):

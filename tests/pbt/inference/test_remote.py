@@ -1,4 +1,6 @@
-"""Actions from another process are those of a server in this one, bit for bit; and who means what by a policy number is kept apart."""
+"""Actions from another process are those of a server in this one, bit for bit; and who means
+what by a policy number is kept apart.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +49,9 @@ ACTED = ("actions", "log_prob", "value", "version")
 
 
 class Compared(RemoteInference):
-    """Holds every answer against what a server in this process does with the same rows, weights and keys."""
+    """Holds every answer against what a server in this process does with the same rows, weights
+    and keys.
+    """
 
     def __init__(self, shared: Plane) -> None:
         super().__init__(0, MEMBERS, [shared.requests], shared.replies)
@@ -176,11 +180,13 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
     )
 
 
-# --- one process, both ends ------------------------------------------------------------------------------------------------------------------
+# --- one process, both ends -----------------------------------------------------------------------
 
 
 class Ends:
-    """A service and two workers' ends of it. Policy 0 is live and acts 0; a frozen player acts the number in its name."""
+    """A service and two workers' ends of it. Policy 0 is live and acts 0; a frozen player acts
+    the number in its name.
+    """
 
     def __init__(self, frozen_slots: int = 3, deadline_s: float = 0.05, slots: int = 8) -> None:
         self.slab = Slab(LAYOUT, slots)
@@ -351,7 +357,10 @@ def test_a_silent_server_is_named(ends: Ends) -> None:
     assert one.poll(0.01) == [], "not yet"
     with pytest.raises(
         EngineError,
-        match=r"worker 0: no policy server answered for 0.05 s; 2 requests wait, for the policies \[0\]",
+        match=(
+            r"worker 0: no policy server answered for 0.05 s; 2 requests wait, for the "
+            r"policies \[0\]"
+        ),
     ):
         one.poll(0.1)
 

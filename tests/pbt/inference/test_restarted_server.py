@@ -1,4 +1,6 @@
-"""A policy server that is replaced in the middle of games: what it must know stands in the slabs and in the published weights."""
+"""A policy server that is replaced in the middle of games: what it must know stands in the slabs
+and in the published weights.
+"""
 
 from typing import Any
 
@@ -29,7 +31,9 @@ CONFIG = RunConfig.model_validate(
 
 
 class Games:
-    """A live member against a frozen opponent at four tables. log: everything every request brought, in order."""
+    """A live member against a frozen opponent at four tables. log: everything every request
+    brought, in order.
+    """
 
     def __init__(self) -> None:
         spec = registry.spec("tictactoe")
@@ -55,7 +59,9 @@ class Games:
         return model
 
     def restart(self) -> None:
-        """A new server over the same slabs: the live policy's weights come from where they are published, the frozen one's from its snapshot."""
+        """A new server over the same slabs: the live policy's weights come from where they are
+        published, the frozen one's from its snapshot.
+        """
         self.server = PolicyServer([self.slab], 2)
         frozen = self._model(99)
         frozen.load_state_dict(self._weights[FROZEN])

@@ -1,4 +1,6 @@
-"""A server whose network is elsewhere: the same actions by one copy there and one back. Here "elsewhere" is the CPU."""
+"""A server whose network is elsewhere: the same actions by one copy there and one back. Here
+"elsewhere" is the CPU.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""One shard of a group in a process of its own, for `test_shared_reducer`: python -m ... MODE FD SIZE SHARD SHARDS PARAMETERS TIMEOUT_S FOLDER."""
+"""One shard of a group in a process of its own, for `test_shared_reducer`: python -m ... MODE FD
+SIZE SHARD SHARDS PARAMETERS TIMEOUT_S FOLDER.
+"""
 
 import sys
 from pathlib import Path
@@ -16,7 +18,9 @@ UPDATES, SLOTS, ROUNDS = 3, 8, 300
 
 
 def bench() -> Bench:
-    """Everything that crosses a reducer: gradients, moments of advantages, statistics, sums of the normaliser."""
+    """Everything that crosses a reducer: gradients, moments of advantages, statistics, sums of
+    the normaliser.
+    """
     return Bench(
         config=LearningConfig(learning_rate=1e-2, epochs=2, normalize_advantages=True),
         model_config=ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True),

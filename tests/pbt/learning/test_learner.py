@@ -1,4 +1,6 @@
-"""The learner as an object: clocks, state, hyperparameters, broken gradients, and what it says of itself."""
+"""The learner as an object: clocks, state, hyperparameters, broken gradients, and what it says
+of itself.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -101,7 +103,10 @@ def test_a_state_of_another_shape_is_refused_whole(make_bench: Make) -> None:
     before = learner.state()
     with pytest.raises(
         SnapshotError,
-        match=r"learner of m0.*model.hidden.0.weight: found float32 \[12, 5\], expected float32 \[16, 5\]",
+        match=(
+            r"learner of m0.*model.hidden.0.weight: found float32 \[12, 5\], expected "
+            r"float32 \[16, 5\]"
+        ),
     ):
         learner.load_state(other.state())
     assert equal_states(before, learner.state())
@@ -129,7 +134,10 @@ def test_a_broken_gradient_is_skipped_counted_and_at_last_named(
         learner.update(broken)
     with pytest.raises(
         EngineError,
-        match=r"learner of m0: 10 updates in a row without a finite gradient at version 1 .*learning_rate = 0\.01",
+        match=(
+            r"learner of m0: 10 updates in a row without a finite gradient at version 1 "
+            r".*learning_rate = 0\.01"
+        ),
     ):
         learner.update(broken)
 
@@ -316,6 +324,9 @@ def test_weights_that_are_no_numbers_any_more_are_refused_before_anybody_acts_by
 
     with pytest.raises(
         EngineError,
-        match=r"learner of m0: the weights left the range of numbers at version \d+ \(learning_rate = 1e\+38",
+        match=(
+            r"learner of m0: the weights left the range of numbers at version \d+ "
+            r"\(learning_rate = 1e\+38"
+        ),
     ):
         learn()

@@ -21,7 +21,9 @@ SLOTS, STEPS, DELAY = 64, 8, 3
 
 
 class Recall:
-    """A cue of 0 or 1 is shown once; DELAY blank steps later the same number must be answered for a reward of 1. Then the next cue."""
+    """A cue of 0 or 1 is shown once; DELAY blank steps later the same number must be answered
+    for a reward of 1. Then the next cue.
+    """
 
     heads: tuple[int, ...] = (2,)
 
@@ -125,10 +127,21 @@ def train(
         observations = {"observation": torch.cat([seen, game.observe().unsqueeze(0)])}
         learner.update(
             Batch(
-                observations, mask.expand(STEPS + 1, -1, -1), torch.cat([start, last]), yes, rewards, over, no, yes.int(), actions.clone(),
-                log_prob.clone(), value.clone(), torch.full((STEPS, SLOTS), learner.version, dtype=torch.int32), initial,
+                observations,
+                mask.expand(STEPS + 1, -1, -1),
+                torch.cat([start, last]),
+                yes,
+                rewards,
+                over,
+                no,
+                yes.int(),
+                actions.clone(),
+                log_prob.clone(),
+                value.clone(),
+                torch.full((STEPS, SLOTS), learner.version, dtype=torch.int32),
+                initial,
             )
-        )  # fmt: skip
+        )
     return float(np.mean(scores[-20:]))
 
 

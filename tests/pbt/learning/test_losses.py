@@ -1,4 +1,6 @@
-"""Losses against loops over steps, in float64 and float32; their gradients by the textbook; poison outside the valid steps."""
+"""Losses against loops over steps, in float64 and float32; their gradients by the textbook;
+poison outside the valid steps.
+"""
 
 import numpy as np
 import pytest
@@ -42,9 +44,11 @@ def test_equal_loops_over_the_steps(dtype: torch.dtype, tolerance: float) -> Non
                     total += x
         poison = torch.where(valid, 0.0, torch.nan).to(dtype)
         found = (
-            ppo_clip_loss(a + poison, b + poison, valid, clip), policy_gradient_loss(a + poison, b + poison, valid),
-            value_loss(a + poison, b + poison, valid), entropy_sum(a + poison, valid),
-        )  # fmt: skip
+            ppo_clip_loss(a + poison, b + poison, valid, clip),
+            policy_gradient_loss(a + poison, b + poison, valid),
+            value_loss(a + poison, b + poison, valid),
+            entropy_sum(a + poison, valid),
+        )
         assert [float(x) for x in found] == pytest.approx(
             [ppo, plain, squares, total], abs=tolerance
         )

@@ -1,4 +1,6 @@
-"""Shards in processes of their own: one learner's result, the same bits everywhere, and no wait without an end."""
+"""Shards in processes of their own: one learner's result, the same bits everywhere, and no wait
+without an end.
+"""
 
 import subprocess
 import sys

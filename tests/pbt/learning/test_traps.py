@@ -107,7 +107,9 @@ def test_trap_no_gradient_through_a_final_observation(make_bench: Make) -> None:
 def test_trap_at_lag_zero_the_ratio_is_one(
     make_bench: Make, heads: tuple[int, ...], core: Any
 ) -> None:
-    """Stored mask, stored state, episode starts and the precision path: if any differed between acting and training, kl would show it."""
+    """Stored mask, stored state, episode starts and the precision path: if any differed between
+    acting and training, kl would show it.
+    """
     bench = make_bench(
         heads=heads,
         model_config=ModelConfig(hidden=(16,), core=core, gru_size=8),
@@ -163,7 +165,9 @@ def test_trap_an_all_zero_mask_gives_no_nan(make_bench: Make) -> None:
 
 
 def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None:
-    """Terms arrive unweighted; the member's shaping weights and the reward scale act here, at once when PBT changes them."""
+    """Terms arrive unweighted; the member's shaping weights and the reward scale act here, at
+    once when PBT changes them.
+    """
     bench = make_bench(config=LearningConfig(reward_scale=2.0))
     plain = make_bench(config=LearningConfig(), terms=("only",))
     shaped, single = (
@@ -204,7 +208,9 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
     options: dict[str, Any],
     cuts: list[int],
 ) -> None:
-    """Weighted by valid steps, advantages normalised and norms clipped after the reduce; replicas equal by hash."""
+    """Weighted by valid steps, advantages normalised and norms clipped after the reduce;
+    replicas equal by hash.
+    """
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
     bench = make_bench(
         config=LearningConfig(learning_rate=1e-3, epochs=2, **options), model_config=model_config
@@ -236,7 +242,9 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
 
 
 def test_trap_the_normaliser_moves_only_behind_the_last_step(make_bench: Make) -> None:
-    """Statistics are part of the policy: moved before the step, the ratio at lag zero would not be one."""
+    """Statistics are part of the policy: moved before the step, the ratio at lag zero would not
+    be one.
+    """
     bench = make_bench(
         model_config=ModelConfig(hidden=(16,), normalize_observations=True),
         config=LearningConfig(learning_rate=0.0),

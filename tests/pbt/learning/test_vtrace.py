@@ -1,4 +1,6 @@
-"""V-trace and GAE against loops written as close to the notation as possible, and mutated formulas that the loops must reject."""
+"""V-trace and GAE against loops written as close to the notation as possible, and mutated
+formulas that the loops must reject.
+"""
 
 from collections.abc import Callable
 

@@ -1,6 +1,8 @@
-"""What acted is what is trained: with a learning rate of zero the training forward gives the behaviour log-probabilities again, through everything.
+"""What acted is what is trained: with a learning rate of zero the training forward gives the
+behaviour log-probabilities again, through everything.
 
-Worker, server, slab, batcher and learner of an assembled engine, with memory, parked slots, openings, truncation, past opponents and copies.
+Worker, server, slab, batcher and learner of an assembled engine, with memory, parked slots,
+openings, truncation, past opponents and copies.
 """
 
 from typing import Any
@@ -39,7 +41,9 @@ CONFIG: dict[str, Any] = {
 
 
 class ZeroLag(CheckedEngine):
-    """Compares row by row what the server wrote with what the learner computes. seen: kinds of rows met."""
+    """Compares row by row what the server wrote with what the learner computes. seen: kinds of
+    rows met.
+    """
 
     def __init__(self, config: RunConfig) -> None:
         self.seen = dict.fromkeys(("truncated", "begins behind row 0", "goes on in a new slot"), 0)
@@ -74,11 +78,18 @@ class ZeroLag(CheckedEngine):
         self.seen["goes on in a new slot"] += int((~batch.episode_start[0] & valid[0]).sum())
 
 
-@pytest.mark.parametrize(("game", "met", "changes"), [
-    ("tictactoe", ["begins behind row 0", "goes on in a new slot"], {}),
-    ("cartpole", ["truncated", "begins behind row 0", "goes on in a new slot"], {"env": {"name": "cartpole", "options": {"max_episode_steps": 12}}}),
-    ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("game", "met", "changes"),
+    [
+        ("tictactoe", ["begins behind row 0", "goes on in a new slot"], {}),
+        (
+            "cartpole",
+            ["truncated", "begins behind row 0", "goes on in a new slot"],
+            {"env": {"name": "cartpole", "options": {"max_episode_steps": 12}}},
+        ),
+        ("hide_and_seek", ["begins behind row 0"], {"stop_at_frames": 250}),
+    ],
+)
 def test_behaviour_and_training_log_probabilities_are_equal_at_learning_rate_zero(
     game: str, met: list[str], changes: dict[str, Any]
 ) -> None:

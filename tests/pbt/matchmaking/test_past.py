@@ -136,7 +136,9 @@ def close(count: int, draws: int, probability: float) -> bool:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_seats_are_balanced_and_the_past_takes_its_share(mode: PastMode) -> None:
-    """Whatever the mode, nobody sits in the first seat oftener than in the second; each learner draws by its own rates."""
+    """Whatever the mode, nobody sits in the first seat oftener than in the second; each learner
+    draws by its own rates.
+    """
     live = [MemberEntry("m0", "p", True), MemberEntry("m1", "p", True)]
     snapshots, draws, rng = frozen("m0.1", "m0.2", "m1.1"), 6000, np.random.default_rng(3)
     win_rates: WinRates = {

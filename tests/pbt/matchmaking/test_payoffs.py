@@ -26,8 +26,21 @@ def old(name: str, place: int) -> SeatRecord:
 
 
 def game(*seats: SeatRecord, **changes: Any) -> GameRecord:
-    return GameRecord(**{"number": 0, "environment": 0, "count": 0, "kind": "training", "seed": 1, "seats": seats, "steps": 9, "frames": 9,
-                         "end_reason": "rules", "trajectory_hash": "00", **changes})  # fmt: skip
+    return GameRecord(
+        **{
+            "number": 0,
+            "environment": 0,
+            "count": 0,
+            "kind": "training",
+            "seed": 1,
+            "seats": seats,
+            "steps": 9,
+            "frames": 9,
+            "end_reason": "rules",
+            "trajectory_hash": "00",
+            **changes,
+        }
+    )
 
 
 def known(source: PayoffSource, *ids: str) -> PayoffSource:
@@ -187,8 +200,12 @@ def test_a_snapshot_begins_as_strong_as_its_member() -> None:
 
 def test_modes_that_ask_for_nothing_count_nothing() -> None:
     asked: dict[PastMode, str | None] = {
-        "uniform": None, "latest": None, "pfsp_hard": "counts", "pfsp_variance": "counts", "elo_gaussian": "elo",
-    }  # fmt: skip
+        "uniform": None,
+        "latest": None,
+        "pfsp_hard": "counts",
+        "pfsp_variance": "counts",
+        "elo_gaussian": "elo",
+    }
     for mode, kind in asked.items():
         source = payoff_source(MatchmakingConfig(past_mode=mode))
         assert (source and source.kind) == kind

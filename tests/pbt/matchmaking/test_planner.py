@@ -1,4 +1,6 @@
-"""The planner: what it is told of members shows in the plans it hands out, alone or as one of several."""
+"""The planner: what it is told of members shows in the plans it hands out, alone or as one of
+several.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -119,7 +121,9 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
 
 
 def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
-    """A checkpoint of an earlier version goes on with the same streams: the digest was taken before planners had tables of their own."""
+    """A checkpoint of an earlier version goes on with the same streams: the digest was taken
+    before planners had tables of their own.
+    """
     one = planner(0.3)
     plans = hand_out(one, range(TABLES), 10)
     add_snapshots(one)
@@ -135,7 +139,9 @@ def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
 
 
 def test_planners_of_disjoint_tables_hand_out_the_games_of_one_planner_for_all() -> None:
-    """Places of frozen players aside; with evaluation games they know less of each other, and choose others to meet."""
+    """Places of frozen players aside; with evaluation games they know less of each other, and
+    choose others to meet.
+    """
     counts = np.zeros(TABLES, np.int64)
     parts = [planner(0.0, [0, 3, 4], counts), planner(0.0, [1, 2, 5], counts)]
     one = planner(0.0)
@@ -237,7 +243,9 @@ def test_a_frozen_player_whose_weights_are_gone_takes_nobodys_place() -> None:
 
 
 def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
-    """Tables that are left over, and those of members who have finished, play for whoever learns."""
+    """Tables that are left over, and those of members who have finished, play for whoever
+    learns.
+    """
     sampling = {"environments": 7}
     config = RunConfig.model_validate(
         TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}}
@@ -277,7 +285,9 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
 def test_no_more_weights_are_resident_than_there_are_places(
     places: int, story: list[tuple[bool, list[int]]]
 ) -> None:
-    """Games begin (their players stay until they are over) or the oldest one ends, in any order; the longest unused player makes room."""
+    """Games begin (their players stay until they are over) or the oldest one ends, in any order;
+    the longest unused player makes room.
+    """
     host, sitting, used = AnyHost(), [], []
     pool = FrozenPool(host, 3, places)
     for begins, numbers in story:
@@ -306,7 +316,9 @@ def test_no_more_weights_are_resident_than_there_are_places(
 
 
 def test_few_places_make_tables_wait_and_play_the_same_games() -> None:
-    """With room for two frozen players at once: the games of a planner that has room for all, some of them later."""
+    """With room for two frozen players at once: the games of a planner that has room for all,
+    some of them later.
+    """
     plenty, few = planner(0.3), planner(0.3, resident=2)
     add_snapshots(plenty, few)
     expected = {

@@ -1,4 +1,6 @@
-"""Our ELU for bfloat16 against torch's in float32. Where there is no C compiler the same tests hold torch's own."""
+"""Our ELU for bfloat16 against torch's in float32. Where there is no C compiler the same tests
+hold torch's own.
+"""
 
 import ctypes
 from collections.abc import Callable
@@ -57,7 +59,8 @@ def test_every_bfloat16_is_rounded_as_from_float32(activation: Callable[[Tensor]
     values = every_bfloat16()
     expected, found = reference(values), activation(values.clone())
     assert torch.equal(found.isnan(), values.isnan())
-    # As bits, which tell -0 from 0. None differs: what a run learns does not depend on whether there was a compiler.
+    # As bits, which tell -0 from 0. None differs: what a run learns does not depend on whether
+    # there was a compiler.
     known = ~values.isnan()
     ulps = (found.view(torch.int16).int() - expected.view(torch.int16).int()).abs()[known]
     assert int(ulps.count_nonzero()) == 0, (

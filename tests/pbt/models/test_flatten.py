@@ -1,4 +1,6 @@
-"""Flattened images: the same numbers as torch's flatten, and a gradient that lies in memory as the images do."""
+"""Flattened images: the same numbers as torch's flatten, and a gradient that lies in memory as
+the images do.
+"""
 
 import pytest
 import torch

@@ -1,4 +1,6 @@
-"""The networks of the Doom configurations find kernels made for this CPU: what oneDNN has none for runs by a plain loop, a hundred times slower."""
+"""The networks of the Doom configurations find kernels made for this CPU: what oneDNN has none
+for runs by a plain loop, a hundred times slower.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Pixels in blocks and by our own kernel, against torch and against the convolution as it is written down."""
+"""Pixels in blocks and by our own kernel, against torch and against the convolution as it is
+written down.
+"""
 
 import ctypes
 from collections.abc import Callable
@@ -53,7 +55,9 @@ def torch_alone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.fixture(params=["the best loop", "the plain loop"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel as this machine runs it, and as one without vector instructions does. Where it was not built torch is held against itself."""
+    """The kernel as this machine runs it, and as one without vector instructions does. Where it
+    was not built torch is held against itself.
+    """
     best = native.pixel_blocks_bf16()
     if best is not None and request.param == "the plain loop":
         plain = ctypes.CDLL(

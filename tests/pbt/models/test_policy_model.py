@@ -116,7 +116,9 @@ def test_shapes_dtypes_and_a_nearly_uniform_start(case: tuple[RoleLayout, ModelC
 def test_trap_acting_step_by_step_equals_unrolling_the_slot(
     case: tuple[RoleLayout, ModelConfig],
 ) -> None:
-    """Recurrent state stored at row 0 plus episode starts inside give the learner the states that acted."""
+    """Recurrent state stored at row 0 plus episode starts inside give the learner the states
+    that acted.
+    """
     space_layout, _ = case
     model = build_model(*case, seed=2)
     torch.nn.init.normal_(model.heads.weight, std=0.5, generator=torch.Generator().manual_seed(0))
@@ -168,11 +170,15 @@ def test_greedy_ignores_the_uniforms() -> None:
     model = build_model(space_layout, ModelConfig(hidden=(16,)), 0)
     drawn = [
         model.act(
-            observe(space_layout, 8), torch.ones(8, 7, dtype=torch.bool), torch.zeros(8, dtype=torch.bool), torch.zeros(8, 0),
-            torch.full((8, 1), u, dtype=torch.float64), greedy=True,
+            observe(space_layout, 8),
+            torch.ones(8, 7, dtype=torch.bool),
+            torch.zeros(8, dtype=torch.bool),
+            torch.zeros(8, 0),
+            torch.full((8, 1), u, dtype=torch.float64),
+            greedy=True,
         ).actions
         for u in (0.0, 0.99)
-    ]  # fmt: skip
+    ]
     assert torch.equal(drawn[0], drawn[1])
 
 

@@ -36,7 +36,7 @@ def layout_of(height: int, width: int) -> RoleLayout:
 SCREEN = layout_of(36, 48)
 
 
-# --- which dtype -----------------------------------------------------------------------------------------------------------------------------
+# --- which dtype ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -84,11 +84,13 @@ def test_channels_may_come_first() -> None:
     )
 
 
-# --- acting and training ---------------------------------------------------------------------------------------------------------------------
+# --- acting and training --------------------------------------------------------------------------
 
 
 def decided(dtype: torch.dtype) -> PolicyModel:
-    """A model with opinions: a fresh one finds all actions almost equally likely, which hides every difference."""
+    """A model with opinions: a fresh one finds all actions almost equally likely, which hides
+    every difference.
+    """
     model = build_model(SCREEN, CONFIG, 1, dtype)
     with torch.no_grad():
         model.heads.weight[:-1] *= 200.0
@@ -96,7 +98,9 @@ def decided(dtype: torch.dtype) -> PolicyModel:
 
 
 def rows() -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
-    """(observations, mask, episode_start, state) of ROWS rows of SLOTS slots; an episode begins in the middle of one."""
+    """(observations, mask, episode_start, state) of ROWS rows of SLOTS slots; an episode begins
+    in the middle of one.
+    """
     rng = torch.Generator().manual_seed(2)
     screens = torch.randint(0, 256, (ROWS, SLOTS, 36, 48, 3), generator=rng, dtype=torch.uint8)
     seen = {"screen": screens, "variables": torch.randn(ROWS, SLOTS, 2, generator=rng)}

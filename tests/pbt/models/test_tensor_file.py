@@ -1,4 +1,6 @@
-"""Headers of safetensors files: what the library writes is read alike, what lies is refused before anything is allocated."""
+"""Headers of safetensors files: what the library writes is read alike, what lies is refused
+before anything is allocated.
+"""
 
 import json
 import tracemalloc

@@ -1,4 +1,6 @@
-"""Members that fail: the others go on without them, and a resume gives them another chance. What the curves say of games."""
+"""Members that fail: the others go on without them, and a resume gives them another chance. What
+the curves say of games.
+"""
 
 import json
 from collections.abc import Mapping
@@ -249,7 +251,9 @@ def test_members_of_older_checkpoints_have_not_failed() -> None:
 
 
 def test_a_snapshot_is_recorded_with_the_clocks_of_the_weights_it_holds(scene: Scene) -> None:
-    """A learner elsewhere tells its clocks together with its weights, however old those known before were."""
+    """A learner elsewhere tells its clocks together with its weights, however old those known
+    before were.
+    """
 
     class Elsewhere(Counting):
         def state(self) -> dict[str, Tensor]:
@@ -261,7 +265,7 @@ def test_a_snapshot_is_recorded_with_the_clocks_of_the_weights_it_holds(scene: S
     assert (scene.sink.snapshots[-1].version, scene.sink.snapshots[-1].frames) == (7, 70)
 
 
-# --- curves ----------------------------------------------------------------------------------------------------------------------------------
+# --- curves ---------------------------------------------------------------------------------------
 
 
 def test_a_point_of_the_curves_says_what_the_training_games_since_the_last_one_counted() -> None:
@@ -288,7 +292,7 @@ def test_games_waiting_for_their_curve_are_part_of_a_checkpoint() -> None:
     assert older.curves("m0", 10) == {"return": 1.0}
 
 
-# --- what members may expect of the past -----------------------------------------------------------------------------------------------------
+# --- what members may expect of the past ----------------------------------------------------------
 
 
 def with_mode(past_mode: PastMode) -> Scene:

@@ -25,7 +25,9 @@ def reference(
     hyperparams: dict[str, dict[str, float]],
     seed: int,
 ) -> tuple[str | None, dict[str, float]]:
-    """Section A.3.1 of Petrenko et al. 2020 in the plainest words, for the default rules; written apart from the code under test."""
+    """Section A.3.1 of Petrenko et al. 2020 in the plainest words, for the default rules;
+    written apart from the code under test.
+    """
     eligible = [score for score in scores if score.games >= 50]
     ordered = [score.member for score in sorted(eligible, key=lambda score: score.member)]
     objective = {score.member: score.objective for score in scores}
@@ -263,9 +265,8 @@ def test_verdicts_are_sentences_with_the_numbers() -> None:
         verdict("m0", [replace(scores[0], games=12), *scores[1:]])
         == "not ranked: 12 games < 50 at 5000000 frames"
     )
-    assert (
-        verdict("m1", scores)
-        == "rank 2 of 4 at 5000000 frames, win rate 0.8 over 100 games: among the top 2, kept as it is"
+    assert verdict("m1", scores) == (
+        "rank 2 of 4 at 5000000 frames, win rate 0.8 over 100 games: among the top 2, kept as it is"
     )
     assert verdict("m3", scores).endswith(
         "over 100 games: copies m1 (win rate 0.8), ahead by 0.7 >= 0.35; nothing mutates"

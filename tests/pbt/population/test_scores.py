@@ -1,4 +1,6 @@
-"""Scores: what counts, and that a window recomputed from its game rows is the same to the last bit."""
+"""Scores: what counts, and that a window recomputed from its game rows is the same to the last
+bit.
+"""
 
 import json
 import math

@@ -1,4 +1,6 @@
-"""Stored PBT rounds: replayed from JSON, what was altered is noticed; common opponents and the significance gate."""
+"""Stored PBT rounds: replayed from JSON, what was altered is noticed; common opponents and the
+significance gate.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -131,7 +133,7 @@ def test_a_copy_needs_a_snapshot() -> None:
         Decision("m1", START, (), "").directive("m0", 1, None)
 
 
-# --- common opponents and the gate -----------------------------------------------------------------------------------------------------------
+# --- common opponents and the gate ----------------------------------------------------------------
 
 
 def met(member: str, **tables: tuple[int, int]) -> MemberScore:

@@ -1,6 +1,7 @@
 """`pbt.runtime.entry` for tests. By variables of the environment:
 
-ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of its own in that folder; `routing.py` reads them
+ARENA_TEST_LOGS     writes down what it acted for, gathered and copied, as rows of int64 in files of
+                    its own in that folder; `routing.py` reads them
 ARENA_TEST_FAILING  every update of that member raises
 """
 

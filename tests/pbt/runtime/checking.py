@@ -1,4 +1,6 @@
-"""An assembled engine whose every batch is held against what really happened: who was asked for which row, when, and under which generation."""
+"""An assembled engine whose every batch is held against what really happened: who was asked for
+which row, when, and under which generation.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +27,9 @@ Origin = tuple[int, int, int, int]
 
 @dataclass
 class Asked:
-    """What the server was asked for, by slot and row of one role. generation: the member's then; first: the seat's first decision of its game."""
+    """What the server was asked for, by slot and row of one role. generation: the member's then;
+    first: the seat's first decision of its game.
+    """
 
     key: NDArray[np.uint64]
     step: NDArray[np.int64]
@@ -55,7 +59,8 @@ class CheckedEngine:
     """A serial engine that checks every batch on its way from the batcher to the learner.
 
     batches          of every member, checked;  trained: origin of every row that reached a learner
-    seated_finished  seats in training games taken by members that were finished already;  free: the fewest free slots seen, by role
+    seated_finished  seats in training games taken by members that were finished already;  free: the
+                     fewest free slots seen, by role
     """
 
     def __init__(self, config: RunConfig, spec: EnvSpec | None = None) -> None:

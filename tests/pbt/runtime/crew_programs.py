@@ -1,4 +1,6 @@
-"""Processes for the tests of the crew: the real `pbt.runtime.process` around hosts that misbehave as told, and a main process to be killed."""
+"""Processes for the tests of the crew: the real `pbt.runtime.process` around hosts that
+misbehave as told, and a main process to be killed.
+"""
 
 import os
 import signal
@@ -93,7 +95,9 @@ def build(given: Assignment, channel: Channel) -> tuple[list[Any], Row]:
 
 
 class Parent:
-    """A main process with children of every sort, for somebody else to interrupt and to kill. It prints a line per thing that happened."""
+    """A main process with children of every sort, for somebody else to interrupt and to kill. It
+    prints a line per thing that happened.
+    """
 
     def __init__(self, whats: Sequence[str]) -> None:
         self._board = Region.create("board", board_bytes(len(whats)))
@@ -136,7 +140,8 @@ class Parent:
         self.expect(Quiet, self.children)
         for child in self.children:
             child.send(Go(), Pause(2))
-        # What cannot hear any more says so by its silence; those that can are at work when they have answered.
+        # What cannot hear any more says so by its silence; those that can are at work when they
+        # have answered.
         self.expect(Quiet, self.children)
         say("working")
         sys.stdin.readline()

@@ -1,6 +1,8 @@
-"""A TrainingFlow between made-up processes: workers that fill slots, learners that answer when they are told to, everything in one thread.
+"""A TrainingFlow between made-up processes: workers that fill slots, learners that answer when they
+are told to, everything in one thread.
 
-Over 350 lines: the scene and the account it keeps of every slot and row are one model, and read best together.
+Over 350 lines: the scene and the account it keeps of every slot and row are one model, and read
+best together.
 """
 
 from collections import Counter, deque
@@ -56,15 +58,23 @@ CONFIG = {
     "sampling": {"environments": 8, "rollout_steps": T},
     "learning": {"batch_steps": T * BATCH_SLOTS},
     "pbt": {
-        "period_frames": 5, "warmup_frames": 0, "min_games": 1, "top_share": 0.5, "copy_gap": 0.0, "mutation_probability": 0.5, "score_games": 4
+        "period_frames": 5,
+        "warmup_frames": 0,
+        "min_games": 1,
+        "top_share": 0.5,
+        "copy_gap": 0.0,
+        "mutation_probability": 0.5,
+        "score_games": 4,
     },
     "snapshots": {"every_frames": 20},
-}  # fmt: skip
+}
 
 
 @dataclass
 class Asked:
-    """Slots that a learner was told to gather. expected: their contents then (ids of fillings); copied: what it found there."""
+    """Slots that a learner was told to gather. expected: their contents then (ids of fillings);
+    copied: what it found there.
+    """
 
     slots: tuple[int, ...]
     expected: tuple[int, ...]
@@ -75,7 +85,8 @@ class Asked:
 class MadeUpProcess:
     """Hears, gathers, trains: each when the scene says so, in the order of `pbt.runtime.hosts`.
 
-    unsent  done, but the main process was not told yet;  busy: the member whose update waits for its other shards
+    unsent  done, but the main process was not told yet;  busy: the member whose update waits for
+            its other shards
     """
 
     plan: ProcessPlan
@@ -98,7 +109,9 @@ class MadeUpProcess:
 
 
 class Scene:
-    """Everything around the flow. truth: ids of fillings that were trained on; produced: rows so far; rows: of every filling."""
+    """Everything around the flow. truth: ids of fillings that were trained on; produced: rows so
+    far; rows: of every filling.
+    """
 
     def __init__(self, runtime: dict[str, Any], max_lag: int | None = None) -> None:
         learning = {**CONFIG["learning"], "max_lag": max_lag}  # type: ignore[dict-item]
@@ -168,7 +181,7 @@ class Scene:
             RestartPolicy(2),
         )
 
-    # --- the main process ----------------------------------------------------------------------------------------------------------------
+    # --- the main process -------------------------------------------------------------------------
 
     def _send(self, name: str, *messages: Any) -> None:
         if name not in self.processes:
@@ -299,7 +312,7 @@ class Scene:
             )
         )
 
-    # --- the others ------------------------------------------------------------------------------------------------------------------------
+    # --- the others -------------------------------------------------------------------------------
 
     def fill(self, name: str, slot: int, policy: int, valid: int, lag: int) -> None:
         """A worker fills a slot: `valid` rows, acted by weights `lag` versions old."""
@@ -357,7 +370,9 @@ class Scene:
         return False
 
     def act(self, name: str, raises: bool, skips: bool) -> None:
-        """A learner takes its next step: tells what it did, or finishes an update, or begins one."""
+        """A learner takes its next step: tells what it did, or finishes an update, or begins
+        one.
+        """
         process = self.processes[name]
         if process.unsent:
             process.outbox.append(process.unsent.popleft())
@@ -422,7 +437,7 @@ class Scene:
         }
         return UpdateStats(**facts)
 
-    # --- what must be true -----------------------------------------------------------------------------------------------------------------
+    # --- what must be true ------------------------------------------------------------------------
 
     def check(self) -> None:
         """Slots and rows."""

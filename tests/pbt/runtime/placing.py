@@ -53,7 +53,9 @@ TINY: dict[str, Any] = {
 
 
 def placed(placement: str, game: str, frames: int, **changes: Any) -> RunConfig:
-    """A resolved configuration. Sections of `changes` go into those of TINY; runtime: beyond what the placement says."""
+    """A resolved configuration. Sections of `changes` go into those of TINY; runtime: beyond
+    what the placement says.
+    """
     config: dict[str, Any] = {**TINY, "env": {"name": game}, "stop_at_frames": frames}
     if placement == "shards":
         config["population"] = {"members": 1}
@@ -73,7 +75,9 @@ class AskedToStop:
 
 
 class Running:
-    """An engine, everything it tells, and what its rows must add up to. A context: closed in any case, and no process is left then."""
+    """An engine, everything it tells, and what its rows must add up to. A context: closed in any
+    case, and no process is left then.
+    """
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         """folder: of the snapshots; a run that resumes another one's needs the same."""
@@ -132,7 +136,9 @@ class Running:
         between_turns()
 
     def account(self) -> None:
-        """At rest every row that was produced is trained, dropped with a reason, or stands somewhere: each of these is counted by itself."""
+        """At rest every row that was produced is trained, dropped with a reason, or stands
+        somewhere: each of these is counted by itself.
+        """
         with self.engine.at_rest():
             self.check_account()
 

@@ -1,4 +1,6 @@
-"""What `checked_process` wrote down, held against the games that were told: every gathered row is the learner's own, fresh, and seen once."""
+"""What `checked_process` wrote down, held against the games that were told: every gathered row
+is the learner's own, fresh, and seen once.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +23,9 @@ class Acted(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """A row on its way to the learner of `member` (its policy), whose process knew of so many copies over it, and stood at learner_version."""
+    """A row on its way to the learner of `member` (its policy), whose process knew of so many
+    copies over it, and stood at learner_version.
+    """
 
     origin: Origin
     policy: int
@@ -44,7 +48,8 @@ def table(folder: Path, name: str, columns: int) -> NDArray[np.int64]:
 class Routing:
     """The logs of one run that lost no process.
 
-    gathered  every row that reached a learner's process;  renewals: (member, copy) -> publications when the copied weights were published
+    gathered  every row that reached a learner's process;  renewals: (member, copy) -> publications
+              when the copied weights were published
     """
 
     def __init__(self, folder: Path, run: Running) -> None:
@@ -86,7 +91,8 @@ class Routing:
                 row.version,
             ) and row.policy == row.member, "the row was acted by another"
             assert 0 <= row.version <= row.learner_version
-            # Copies leave the version as it is; how often weights were published says which weights really acted.
+            # Copies leave the version as it is; how often weights were published says which weights
+            # really acted.
             assert acted.publications >= self.renewals.get((row.member, row.copies), 0), (
                 "a row of replaced weights"
             )

@@ -81,7 +81,9 @@ def test_a_number_of_tables_still_to_be_chosen_is_refused() -> None:
 def test_weights_that_are_replaced_at_once_are_not_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Drawing those of a Doom network takes 0.2 s, twice as long as all the rest, in front of a table that waits for an opponent."""
+    """Drawing those of a Doom network takes 0.2 s, twice as long as all the rest, in front of a
+    table that waits for an opponent.
+    """
     plan, store = blueprint("connect_four"), FileSnapshotStore(tmp_path)
     drawn = build_model(plan.layouts[0], plan.config.model, 5)
     snapshot_id, _ = store.put(acting_weights(drawn), {})

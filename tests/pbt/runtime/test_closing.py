@@ -1,4 +1,6 @@
-"""The closing evaluation is shared out once, and what is left of it again when all workers died. How far it is can be asked."""
+"""The closing evaluation is shared out once, and what is left of it again when all workers died.
+How far it is can be asked.
+"""
 
 from pathlib import Path
 

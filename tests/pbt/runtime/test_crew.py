@@ -1,4 +1,6 @@
-"""Real processes that die, hang, fall silent and are orphaned: what is seen of it, and that none is left."""
+"""Real processes that die, hang, fall silent and are orphaned: what is seen of it, and that none
+is left.
+"""
 
 import os
 import signal
@@ -221,7 +223,9 @@ def test_what_a_games_code_started_ends_with_its_process(staff: Callable[..., St
 def test_a_run_that_was_stopped_as_a_whole_goes_on(
     staff: Callable[..., Staff], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by Ctrl-Z and fg: the main process does not look for a while either, and takes nobody for dead when it does."""
+    """As by Ctrl-Z and fg: the main process does not look for a while either, and takes nobody
+    for dead when it does.
+    """
     one = staff("on_channel")
     one.crew.send("on_channel", Go())
     one.crew.troubles()
@@ -248,7 +252,9 @@ def go_on(parent: "subprocess.Popen[str]") -> None:
 
 
 def test_children_leave_signals_to_their_parent_and_follow_it(tmp_path: Path) -> None:
-    """Whatever they are busy with. A whole group is interrupted while they start, and again when they work."""
+    """Whatever they are busy with. A whole group is interrupted while they start, and again when
+    they work.
+    """
     command = [sys.executable, "-P", "-m", PROGRAM, "parent", "busy", "on_channel", *fifo_kinds()]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -1,4 +1,6 @@
-"""A checkpoint made in one placement is gone on with in another: the same clocks, members, open games and rows, and one life over all of them."""
+"""A checkpoint made in one placement is gone on with in another: the same clocks, members, open
+games and rows, and one life over all of them.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -95,7 +97,9 @@ def check_same(run: Running, cut: Checkpoint) -> None:
 
 
 def chain(game: str, placements: list[str], frames: int, folder: Path) -> None:
-    """One life through these placements, each going on from the checkpoint of the one before; looked at in the others, too."""
+    """One life through these placements, each going on from the checkpoint of the one before;
+    looked at in the others, too.
+    """
     told: list[GameRecord] = []
     cuts: list[Checkpoint] = []
     for number, placement in enumerate(placements):

@@ -42,5 +42,8 @@ def test_a_device_that_is_not_there_is_refused_by_name(
     with pytest.raises(ConfigError) as refused:
         choose_device(word, "runtime.learner_device")
     assert refused.value.problems == (
-        f'runtime.learner_device = "{word}": this machine has {here}; expected a device of this machine; use "auto" or "cpu"',
+        (
+            f'runtime.learner_device = "{word}": this machine has {here}; expected a device of '
+            'this machine; use "auto" or "cpu"'
+        ),
     )

@@ -1,4 +1,6 @@
-"""A run that cannot go on says so as often as it is asked, also by somebody who only wanted a checkpoint."""
+"""A run that cannot go on says so as often as it is asked, also by somebody who only wanted a
+checkpoint.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

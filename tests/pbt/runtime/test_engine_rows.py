@@ -1,4 +1,6 @@
-"""The serial engine's own order of copying, discarding and refusing: every row it trains on is checked against what really happened."""
+"""The serial engine's own order of copying, discarding and refusing: every row it trains on is
+checked against what really happened.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -64,7 +66,9 @@ def test_every_row_the_engine_trains_on_is_its_members_own_and_of_its_present_ge
 
 
 def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
-    """That no row of theirs is trained on is checked with every batch; that the plans say so, with every plan."""
+    """That no row of theirs is trained on is checked with every batch; that the plans say so,
+    with every plan.
+    """
     checked = CheckedEngine(
         config(
             "tictactoe",
@@ -95,7 +99,9 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
 
 
 class TwoTerms:
-    """Four steps in which the action itself is the reward: half of it towards the goal, a tenth of it and one for style."""
+    """Four steps in which the action itself is the reward: half of it towards the goal, a tenth
+    of it and one for style.
+    """
 
     roles = (Role("player", spaces.Box(0.0, 4.0, (1,), np.float32), spaces.Discrete(3)),)
     seat_names, seat_roles, reward_terms = ("player",), (0,), ("goal", "style")
@@ -125,7 +131,9 @@ class TwoTerms:
 
 
 class WeighedTerms(CheckedEngine):
-    """Keeps the raw rewards' meaning in view, and what each member's value loss must be: lag zero and gamma 0 leave the shaped reward as target."""
+    """Keeps the raw rewards' meaning in view, and what each member's value loss must be: lag
+    zero and gamma 0 leave the shaped reward as target.
+    """
 
     def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
         super().check_batch(trainee, batch, taken)

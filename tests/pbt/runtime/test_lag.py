@@ -1,4 +1,6 @@
-"""Policy lag is what the rows themselves say: a learner whose batches are held back reads exactly by how many."""
+"""Policy lag is what the rows themselves say: a learner whose batches are held back reads
+exactly by how many.
+"""
 
 from collections import deque
 from collections.abc import Mapping
@@ -19,7 +21,9 @@ STEPS, TABLES = 4, 6
 
 
 class InStep:
-    """One seat, games as long as a slot: all tables fill their slots in the same turn, so every row of a batch was acted by the same weights."""
+    """One seat, games as long as a slot: all tables fill their slots in the same turn, so every
+    row of a batch was acted by the same weights.
+    """
 
     roles = (Role("player", spaces.Box(0.0, float(STEPS), (1,), np.float32), spaces.Discrete(3)),)
     seat_names, seat_roles, reward_terms = ("player",), (0,), ("reward",)
@@ -49,11 +53,17 @@ class InStep:
 
 @pytest.mark.parametrize("held", [0, 1, 3])
 def test_a_learner_that_is_so_many_batches_behind_reads_exactly_that_lag(held: int) -> None:
-    config = RunConfig.model_validate({
-        "env": {"name": "in_step"}, "population": {"members": 1}, "evaluation": {"share": 0.0}, "pbt": {"enabled": False},
-        "sampling": {"environments": TABLES, "rollout_steps": STEPS}, "model": {"hidden": [8]},
-        "learning": {"batch_steps": TABLES * STEPS, "epochs": 2, "minibatches": 2},
-    })  # fmt: skip
+    config = RunConfig.model_validate(
+        {
+            "env": {"name": "in_step"},
+            "population": {"members": 1},
+            "evaluation": {"share": 0.0},
+            "pbt": {"enabled": False},
+            "sampling": {"environments": TABLES, "rollout_steps": STEPS},
+            "model": {"hidden": [8]},
+            "learning": {"batch_steps": TABLES * STEPS, "epochs": 2, "minibatches": 2},
+        }
+    )
     spec = EnvSpec("in_step", InStep, chance=False, replayable=True, winners="nobody")
     population = assemble(config, spec, MemorySink(), MemoryStore())
     (trainee,), worker = population.trainees, population.worker

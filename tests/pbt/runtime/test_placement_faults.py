@@ -1,4 +1,6 @@
-"""Processes of a run die, stand still, or die again and again: it goes on, or says why not, and no row and no game is lost count of."""
+"""Processes of a run die, stand still, or die again and again: it goes on, or says why not, and
+no row and no game is lost count of.
+"""
 
 import os
 import random
@@ -120,7 +122,9 @@ def test_the_inline_placement_survives_a_death_and_a_stopped_process(tmp_path: P
 
 
 def test_a_run_is_looked_at_while_a_rest_is_waited_for(tmp_path: Path) -> None:
-    """A worker stands still until it is taken for dead; what a person sees of the run does not stand still with it."""
+    """A worker stands still until it is taken for dead; what a person sees of the run does not
+    stand still with it.
+    """
     with struck("inline", tmp_path, silent_after_s=2.0) as run:
         run.trains()
         looks, rests = list[float](), list[tuple[float, float]]()
@@ -201,7 +205,9 @@ def test_a_sampling_plane_that_dies_again_and_again_ends_the_run(tmp_path: Path)
 
 
 def strike_at_random(placement: str, folder: Path, strikes: int, seed: int) -> None:
-    """Kill processes at arbitrary moments, now and then several, now and then while everybody comes to rest."""
+    """Kill processes at arbitrary moments, now and then several, now and then while everybody
+    comes to rest.
+    """
     rng = random.Random(seed)
     with struck(placement, folder, silent_after_s=3.0) as run:
         names = list(run.restarts())

@@ -152,11 +152,19 @@ def test_roles_and_domains_for_people() -> None:
 
 
 asked_configs = st.builds(
-    lambda tables, block, parts, minibatches, **runtime: config(tables, block, parts * minibatches, minibatches, **runtime),
-    st.integers(1, 40) | st.just("auto"), st.integers(1, 9), st.integers(1, 4), st.integers(1, 3),
-    placement=st.sampled_from(["auto", "inline", "central"]), workers=st.integers(1, 20) | st.just("auto"),
-    servers=st.integers(1, 5), learners=st.integers(0, 5), groups=st.integers(1, 4),
-)  # fmt: skip
+    lambda tables, block, parts, minibatches, **runtime: config(
+        tables, block, parts * minibatches, minibatches, **runtime
+    ),
+    st.integers(1, 40) | st.just("auto"),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    placement=st.sampled_from(["auto", "inline", "central"]),
+    workers=st.integers(1, 20) | st.just("auto"),
+    servers=st.integers(1, 5),
+    learners=st.integers(0, 5),
+    groups=st.integers(1, 4),
+)
 
 
 @given(asked_configs, st.sampled_from([1, 2, 3, 16]), st.booleans(), st.integers(1, 9))

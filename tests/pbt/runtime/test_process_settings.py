@@ -66,7 +66,7 @@ from pbt.runtime.process import take_turns
 take_turns()
 child = subprocess.run([sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"], capture_output=True, check=True)
 print(os.sched_getscheduler(0), int(child.stdout))
-"""
+"""  # noqa: E501
 
 
 def test_who_plays_games_and_what_it_starts_take_turns() -> None:
@@ -108,7 +108,9 @@ PAGES = 5 * 4 * (1 << 24) // resource.getpagesize()
     ("word", "least", "most"), [("keep", 0, PAGES // 10), ("return", PAGES // 2, 2 * PAGES)]
 )
 def test_large_tensors_use_pages_again(word: str, least: int, most: int) -> None:
-    """Where they are kept, once a few rounds have made room; where they are returned, every page is asked for anew."""
+    """Where they are kept, once a few rounds have made room; where they are returned, every page
+    is asked for anew.
+    """
     assert (
         least
         <= int(
@@ -138,7 +140,7 @@ for _ in range(2):
 if sys.argv[1] == "keep for now":
     return_free_pages()
 print(heap() - before)
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,10 @@ def test_what_a_process_keeps_of_what_it_freed(word: str, keeps: bool) -> None:
         (
             "central",
             2,
-            "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; networks compute in float32",
+            (
+                "placement central, 2 workers, 1 policy server, 1 learner, 64 environments; "
+                "networks compute in float32"
+            ),
         ),
     ],
 )

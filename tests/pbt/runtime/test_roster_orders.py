@@ -149,7 +149,7 @@ def test_evaluation_games_are_counted_when_they_are_over() -> None:
     assert roster.closing_played == 0 and roster.learning, "there will be another end"
 
 
-# --- orders ----------------------------------------------------------------------------------------------------------------------------------
+# --- orders ---------------------------------------------------------------------------------------
 
 
 class Desk:

@@ -22,7 +22,9 @@ BATCH_SLOTS = 8
 
 
 def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
-    """A quick shard may be two batches ahead of the other: its word stands for its own slots only."""
+    """A quick shard may be two batches ahead of the other: its word stands for its own slots
+    only.
+    """
     role = Role("player", spaces.Box(0.0, 1.0, (1,), np.float32), spaces.Discrete(2))
     slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
     member = SimpleNamespace(generation=0, refused="", failed=False)

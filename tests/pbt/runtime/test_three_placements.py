@@ -1,4 +1,6 @@
-"""The same run in every placement, in processes of its own: it ends, every row is accounted for and reaches its own learner, games are equal."""
+"""The same run in every placement, in processes of its own: it ends, every row is accounted for
+and reaches its own learner, games are equal.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -104,8 +106,13 @@ def in_pairs(games: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-FEW = {"serial": ("tictactoe", 700), "inline": ("tictactoe", 2000), "central": ("tictactoe", 1700), "mixture": ("hide_and_seek", 500),
-       "shards": ("rock_paper_scissors", 6000)}  # fmt: skip
+FEW = {
+    "serial": ("tictactoe", 700),
+    "inline": ("tictactoe", 2000),
+    "central": ("tictactoe", 1700),
+    "mixture": ("hide_and_seek", 500),
+    "shards": ("rock_paper_scissors", 6000),
+}
 
 
 @pytest.mark.parametrize(
@@ -133,14 +140,17 @@ def test_more_rows_reach_their_learners(
     whole_life(placement, game, 1400 if game == "hide_and_seek" else 2800, tmp_path, logs)
 
 
-# --- streams -----------------------------------------------------------------------------------------------------------------------------------
+# --- streams --------------------------------------------------------------------------------------
 
 
 Games = Mapping[tuple[int, int], GameRecord]
 # Nobody finishes, nobody is frozen, and learning changes nothing.
 STILL: dict[str, Any] = {
-    "learning": {"learning_rate": 0.0}, "pbt": {"enabled": False}, "evaluation": {"share": 0.0}, "matchmaking": {"past_share": 0.0}
-}  # fmt: skip
+    "learning": {"learning_rate": 0.0},
+    "pbt": {"enabled": False},
+    "evaluation": {"share": 0.0},
+    "matchmaking": {"past_share": 0.0},
+}
 
 
 def first_games(placement: str, game: str, number: int, folder: Path) -> Games:
@@ -172,10 +182,12 @@ def test_many_games_are_the_same_in_every_placement(
 
 
 def check_streams(placement: str, game: str, number: int, folder: Path) -> None:
-    """Games with equal (environment, count) have equal seeds and players, and with weights that never change they are equal move by move.
+    """Games with equal (environment, count) have equal seeds and players, and with weights that
+    never change they are equal move by move.
 
-    Rows stand in other batches in every placement, and a network's last digits depend on the batch's shape. A choice differs by it only when its
-    uniform number falls between two sums of probabilities that differ by some 1e-7, which may happen once in millions of decisions.
+    Rows stand in other batches in every placement, and a network's last digits depend on the
+    batch's shape. A choice differs by it only when its uniform number falls between two sums of
+    probabilities that differ by some 1e-7, which may happen once in millions of decisions.
     """
     games, reference = first_games(placement, game, number, folder), in_one_process(game, number)
     both = games.keys() & reference.keys()

@@ -1,4 +1,6 @@
-"""Batches, rounds and deaths in any order: every slot has one owner, every row is counted once, nothing is trained on twice or too late."""
+"""Batches, rounds and deaths in any order: every slot has one owner, every row is counted once,
+nothing is trained on twice or too late.
+"""
 
 import random
 from typing import Any, ClassVar

@@ -1,7 +1,9 @@
-"""Games made up from a seed, and a bench that holds every row that reaches a batch against what really happened.
+"""Games made up from a seed, and a bench that holds every row that reaches a batch against what
+really happened.
 
-Policies act by naming themselves, observations and rewards name the seat's step they belong to, and memory counts steps: a misplaced row shows.
-The slab's own fingerprint, origin and acting policy, must say the same.
+Policies act by naming themselves, observations and rewards name the seat's step they belong to, and
+memory counts steps: a misplaced row shows. The slab's own fingerprint, origin and acting policy,
+must say the same.
 """
 
 from collections import Counter
@@ -47,7 +49,9 @@ def reward_of(seed: Any, seat: Any, step: Any) -> Any:
 
 
 class MadeUpGame:
-    """Seats act one by one or together, die early or live on, end by the rules or by truncation, all drawn from the seed."""
+    """Seats act one by one or together, die early or live on, end by the rules or by truncation,
+    all drawn from the seed.
+    """
 
     def __init__(self, seat_roles: tuple[int, ...], raising: float) -> None:
         # Roles differ in both spaces.
@@ -116,7 +120,9 @@ class MadeUpGame:
 
 
 class NamesItself:
-    """In the place of a network: acts its own number on every head and counts its steps in the recurrent state."""
+    """In the place of a network: acts its own number on every head and counts its steps in the
+    recurrent state.
+    """
 
     state_size, version = STATE, 0
 
@@ -177,7 +183,9 @@ def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Sha
 
 
 class Bench:
-    """Workers, a server, batchers, and a random planner. shares: workers;  piecemeal: answers come one by one, some of them turns later."""
+    """Workers, a server, batchers, and a random planner. shares: workers;  piecemeal: answers
+    come one by one, some of them turns later.
+    """
 
     def __init__(
         self,
@@ -366,14 +374,17 @@ def check(batch: Batch, names_itself: int) -> None:
     behind_the_end, first = valid[1:] & ~going_on[:-1], valid[0] & ~starts[0]
     assert starts[1:-1][behind_the_end].all()
     assert (memory[first, 0] == step[0, first]).all(), "memory at row 0 is that of the steps before"
-    # A row without an action follows a truncated step and holds its final observation, or the one before where the game gave none.
+    # A row without an action follows a truncated step and holds its final observation, or the one
+    # before where the game gave none.
     assert valid[0].all() and truncated[:-1][~valid[1:]].all() and not starts[:-1][~valid].any()
     final = (named[1:-1] - named[:-2])[~valid[1:]]
     assert (final[:, :2] == 0).all() and np.isin(final[:, 2], (0, 1)).all()
 
 
 def check_fingerprints(batch: Batch, slab: Slab, slots: NDArray[np.int64], policy: int) -> None:
-    """The slab says of every row what its observation says: (table, game count, seat, step); and that this policy acted it."""
+    """The slab says of every row what its observation says: (table, game count, seat, step); and
+    that this policy acted it.
+    """
     valid = slab.column["valid"][slots]
     seen = batch.observations["observation"].numpy().swapaxes(0, 1)[:, :-1][valid].astype(np.int64)
     tables, counts = np.divmod(seen[:, 0], GAMES_PER_TABLE)

@@ -1,4 +1,6 @@
-"""Games with processes of their own play at the same time: all that are ready begin before the first one is waited for."""
+"""Games with processes of their own play at the same time: all that are ready begin before the
+first one is waited for.
+"""
 
 from collections.abc import Mapping
 

@@ -42,7 +42,9 @@ def play(
     game: Callable[[], Lamps] = Lamps,
     **evaluation: float,
 ) -> list[GameEnd]:
-    """So many games at each of two tables, with a recorder of these settings. kind: of the game with this count."""
+    """So many games at each of two tables, with a recorder of these settings. kind: of the game
+    with this count.
+    """
     slab = Slab(role_layout(Lamps().roles[0], ("reward",), 4, 0), 64)
     server = PolicyServer([slab], 1)
     server.attach(
@@ -89,7 +91,8 @@ def test_every_evaluation_game_is_filmed_under_the_name_of_its_row(tmp_path: Pat
     assert filmed(tmp_path) == {name_of(end) for end in ends}
     found = read(FilmFolder(tmp_path).films()[0].path)
     assert len(found.pictures) == 1 + STEPS + RESULT
-    # Tiles of 8 x 12, enlarged to some 216 lines; seat 0 is red, seat 1 green, brighter with every step.
+    # Tiles of 8 x 12, enlarged to some 216 lines; seat 0 is red, seat 1 green, brighter with every
+    # step.
     assert (found.width, found.height) == (2 * 12 * 27 + 4, 8 * 27 + 18)
     for step in range(STEPS + 1):
         middle = [found.pictures[step][120, x].astype(int).tolist() for x in (162, 490)]
@@ -244,6 +247,9 @@ def test_what_films_are_made_with_must_be_installed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(extra, "find_spec", lambda name: None)
     with pytest.raises(
         ConfigError,
-        match=r"evaluation\.record_share = 0\.5: videos are written with PyAV and Pillow, not found here; install",
+        match=(
+            r"evaluation\.record_share = 0\.5: videos are written with PyAV and Pillow, "
+            r"not found here; install"
+        ),
     ):
         check_recording(config(record_share=0.5), Lamps(), "c.toml")

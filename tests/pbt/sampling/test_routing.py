@@ -1,4 +1,5 @@
-"""Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of games made up by Hypothesis.
+"""Every row reaches the learner of the policy that acted it, complete and in order: 100 000 rows of
+games made up by Hypothesis.
 
 Also where several workers share the slabs and answers come one by one.
 """

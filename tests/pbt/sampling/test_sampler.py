@@ -1,4 +1,6 @@
-"""The group loop: with one group it is the serial turn; with several, in whatever order answers come, every game is played as it would be alone."""
+"""The group loop: with one group it is the serial turn; with several, in whatever order answers
+come, every game is played as it would be alone.
+"""
 
 import time
 from collections import Counter

@@ -1,4 +1,6 @@
-"""Slots suffice for every live seat, all part-filled batches and the waiting ones; and hardly fewer would."""
+"""Slots suffice for every live seat, all part-filled batches and the waiting ones; and hardly
+fewer would.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -45,7 +47,9 @@ class AsLongAsToldGame:
 
 
 class Worst:
-    """Seats every table as a scene says: (policy, length) per table. used: the most slots that were away from the pool at the same time."""
+    """Seats every table as a scene says: (policy, length) per table. used: the most slots that
+    were away from the pool at the same time.
+    """
 
     def __init__(self, slots: int) -> None:
         self.slab = Slab(role_layout(ROLE, ("reward",), T, 0), slots)
@@ -90,7 +94,9 @@ class Worst:
 
 
 def worst_case(slots: int, last: int) -> Worst:
-    """Every member's batch lacks one slot and every table's slot is PARKED for every member; then all tables are seated by `last` at once."""
+    """Every member's batch lacks one slot and every table's slot is PARKED for every member;
+    then all tables are seated by `last` at once.
+    """
     worst = Worst(slots)
     for policy in range(MEMBERS):
         filling = [(policy, T)] * (BATCH_SLOTS - 1) + [(NOBODY, 0)] * (TABLES - BATCH_SLOTS + 1)
@@ -102,7 +108,9 @@ def worst_case(slots: int, last: int) -> Worst:
 
 @pytest.mark.parametrize("last", [FROZEN, 0])
 def test_trap_slots_suffice(last: int) -> None:
-    """In the worst case: all seats frozen, or all of them in the turn in which their slots are full together."""
+    """In the worst case: all seats frozen, or all of them in the turn in which their slots are
+    full together.
+    """
     needed = slots_needed(TABLES, MEMBERS, BATCH_SLOTS)
     worst = worst_case(needed, last)
     assert worst.used == TABLES * (MEMBERS + 1) + MEMBERS * (BATCH_SLOTS - 1)

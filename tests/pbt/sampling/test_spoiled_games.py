@@ -1,4 +1,6 @@
-"""Games that break their promises are voided and named; the same fault again ends the run with its place."""
+"""Games that break their promises are voided and named; the same fault again ends the run with
+its place.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -183,6 +185,9 @@ def test_a_table_whose_engine_never_survives_a_game_ends_the_run() -> None:
 
     with pytest.raises(
         EnvError,
-        match=r"at one table, 6 engines in a row ended before a game was over; of the last one: the engine ended$",
+        match=(
+            r"at one table, 6 engines in a row ended before a game was over; of the last "
+            r"one: the engine ended$"
+        ),
     ):
         play(fault)

@@ -1,4 +1,6 @@
-"""What takes long before the first game is done for several tables at a time; one that hangs is named, one that cannot be played ends it."""
+"""What takes long before the first game is done for several tables at a time; one that hangs is
+named, one that cannot be played ends it.
+"""
 
 import threading
 from collections.abc import Callable

@@ -175,7 +175,7 @@ def test_trap_members_that_do_not_learn_leave_no_rows() -> None:
     assert sum(isinstance(message, GameEnd) for message in played.messages) == 3
 
 
-def test_trap_random_opening_plies_leave_no_rows_and_the_first_own_decision_starts_the_episode() -> (
+def test_trap_random_opening_plies_leave_no_rows_and_the_first_decision_starts_the_episode() -> (
     None
 ):
     script = [

@@ -1,4 +1,6 @@
-"""Turning a worker's crank in pieces: answers one by one, slots that run out, games watched from outside."""
+"""Turning a worker's crank in pieces: answers one by one, slots that run out, games watched from
+outside.
+"""
 
 from collections.abc import Mapping
 
@@ -128,7 +130,9 @@ def test_weights_are_not_replaced_while_an_answer_is_on_its_way() -> None:
 
 @pytest.mark.parametrize("drop", ["void", "regenerate"])
 def test_rows_that_are_dropped_are_marked_valid_no_more(drop: str) -> None:
-    """Whoever looks into the slots, a checkpoint for one, counts the rows that stand and no others."""
+    """Whoever looks into the slots, a checkpoint for one, counts the rows that stand and no
+    others.
+    """
     tables = Tables()
     worker = tables.worker
     for request in worker.requests():

@@ -1,4 +1,6 @@
-"""What other processes do in these tests. `start` runs one of them; they talk by lines of text and by what they share."""
+"""What other processes do in these tests. `start` runs one of them; they talk by lines of text
+and by what they share.
+"""
 
 import contextlib
 import json
@@ -192,8 +194,16 @@ def stay_in_a_game(fd: int, size: int, processes: int, process: int) -> None:
 
 PROGRAMS = {
     function.__name__: function
-    for function in (share_memory, publish_forever, write_fifo, echo, deaf, leave_a_grandchild, stay_in_a_game)
-}  # fmt: skip
+    for function in (
+        share_memory,
+        publish_forever,
+        write_fifo,
+        echo,
+        deaf,
+        leave_a_grandchild,
+        stay_in_a_game,
+    )
+}
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](**json.loads(sys.argv[2]))

@@ -1,4 +1,6 @@
-"""The contract of both kinds of fifos: many writers, one reader, in processes that were not forked from each other."""
+"""The contract of both kinds of fifos: many writers, one reader, in processes that were not
+forked from each other.
+"""
 
 import json
 import os
@@ -53,7 +55,9 @@ def fill(fifo: Fifo, size: int) -> int:
 def read_all(
     fifo: Fifo, writers: int, messages: int, first: Sequence[bytes] = ()
 ) -> dict[int, list[int]]:
-    """Numbers by writer, in the order of their coming, after those that came before; every message is checked to be whole."""
+    """Numbers by writer, in the order of their coming, after those that came before; every
+    message is checked to be whole.
+    """
     got = list(first)
     while len(got) < writers * messages:
         more = fifo.get_many(60.0)

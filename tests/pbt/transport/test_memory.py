@@ -1,4 +1,6 @@
-"""Shared memory: zero, cheap until touched, the same in every process, gone with the last of them."""
+"""Shared memory: zero, cheap until touched, the same in every process, gone with the last of
+them.
+"""
 
 import gc
 import itertools

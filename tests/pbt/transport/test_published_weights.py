@@ -55,7 +55,8 @@ def test_only_the_tensors_that_are_asked_for_are_copied_wherever_they_stand() ->
         published.copy_into(target)
         assert target.keys() == set(asked)
         assert all(torch.equal(tensor, random[name]) for name, tensor in target.items())
-    # Models on other devices or in other precisions take what fits them; views of one flat vector as well.
+    # Models on other devices or in other precisions take what fits them; views of one flat vector
+    # as well.
     flat = torch.zeros(300 * 70 + 1, dtype=torch.float64)
     published.copy_into({"adam.a": flat[1:].view(300, 70)})
     assert torch.equal(flat[1:].float(), random["adam.a"].flatten())

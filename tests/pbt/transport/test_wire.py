@@ -42,15 +42,36 @@ STATS = UpdateStats(1, 2, 3, 0.1, 0.2, math.inf, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 4
 
 # One example of everything that travels, with every field different from its default.
 EXAMPLES: tuple[Any, ...] = (
-    control.Assignment("worker 0", STATE), control.Ready(), control.Go(), control.Pause(3), control.Paused(3, STATE, ("ab", "cd"), 9),
-    control.Hold(True), control.Stop(), control.Failed("EngineError", "text", "trace", True),
-    control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))), control.Regenerate("m0", 1, 2), control.SetLearning("m0", True),
-    control.AddSnapshot("ab", "m0", "player"), control.RemoveSnapshots(("ab",)), control.CloseWith(3), control.Quiet(),
-    control.SetWinRates({"ab": {"m0": 0.25, "m1": 1.0}}), control.SetEvaluationShare(0.25),
-    control.GameError("place", "text"), control.Gather("m0", (1, 2, 3)), control.Gathered("m0"), control.Train("m0"), control.Updated("m0", STATS),
-    control.Discard("m0"), control.Copy("m0", "ab"), control.Copied("m0"), control.SetHyperparams("m0", {"learning_rate": 1e-4, "gamma": 1.0}),
-    control.MemberError("m0", "text"), SlotFull(0, 1, 2, 3), GameEnd(4, PLAN, SEATS, 20, 30, "won", "cafe", b"\x00\xff"),
-)  # fmt: skip
+    control.Assignment("worker 0", STATE),
+    control.Ready(),
+    control.Go(),
+    control.Pause(3),
+    control.Paused(3, STATE, ("ab", "cd"), 9),
+    control.Hold(True),
+    control.Stop(),
+    control.Failed("EngineError", "text", "trace", True),
+    control.Permits((RolloutPermit(0, 1, 2, 3), RolloutPermit(1, 2, 3, 4))),
+    control.Regenerate("m0", 1, 2),
+    control.SetLearning("m0", True),
+    control.AddSnapshot("ab", "m0", "player"),
+    control.RemoveSnapshots(("ab",)),
+    control.CloseWith(3),
+    control.Quiet(),
+    control.SetWinRates({"ab": {"m0": 0.25, "m1": 1.0}}),
+    control.SetEvaluationShare(0.25),
+    control.GameError("place", "text"),
+    control.Gather("m0", (1, 2, 3)),
+    control.Gathered("m0"),
+    control.Train("m0"),
+    control.Updated("m0", STATS),
+    control.Discard("m0"),
+    control.Copy("m0", "ab"),
+    control.Copied("m0"),
+    control.SetHyperparams("m0", {"learning_rate": 1e-4, "gamma": 1.0}),
+    control.MemberError("m0", "text"),
+    SlotFull(0, 1, 2, 3),
+    GameEnd(4, PLAN, SEATS, 20, 30, "won", "cafe", b"\x00\xff"),
+)
 
 
 def through(types: tuple[type[Any], ...], message: Any) -> Any:

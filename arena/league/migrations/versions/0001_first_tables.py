@@ -13,7 +13,9 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Longer than a page: the tables as they were, column by column, which no helper of today may change."""
+    """Longer than a page: the tables as they were, column by column, which no helper of today
+    may change.
+    """
     op.create_table(
         "matches",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -1,6 +1,7 @@
 """What the service was asked for, its operations, the events it tells, and the answers it gave.
 
-Revision ID: 0002. One function, however long: a migration is a list of tables, and is never changed again.
+Revision ID: 0002. One function, however long: a migration is a list of tables, and is never changed
+again.
 """
 
 import sqlalchemy as sa

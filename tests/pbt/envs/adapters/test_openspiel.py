@@ -25,7 +25,9 @@ def game_of(name: str, **options: Any) -> OpenSpielGame:
     [("leduc_poker", {"players": 3}), ("kuhn_poker", {}), ("connect_four", {}), ("2048", {})],
 )
 def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -> None:
-    """Observation, mask, rewards and ranking, against a second state that is walked beside the first."""
+    """Observation, mask, rewards and ranking, against a second state that is walked beside the
+    first.
+    """
     game, rng = game_of(name, **options), generator(1, "test")
     for seed in range(30):
         turns = game.reset(seed)
@@ -54,7 +56,9 @@ def test_every_turn_is_what_openspiel_says(name: str, options: dict[str, Any]) -
 
 
 def test_cards_fall_as_often_as_openspiel_says() -> None:
-    """Leduc's first two cards: 30 equally likely deals. Chi-square over 6 000 seeds: 29 degrees of freedom, 58.3 is the 0.1 % point."""
+    """Leduc's first two cards: 30 equally likely deals. Chi-square over 6 000 seeds: 29 degrees
+    of freedom, 58.3 is the 0.1 % point.
+    """
     game = game_of("leduc_poker")
     deals = np.zeros((6, 6))
     for seed in range(6000):
@@ -166,6 +170,6 @@ except EnvError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert (
-        "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install 'pbt-arena[openspiel]'`"
-        in done.stdout
-    )
+        "env 'openspiel:leduc_poker': OpenSpiel is not installed; `pip install "
+        "'pbt-arena[openspiel]'`"
+    ) in done.stdout

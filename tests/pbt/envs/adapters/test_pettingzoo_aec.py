@@ -1,4 +1,6 @@
-"""The AEC adapter against PettingZoo's own loop, and against scripted games that die, pay late, and show masks in odd places."""
+"""The AEC adapter against PettingZoo's own loop, and against scripted games that die, pay late,
+and show masks in odd places.
+"""
 
 from typing import Any
 
@@ -50,7 +52,9 @@ def test_same_turns_as_pettingzoos_own_loop(seed: int, build: Any) -> None:
 
 
 class Scripted(AECEnv):
-    """Agents act in order. `script(step, agent, action) -> {agent: (reward, terminated, truncated)}` says what each action causes."""
+    """Agents act in order. `script(step, agent, action) -> {agent: (reward, terminated,
+    truncated)}` says what each action causes.
+    """
 
     metadata = {"name": "scripted"}
 

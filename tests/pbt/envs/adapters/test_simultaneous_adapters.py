@@ -16,7 +16,9 @@ SEEN = spaces.Box(0, 100, (1,), np.float32)
 
 
 class Table(ParallelEnv):
-    """`script(step) -> {agent: (reward, terminated, truncated)}` for the agents at the table; `joins[step]` sit down then."""
+    """`script(step) -> {agent: (reward, terminated, truncated)}` for the agents at the table;
+    `joins[step]` sit down then.
+    """
 
     metadata = {"name": "table"}
 
@@ -169,7 +171,9 @@ def test_errors_and_wrong_seats() -> None:
 
 
 class Counter(gymnasium.Env):
-    """Truncates after three steps; action 1 of a shifted space is rewarded; counts on after the end, so that a reset view would show."""
+    """Truncates after three steps; action 1 of a shifted space is rewarded; counts on after the
+    end, so that a reset view would show.
+    """
 
     observation_space = SEEN
     action_space = spaces.Discrete(2, start=5)

@@ -1,4 +1,6 @@
-"""The one-ply player against brute force: play every column on a copy of the real game and look who won."""
+"""The one-ply player against brute force: play every column on a copy of the real game and look
+who won.
+"""
 
 import numpy as np
 import pytest

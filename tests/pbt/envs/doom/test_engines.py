@@ -125,7 +125,9 @@ from pbt.envs.doom.game import make
 before = set(Path("/dev/shm").iterdir())
 
 def kill():
-    while not [path for path in set(Path("/dev/shm").iterdir()) - before if path.name.startswith("ViZDoom")]:
+    while not [
+        path for path in set(Path("/dev/shm").iterdir()) - before if path.name.startswith("ViZDoom")
+    ]:
         time.sleep(0.001)
     print("killed", flush=True)
     os.killpg(0, signal.SIGKILL)
@@ -150,7 +152,9 @@ def test_nothing_stays_of_a_process_killed_while_an_engine_starts(tmp_path: Path
 
 
 class _NeverStarts:
-    """A DoomGame whose engine ends at once, told as ViZDoom tells it: after that not even its number can be asked for."""
+    """A DoomGame whose engine ends at once, told as ViZDoom tells it: after that not even its
+    number can be asked for.
+    """
 
     def init(self) -> None:
         raise RuntimeError("engine exited unexpectedly")
@@ -200,7 +204,9 @@ for game in games:
 
 @pytest.mark.slow
 def test_engines_start_beside_each_other() -> None:
-    """Where a start wrote what another one's fork held open, init ended the process within the minute: one in two."""
+    """Where a start wrote what another one's fork held open, init ended the process within the
+    minute: one in two.
+    """
     for _ in range(3):
         processes = [subprocess.Popen([sys.executable, "-c", MANY]) for _ in range(4)]
         assert [process.wait(120) for process in processes] == [0] * 4

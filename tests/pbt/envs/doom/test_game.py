@@ -13,7 +13,7 @@ from pbt.envs.registry import absolute_options
 from pbt.errors import EnvError, EnvOptionsError
 from tests.pbt.envs.doom.scene import ending_wad, play
 
-# --- actions and screens ---------------------------------------------------------------------------------------------------------------------
+# --- actions and screens --------------------------------------------------------------------------
 
 
 def test_buttons_that_exclude_each_other_share_a_head() -> None:
@@ -66,7 +66,7 @@ def test_sampling_takes_the_nearest_pixel(sizes: tuple[tuple[int, int], tuple[in
     assert np.array_equal(found, np.array(expected))
 
 
-# --- a game ----------------------------------------------------------------------------------------------------------------------------------
+# --- a game ---------------------------------------------------------------------------------------
 
 
 def test_time_runs_out_after_the_scenarios_tics() -> None:
@@ -120,7 +120,8 @@ def test_shaping_terms_count_changes_of_a_variable() -> None:
     )
     assert game.reward_terms == ("reward", "hurt")
     turns = play(game, 2, (0, 0))
-    # Standing in acid until dead: 8 points of health at a time; of the last one, with which the episode ends, Doom does not tell.
+    # Standing in acid until dead: 8 points of health at a time; of the last one, with which the
+    # episode ends, Doom does not tell.
     assert {turn.rewards[1] for turn in turns} <= {0.0, 4.0}
     assert sum(turn.rewards[1] for turn in turns) == 48.0
     assert (turns[-1].terminated, game.outcome().reason) == (True, "died")
@@ -185,7 +186,7 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(raised.value.problems) == 3
 
 
-# --- files -----------------------------------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def copied(folder: Path, lines: str = "") -> Path:

@@ -1,4 +1,6 @@
-"""Matches of Doom: in step, told from the same numbers on every side, with and without the library in the engines."""
+"""Matches of Doom: in step, told from the same numbers on every side, with and without the
+library in the engines.
+"""
 
 import hashlib
 import os
@@ -71,7 +73,7 @@ def trace(turns: list[list[SeatTurn]]) -> str:
     return digest.hexdigest()
 
 
-# --- engines in step -------------------------------------------------------------------------------------------------------------------------
+# --- engines in step ------------------------------------------------------------------------------
 
 
 def test_the_library_was_built() -> None:
@@ -145,9 +147,11 @@ def test_a_match_whose_process_was_started_before_is_the_same(matches: Matches) 
 
 @SLOW
 def test_equal_games_with_the_library_and_without(matches: Matches) -> None:
-    """The first game of RUNS of each, 20 in a campaign (bench/doom_in_step.py); with the library the second one, too.
+    """The first game of RUNS of each, 20 in a campaign (bench/doom_in_step.py); with the library
+    the second one, too.
 
-    Other work on the machine stirs the order in which engines run. Without the library that order decides what a map's change has left behind.
+    Other work on the machine stirs the order in which engines run. Without the library that order
+    decides what a map's change has left behind.
     """
 
     def games(lock_step: str) -> list[str]:
@@ -198,7 +202,9 @@ def test_engines_that_draw_apart_end_the_match(matches: Matches) -> None:
 
 
 def test_players_who_count_different_frags_end_the_match(matches: Matches) -> None:
-    """At the end of every game; within it a frag may be known to one engine a moment before the other."""
+    """At the end of every game; within it a frag may be known to one engine a moment before the
+    other.
+    """
     match = matches(max_tics=20)
     match.reset(1)
     for _ in range(9):
@@ -220,7 +226,9 @@ def test_players_who_count_different_frags_end_the_match(matches: Matches) -> No
 def test_a_game_begins_when_everybody_has_lived(
     matches: Matches, monkeypatch: pytest.MonkeyPatch, dead: tuple[int, ...], came: int | None
 ) -> None:
-    """dead: seats that are dead at every look, two of the same in turns;  came: how many are there, None: all."""
+    """dead: seats that are dead at every look, two of the same in turns;  came: how many are
+    there, None: all.
+    """
     monkeypatch.setattr("pbt.envs.doom.match._LONGEST_WARMUP_TICS", 30)
     match, looks = matches(max_tics=20), count()
     real, column = match._measure, match._counted.column["DEAD"]
@@ -243,7 +251,7 @@ def test_a_game_begins_when_everybody_has_lived(
         assert match._link is None
 
 
-# --- what is seen and counted ----------------------------------------------------------------------------------------------------------------
+# --- what is seen and counted ---------------------------------------------------------------------
 
 
 def test_both_see_the_room_and_their_own_numbers(matches: Matches) -> None:
@@ -293,7 +301,8 @@ def test_frags_are_points_and_decide_the_ranking(matches: Matches) -> None:
         assert [row[table[int(row[number])]] for row in match._measured] == match._column(
             "FRAGCOUNT"
         )
-        # Nobody is in the room but two who shoot about them with rockets: each death is a frag of the other's or a suicide.
+        # Nobody is in the room but two who shoot about them with rockets: each death is a frag of
+        # the other's or a suicide.
         assert returns[:, 1].sum() > 0
         assert abs(returns[:, 0].sum()) <= returns[:, 1].sum()
 
@@ -345,14 +354,16 @@ def test_other_maps(matches: Matches, options: dict[str, Any]) -> None:
 
 @SLOW
 def test_a_map_from_a_file_of_ones_own(matches: Matches, tmp_path: Path) -> None:
-    """What is played is the file, not the scenario's own: there are no fifty rockets to begin with."""
+    """What is played is the file, not the scenario's own: there are no fifty rockets to begin
+    with.
+    """
     wad = tmp_path / "mine.wad"
     wad.write_bytes((known().scenarios / "cig.wad").read_bytes())
     turns = play(matches(wad=str(wad), max_tics=30, variables=["AMMO5"]), 1)
     assert turns[0][0].observation["variables"].tolist() != [1.0] and len(turns) == 16
 
 
-# --- rewards, computed ------------------------------------------------------------------------------------------------------------------------
+# --- rewards, computed ----------------------------------------------------------------------------
 
 TERMS = (
     RewardTerm("health", "HEALTH", 0.5, -0.25),

@@ -1,4 +1,6 @@
-"""What goes wrong with engines of a match ends the match within its deadline, all of it, and nothing stays behind."""
+"""What goes wrong with engines of a match ends the match within its deadline, all of it, and
+nothing stays behind.
+"""
 
 import gc
 import os
@@ -54,7 +56,9 @@ def stopped(process: psutil.Process) -> bool:
 def crash(
     match: DoomMatch, hurt: Callable[[psutil.Process], None], seat: int
 ) -> tuple[EnvCrash, float]:
-    """A game in which that happens to an engine; returns what it raised and after how many seconds. All engines are gone then."""
+    """A game in which that happens to an engine; returns what it raised and after how many
+    seconds. All engines are gone then.
+    """
     match.reset(1)
     running = engines(os.getpid())
     assert len(running) == 2
@@ -94,7 +98,8 @@ def test_the_last_words_of_an_engine_that_ends_in_a_step_are_told(match: DoomMat
             log.write("Hunk is too small\n")
         engine.kill()
 
-    # The first start of a process leaves the watcher's descriptor, and what was raised holds some until it is collected.
+    # The first start of a process leaves the watcher's descriptor, and what was raised holds some
+    # until it is collected.
     crash(match, hurt, 1)
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))
@@ -132,7 +137,10 @@ def test_a_match_whose_process_is_killed_or_stopped_is_over(
 
 def with_process(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Of the next matches, changed as the code says before it begins."""
-    program = f"import json, sys\nfrom pbt.envs.doom import match_process as m\n{code}\nm.main(json.loads(sys.argv[1]))"
+    program = (
+        "import json, sys\nfrom pbt.envs.doom import match_process as "
+        f"m\n{code}\nm.main(json.loads(sys.argv[1]))"
+    )
     monkeypatch.setattr(match_link, "_PROGRAM", ("-c", program))
 
 
@@ -143,7 +151,10 @@ def test_a_port_that_somebody_takes_in_the_last_moment_is_told(
         other.bind(("", 0))
         with_process(
             monkeypatch,
-            f"port = m.take_port()\nport.number = {other.getsockname()[1]}\nm.take_port = lambda: port",
+            (
+                f"port = m.take_port()\nport.number = {other.getsockname()[1]}\nm.take_port = "
+                "lambda: port"
+            ),
         )
         with pytest.raises(
             EnvCrash, match=r"ended: its process ended by SIGSEGV.*Address already in use"
@@ -157,7 +168,10 @@ def test_a_player_that_never_connects_is_not_waited_for(
     match._options = match._options.__class__(**{**vars(match._options), "start_deadline_s": 1.5})
     with_process(
         monkeypatch,
-        "real = m._arguments\nm._arguments = lambda *a: real(*a).replace('-join 127.0.0.1', '-join 127.0.0.2')",
+        (
+            "real = m._arguments\nm._arguments = lambda *a: real(*a).replace('-join 127.0.0.1', "
+            "'-join 127.0.0.2')"
+        ),
     )
     started = time.monotonic()
     with pytest.raises(EnvCrash, match=r"no answer to a start within 1\.5 s: .*did not connect"):
@@ -185,7 +199,10 @@ def test_a_game_that_begins_too_slowly_is_not_waited_for(
     match: DoomMatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though every step into it comes within its own deadline."""
-    slow = "import time\nreal = m.Engines.play\ndef play(engines, tics):\n    time.sleep(0.4)\n    real(engines, tics)\nm.Engines.play = play"
+    slow = (
+        "import time\nreal = m.Engines.play\ndef play(engines, tics):\n    "
+        "time.sleep(0.4)\n    real(engines, tics)\nm.Engines.play = play"
+    )
     with_process(monkeypatch, slow)
     match.reset(1)
     link, real, dead = match._link, match._measure, match._counted.column["DEAD"]
@@ -312,7 +329,7 @@ def test_without_the_library_engines_listen_on_every_address(match: DoomMatch) -
     assert heard_from(match) == {"0.0.0.0"}
 
 
-# --- ports -----------------------------------------------------------------------------------------------------------------------------------
+# --- ports ----------------------------------------------------------------------------------------
 
 
 def number_of(candidates: list[int]) -> int:
@@ -337,7 +354,10 @@ def test_a_port_of_somebody_elses_is_passed_over() -> None:
 
 
 def test_a_port_is_free_again_when_its_process_is_killed() -> None:
-    code = "import time\nfrom pbt.envs.doom.ports import take_port\nport = take_port()\nprint(port.number, flush=True)\ntime.sleep(60)"
+    code = (
+        "import time\nfrom pbt.envs.doom.ports import take_port\nport = "
+        "take_port()\nprint(port.number, flush=True)\ntime.sleep(60)"
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout is not None
     number = int(process.stdout.readline())

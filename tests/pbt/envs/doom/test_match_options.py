@@ -72,7 +72,10 @@ def test_a_wrong_option_is_named(options: dict[str, Any], problem: str) -> None:
     [
         (
             {"players": 3},
-            'players + bots = 3: multi_duel map01 has room for 2, and more crash Doom\'s engine; try scenario = "cig"',
+            (
+                "players + bots = 3: multi_duel map01 has room for 2, and more crash Doom's "
+                'engine; try scenario = "cig"'
+            ),
         ),
         ({"players": 2, "bots": 1}, "multi_duel map01 has room for 2"),
         ({"players": 1, "bots": 2}, "multi_duel map01 has room for 2"),

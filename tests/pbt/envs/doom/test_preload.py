@@ -1,4 +1,6 @@
-"""The library in the engines of matches, by itself: what it does with packets that matches seldom or never have."""
+"""The library in the engines of matches, by itself: what it does with packets that matches
+seldom or never have.
+"""
 
 import subprocess
 import sys
@@ -24,7 +26,7 @@ def receive():
 def compress(size):
     return library.compress2(ctypes.create_string_buffer(size), ctypes.byref(ctypes.c_ulong(size)), bytes(size), ctypes.c_ulong(size), 9)
 send(bytes([1, 0]))
-"""
+"""  # noqa: E501
 
 
 def run(code: str) -> "subprocess.CompletedProcess[str]":
@@ -46,7 +48,7 @@ assert [receive(), receive()] == [None, None], "the first call after sending ask
 send(bytes([1, 1]))
 assert receive() is None
 assert receive() == large
-"""
+"""  # noqa: E501
     assert (found := run(code)).returncode == 0, found.stderr
 
 

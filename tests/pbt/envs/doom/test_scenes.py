@@ -1,4 +1,6 @@
-"""Which game and which map a scenario plays: those it names, or an error before any engine starts."""
+"""Which game and which map a scenario plays: those it names, or an error before any engine
+starts.
+"""
 
 import struct
 import zipfile
@@ -63,7 +65,7 @@ def own_cfg(folder: Path, lines: str) -> str:
     return str(folder / "own.cfg")
 
 
-# --- the game ---------------------------------------------------------------------------------------------------------------------------------
+# --- the game -------------------------------------------------------------------------------------
 
 
 def test_freedoom1_is_played_from_its_first_map() -> None:
@@ -125,15 +127,15 @@ def test_every_scenario_that_vizdoom_ships_is_played_or_refused(scenario: str) -
         game.close()
 
 
-# --- the map ----------------------------------------------------------------------------------------------------------------------------------
+# --- the map --------------------------------------------------------------------------------------
 
 
 def test_a_map_that_only_the_game_has_is_refused_where_the_scenario_has_a_wad() -> None:
     said = refused(scenario="basic", map="map07")
     assert (
-        "map = 'map07': basic.wad has no such map; it has MAP01; freedoom2.wad has a MAP07, which is another game than this scenario"
-        in said
-    )
+        "map = 'map07': basic.wad has no such map; it has MAP01; freedoom2.wad has a MAP07, "
+        "which is another game than this scenario"
+    ) in said
     assert first_x(scenario="freedoom2", map="map07") == start_x(
         game_file("freedoom2.wad"), b"MAP07"
     )
@@ -152,7 +154,10 @@ def test_a_map_that_only_the_game_has_is_refused_where_the_scenario_has_a_wad() 
         ),
         (
             {"scenario": "freedoom2", "map": "map77"},
-            "freedoom2.wad has no such map; it has MAP01, MAP02, MAP03, MAP04, MAP05, MAP06 and 26 more",
+            (
+                "freedoom2.wad has no such map; it has MAP01, MAP02, MAP03, MAP04, MAP05, MAP06 "
+                "and 26 more"
+            ),
         ),
         ({"scenario": "freedoom1", "map": "map01"}, "freedoom1.wad has no such map; it has E1M1"),
         ({"scenario": "basic", "map": ""}, "map = '': basic.wad has no such map"),
@@ -186,15 +191,15 @@ def test_the_map_of_a_cfg_is_looked_for_as_well(tmp_path: Path) -> None:
     scenario = own_cfg(tmp_path, "doom_scenario_path = own.wad")
     said = refused(scenario=scenario)
     assert (
-        "map = 'map01' (of the .cfg file, or ViZDoom's where that names none): own.wad has no such map; it has ARENA, E1M2"
-        in said
-    )
+        "map = 'map01' (of the .cfg file, or ViZDoom's where that names none): own.wad has "
+        "no such map; it has ARENA, E1M2"
+    ) in said
     for name in ("arena", "Arena", "e1m2"):
         make(scenario=scenario, map=name).close()
     assert "it has ARENA, E1M2" in refused(scenario="basic", wad=str(wad))
 
 
-# --- the WAD ----------------------------------------------------------------------------------------------------------------------------------
+# --- the WAD --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -235,6 +240,6 @@ def test_a_wad_without_maps_may_go_with_maps_of_the_game_only(tmp_path: Path) ->
     wad = str(wad_of(tmp_path / "sounds.wad", [("DSPISTOL", b"")]))
     make(scenario="freedoom2", wad=wad, map="map07").close()
     assert (
-        "sounds.wad has no such map; it has none; freedoom2.wad has a MAP01, which is another game than this scenario"
-        in refused(wad=wad)
-    )
+        "sounds.wad has no such map; it has none; freedoom2.wad has a MAP01, which is "
+        "another game than this scenario"
+    ) in refused(wad=wad)

@@ -1,4 +1,6 @@
-"""What engines leave behind is removed, and nothing of those who live where one cannot look: in another container that shares the folder."""
+"""What engines leave behind is removed, and nothing of those who live where one cannot look: in
+another container that shares the folder.
+"""
 
 import mmap
 import os
