@@ -43,7 +43,7 @@ from arena.league.database import open_league
 from arena.league.game_rows import StoredGame
 from arena.league.pages import match_game_page
 from arena.league.queries import list_snapshots
-from arena.matches.returns import Evaluation, evaluate_player
+from arena.matches.returns import Returns, evaluate_player
 from arena.players.resolve import resolve_players
 from arena.stats.score import mean_interval
 from bench.placements import lag_figures, updates
@@ -265,7 +265,7 @@ def against_bots(data: Path, best: str, options: argparse.Namespace) -> dict[str
     return found
 
 
-def bot_figures(found: Evaluation) -> dict[str, Any]:
+def bot_figures(found: Returns) -> dict[str, Any]:
     """Shares of games are by the lead. Raises: ValueError where frags were not counted."""
     if found.points is None:
         raise ValueError(

@@ -41,7 +41,7 @@ from pbt.records import PlayerRef
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -117,7 +117,7 @@ def simulation_speed(tables: int) -> Timed:
             )
 
         worker = RolloutWorker(
-            spec.make, Share.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1
+            spec.make, Partition.whole(tables, [slab.slots]), [slab], GamesFrom(next_game), 1
         )
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.reconcile.rules import Disk
-from arena.league.match_requests import EvaluationState
+from arena.league.match_requests import MatchRequestState
 
 Action = Literal["none", "start", "stop", "kill"]
 DONE, USAGE, SPOILED, INTERRUPTED = 0, 2, 4, 130
@@ -38,7 +38,7 @@ class MatchFacts:
 @dataclass(frozen=True, slots=True)
 class MatchDecision:
     action: Action
-    state: EvaluationState
+    state: MatchRequestState
     message: str = ""
 
 
@@ -72,7 +72,7 @@ def _while_running(facts: MatchFacts) -> MatchDecision:
     return MatchDecision("kill" if facts.asked_s > facts.grace_s else "none", "RUNNING", message)
 
 
-def state_after(code: int, *, cancelled: bool, tries_left: bool) -> EvaluationState:
+def state_after(code: int, *, cancelled: bool, tries_left: bool) -> MatchRequestState:
     """Of an evaluation whose process ended with this code (negative: by a signal)."""
     if code == DONE:
         return "SUCCEEDED"

@@ -16,13 +16,13 @@ from api.http.settings import Settings
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
 from api.reconcile.process import LOG_NAME, Trainer, alive, complaint
 from api.reconcile.rules import Disk, backoff_s
-from arena.data.paths import evaluation_report
+from arena.data.paths import match_report_file
 from arena.league.database import League
 from arena.league.match_requests import (
-    Evaluation,
-    EvaluationState,
-    open_evaluations,
-    record_evaluation,
+    MatchRequest,
+    MatchRequestState,
+    open_match_requests,
+    record_match_request,
 )
 from pbt.errors import PbtError
 
@@ -32,7 +32,7 @@ log = structlog.stdlib.get_logger("api.evaluations")
 
 
 @dataclass
-class Table:
+class MatchJob:
     """What this service knows of one evaluation beyond its row.
 
     told  time of its report file, in ns, when that was read last;  progressed: there were new games
@@ -46,12 +46,12 @@ class Table:
     progressed: bool = False
 
 
-class Evaluations:
+class MatchJobs:
     """Holds at most one process per evaluation, and `max_evaluations` in all."""
 
     def __init__(self, settings: Settings, league: League) -> None:
         self._settings, self._league = settings, league
-        self._tables: dict[int, Table] = {}
+        self._tables: dict[int, MatchJob] = {}
 
     @property
     def processes(self) -> list[Trainer]:
@@ -59,10 +59,10 @@ class Evaluations:
 
     def look(self, disk: Disk) -> None:
         """One step of each that is not over, oldest first."""
-        waiting = open_evaluations(self._league)
+        waiting = open_match_requests(self._league)
         for row in waiting:
             try:
-                self._step(row, self._tables.setdefault(row.id, Table()), disk)
+                self._step(row, self._tables.setdefault(row.id, MatchJob()), disk)
             except PbtError:
                 raise
             except Exception:  # what is wrong with one keeps nobody from the others
@@ -70,7 +70,7 @@ class Evaluations:
         for number in self._tables.keys() - {row.id for row in waiting}:
             del self._tables[number]
 
-    def _step(self, row: Evaluation, table: Table, disk: Disk) -> None:
+    def _step(self, row: MatchRequest, table: MatchJob, disk: Disk) -> None:
         report = self._news(row, table)
         if table.process is not None and (code := table.process.exit_code()) is not None:
             # What it told between the look above and its end.
@@ -98,7 +98,7 @@ class Evaluations:
         )
         self._keep(row, decision.state, decision.message, row.restarts, process, report)
 
-    def _facts(self, row: Evaluation, table: Table, disk: Disk) -> MatchFacts:
+    def _facts(self, row: MatchRequest, table: MatchJob, disk: Disk) -> MatchFacts:
         now = time.monotonic()
         outside = (
             table.process is None and row.process is not None and alive(row.process) is not None
@@ -114,8 +114,8 @@ class Evaluations:
             disk=disk,
         )
 
-    def _start(self, row: Evaluation, table: Table) -> bool:
-        path = evaluation_report(self._settings.data, row.id).with_name(LOG_NAME)
+    def _start(self, row: MatchRequest, table: MatchJob) -> bool:
+        path = match_report_file(self._settings.data, row.id).with_name(LOG_NAME)
         try:
             table.process = Trainer(
                 [*self._settings.player, str(row.id), str(self._settings.data)], path
@@ -136,8 +136,8 @@ class Evaluations:
 
     def _end(
         self,
-        row: Evaluation,
-        table: Table,
+        row: MatchRequest,
+        table: MatchJob,
         process: Trainer,
         code: int,
         report: Mapping[str, Any] | None,
@@ -152,7 +152,7 @@ class Evaluations:
             table.retry_at = time.monotonic() + backoff_s(
                 restarts, self._settings.backoff_s, self._settings.max_backoff_s, random.random()
             )
-        messages: dict[EvaluationState, str] = {
+        messages: dict[MatchRequestState, str] = {
             "SUCCEEDED": "",
             "STOPPED": "cancelled; its games stay",
             "PENDING": "goes on when there is room",
@@ -164,9 +164,9 @@ class Evaluations:
             row, state, message, restarts if state in ("RUNNING", "FAILED") else 0, None, report
         )
 
-    def _news(self, row: Evaluation, table: Table) -> Mapping[str, Any] | None:
+    def _news(self, row: MatchRequest, table: MatchJob) -> Mapping[str, Any] | None:
         """The report as its process wrote it last; None when that is known."""
-        path = evaluation_report(self._settings.data, row.id)
+        path = match_report_file(self._settings.data, row.id)
         try:
             written = path.stat().st_mtime_ns
         except OSError:
@@ -182,8 +182,8 @@ class Evaluations:
 
     def _keep(
         self,
-        row: Evaluation,
-        state: EvaluationState,
+        row: MatchRequest,
+        state: MatchRequestState,
         message: str,
         restarts: int,
         process: str | None,
@@ -196,7 +196,7 @@ class Evaluations:
             process,
         ):
             return
-        record_evaluation(self._league, row, state, message, restarts, process, report)
+        record_match_request(self._league, row, state, message, restarts, process, report)
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:

@@ -15,17 +15,17 @@ import structlog
 
 from api.http.observability import Observed
 from api.http.settings import Settings
-from api.reconcile.matches import Evaluations
+from api.reconcile.matches import MatchJobs
 from api.reconcile.rules import Disk, Facts, decide
 from api.reconcile.strays import Strays
-from api.reconcile.trainings import Around, Keeper
+from api.reconcile.trainings import Around, TrainingJob
 from arena.league.database import League
 from arena.league.deletion import delete
 from arena.league.operations import (
     Kind,
+    ObservedState,
     Operation,
     OperationState,
-    Seen,
     Supervised,
     finish_operations,
     list_supervised,
@@ -49,9 +49,9 @@ class Supervisor:
 
     def __init__(self, settings: Settings, league: League, observed: Observed) -> None:
         self._settings, self._league, self._observed = settings, league, observed
-        self._keepers: dict[str, Keeper] = {}
+        self._keepers: dict[str, TrainingJob] = {}
         self._strays = Strays(league)
-        self._evaluations = Evaluations(settings, league)
+        self._match_jobs = MatchJobs(settings, league)
         self._signalled: set[int] = set()
         self._forgiven: dict[str, int] = {}
         self._deletions: dict[str, Future[None]] = {}
@@ -86,7 +86,7 @@ class Supervisor:
         self._pool.shutdown(wait=False, cancel_futures=True)
         trainers = [
             keeper.trainer for keeper in self._keepers.values() if keeper.trainer is not None
-        ] + self._evaluations.processes
+        ] + self._match_jobs.processes
         for trainer in trainers:
             trainer.stop()
         deadline = time.monotonic() + END_TIMEOUT_S
@@ -143,7 +143,7 @@ class Supervisor:
             operation.population for operation in operations if operation.kind == "delete"
         } - names:
             self._finish_deletion(name)
-        self._evaluations.look(self.disk)
+        self._match_jobs.look(self.disk)
 
     def _try_step(self, row: Supervised, operations: Sequence[Operation]) -> None:
         """What is wrong with one population keeps nobody from the others."""
@@ -155,7 +155,9 @@ class Supervisor:
             log.exception("fault; looking again", population=row.name)
 
     def _step(self, row: Supervised, operations: Sequence[Operation]) -> None:
-        keeper = self._keepers.setdefault(row.name, Keeper(row.name, self._settings, self._league))
+        keeper = self._keepers.setdefault(
+            row.name, TrainingJob(row.name, self._settings, self._league)
+        )
         if row.revision != self._forgiven.setdefault(row.name, row.revision):
             self._forgiven[row.name] = row.revision
             keeper.forgive()
@@ -189,7 +191,7 @@ class Supervisor:
             self._keep(row, keeper.seen(row, decision), facts, operations)
 
     def _tell_end(
-        self, row: Supervised, ended: Seen, facts: Facts, operations: Sequence[Operation]
+        self, row: Supervised, ended: ObservedState, facts: Facts, operations: Sequence[Operation]
     ) -> None:
         log.info(
             "trainer ended",
@@ -204,7 +206,7 @@ class Supervisor:
             finish_operations(self._league, row.name, "STOPPED", ended.message, ("start", "resume"))
 
     def _keep(
-        self, row: Supervised, seen: Seen, facts: Facts, operations: Sequence[Operation]
+        self, row: Supervised, seen: ObservedState, facts: Facts, operations: Sequence[Operation]
     ) -> None:
         """Write what changed, then answer the operations."""
         known = (row.state, row.reason, row.message, row.restarts, row.trainer)
@@ -252,7 +254,9 @@ class Supervisor:
             record(
                 self._league,
                 row.name,
-                Seen("deleting", "delete", "its rows and files are being removed", 0, None),
+                ObservedState(
+                    "deleting", "delete", "its rows and files are being removed", 0, None
+                ),
                 row.revision,
             )
             finish_operations(self._league, row.name, "RUNNING", None, ("delete",))
@@ -264,7 +268,9 @@ class Supervisor:
                 record(
                     self._league,
                     row.name,
-                    Seen("stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"),
+                    ObservedState(
+                        "stopped", "delete", f"not removed: {error}", 0, None, settle="stopped"
+                    ),
                     row.revision,
                 )
                 finish_operations(self._league, row.name, "FAILED", str(error), ("delete",))

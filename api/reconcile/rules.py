@@ -54,14 +54,14 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Ruling:
     action: Action
     state: str
     reason: Reason | None = None
     message: str = ""
 
 
-def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None:
+def decide(desired: Desired | None, state: str, facts: Facts) -> Ruling | None:
     """None: leave everything as it is. state: as recorded last."""
     if facts.running:
         return _while_running(desired, facts)
@@ -73,38 +73,38 @@ def decide(desired: Desired | None, state: str, facts: Facts) -> Decision | None
         # Asked to stop once, when that was asked for; after that a person may train it by hand
         # again.
         state = "stopping" if facts.leaving or desired == "deleted" else "running"
-        return Decision(
+        return Ruling(
             "none",
             state,
             "held",
             f"process {facts.outside} trains it, which this service did not start",
         )
     if desired == "deleted":
-        return Decision("delete", "deleting", "delete", "its rows and files are being removed")
+        return Ruling("delete", "deleting", "delete", "its rows and files are being removed")
     if desired == "stopped" and state in ("created", "stopped"):
         return None
-    return Decision(
+    return Ruling(
         "none", desired, None, "saved, its processes are gone" if desired == "paused" else ""
     )
 
 
-def _while_running(desired: Desired | None, facts: Facts) -> Decision:
+def _while_running(desired: Desired | None, facts: Facts) -> Ruling:
     if desired == "running" and facts.asked_s is None and facts.disk != "hard":
         if facts.edited:
-            return Decision(
+            return Ruling(
                 "stop", "starting", "edit", "saves, and starts again with what was edited"
             )
         if facts.ready:
-            return Decision("none", "running")
+            return Ruling("none", "running")
         if facts.ends:
-            return Decision("none", "recovering", "crashed", "its processes start again")
-        return Decision("none", "starting", None, "its processes start")
+            return Ruling("none", "recovering", "crashed", "its processes start again")
+        return Ruling("none", "starting", None, "its processes start")
     reason, message = _why_stopping(desired, facts)
     if facts.asked_s is None:
-        return Decision("stop", "stopping", reason, message)
+        return Ruling("stop", "stopping", reason, message)
     if facts.asked_s > facts.grace_s:
-        return Decision("kill", "stopping", reason, f"killed: not done after {facts.grace_s:.0f} s")
-    return Decision("none", "stopping", reason, message)
+        return Ruling("kill", "stopping", reason, f"killed: not done after {facts.grace_s:.0f} s")
+    return Ruling("none", "stopping", reason, message)
 
 
 def _why_stopping(desired: Desired | None, facts: Facts) -> tuple[Reason | None, str]:
@@ -117,25 +117,23 @@ def _why_stopping(desired: Desired | None, facts: Facts) -> tuple[Reason | None,
     return ("delete" if desired == "deleted" else None), "saves"
 
 
-def _to_start(facts: Facts) -> Decision:
+def _to_start(facts: Facts) -> Ruling:
     if facts.outside is not None:
-        return Decision(
+        return Ruling(
             "none", "starting", "held", f"waits for process {facts.outside}, which still trains it"
         )
     if facts.disk != "ok":
-        return Decision("none", "queued", "disk", "waits for free space")
+        return Ruling("none", "queued", "disk", "waits for free space")
     if facts.wait_s > 0:
-        return Decision(
+        return Ruling(
             "none",
             "recovering",
             "crashed",
             f"ended by itself {facts.ends} times; starts again soon",
         )
     if not facts.place:
-        return Decision("none", "queued", "queue", "waits until another population stops")
-    return Decision(
-        "start", "recovering" if facts.ends else "starting", None, "its processes start"
-    )
+        return Ruling("none", "queued", "queue", "waits until another population stops")
+    return Ruling("start", "recovering" if facts.ends else "starting", None, "its processes start")
 
 
 # --- why a trainer ended --------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import structlog
 
 from api.reconcile.process import alive, kill_session
 from arena.league.database import League
-from arena.league.match_requests import open_evaluations
+from arena.league.match_requests import open_match_requests
 from arena.league.operations import list_supervised
 
 STRAY_TIMEOUT_S = 20.0
@@ -22,7 +22,7 @@ class Strays:
 
     def __init__(self, league: League) -> None:
         known = [(row.name, row.trainer) for row in list_supervised(league)]
-        known += [(f"evaluation {row.id}", row.process) for row in open_evaluations(league)]
+        known += [(f"evaluation {row.id}", row.process) for row in open_match_requests(league)]
         self._left = [(of, identity) for of, identity in known if identity is not None]
         self._deadline = time.monotonic() + STRAY_TIMEOUT_S
 

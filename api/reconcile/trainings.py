@@ -12,13 +12,13 @@ import structlog
 
 from api.http.settings import Settings
 from api.reconcile.process import LOG_NAME, Trainer, alive
-from api.reconcile.rules import Decision, Disk, End, Facts, backoff_s, why_it_ended
+from api.reconcile.rules import Disk, End, Facts, Ruling, backoff_s, why_it_ended
 from arena.data.edits import Edits, leave_edits
 from arena.data.lock import holder
 from arena.data.paths import population_paths
 from arena.data.status import RunStatus, read_status
 from arena.league.database import League
-from arena.league.operations import Desired, Seen, Supervised
+from arena.league.operations import Desired, ObservedState, Supervised
 from arena.league.populations import stored_config
 from pbt.config.resume import is_live
 from pbt.errors import PbtError
@@ -51,7 +51,7 @@ class Around:
     leaving: bool
 
 
-class Keeper:
+class TrainingJob:
     """Holds at most one trainer of one population. Used from one thread."""
 
     def __init__(self, name: str, settings: Settings, league: League) -> None:
@@ -70,7 +70,9 @@ class Keeper:
     def running(self) -> bool:
         return self.trainer is not None
 
-    def look(self, row: Supervised, around: Around, grace_s: float) -> tuple[Facts, Seen | None]:
+    def look(
+        self, row: Supervised, around: Around, grace_s: float
+    ) -> tuple[Facts, ObservedState | None]:
         """Facts for `decide`; and, when its trainer has ended by itself, what that means."""
         now = time.monotonic()
         seen = self._look_for_end(row, now)
@@ -94,7 +96,7 @@ class Keeper:
         )
         return facts, seen
 
-    def act(self, row: Supervised, decision: Decision) -> Seen | None:
+    def act(self, row: Supervised, decision: Ruling) -> ObservedState | None:
         """What came of it, when its trainer could not even be started."""
         match decision.action:
             case "start":
@@ -114,14 +116,14 @@ class Keeper:
                 pass
         return None
 
-    def seen(self, row: Supervised, decision: Decision) -> Seen:
+    def seen(self, row: Supervised, decision: Ruling) -> ObservedState:
         in_force = len(self._launched) if decision.state == "running" else 0
         who = self.trainer.identity if self.trainer is not None else self._stray(row)
-        return Seen(
+        return ObservedState(
             decision.state, decision.reason, decision.message, self._ends, who, in_force=in_force
         )
 
-    def recorded(self, seen: Seen) -> None:
+    def recorded(self, seen: ObservedState) -> None:
         """The edits in force are part of its config from now on."""
         self._launched = self._launched[seen.in_force :]
 
@@ -188,7 +190,7 @@ class Keeper:
             and not status.ended
         )
 
-    def _look_for_end(self, row: Supervised, now: float) -> Seen | None:
+    def _look_for_end(self, row: Supervised, now: float) -> ObservedState | None:
         code = None if self.trainer is None else self.trainer.exit_code()
         if self.trainer is None or code is None:
             return None
@@ -197,7 +199,7 @@ class Keeper:
         finished = status is not None and status.pid == trainer.pid and status.ended == "finished"
         self.trainer, self._asked = None, None
         if finished and code == 0 and row.overrides != self._launched:
-            return Seen(
+            return ObservedState(
                 "starting",
                 "edit",
                 "reached its stop, and was edited meanwhile: starts again",
@@ -205,7 +207,7 @@ class Keeper:
                 None,
             )
         if finished and code == 0:
-            return Seen("finished", None, "every member reached its stop", 0, None)
+            return ObservedState("finished", None, "every member reached its stop", 0, None)
         if asked:
             if code not in (0, INTERRUPTED):
                 log.warning(
@@ -217,7 +219,7 @@ class Keeper:
             return None
         if code in (0, INTERRUPTED):
             settled: Desired | None = "stopped" if row.desired == "running" else None
-            return Seen(
+            return ObservedState(
                 "stopped", None, "somebody else asked its trainer to stop", 0, None, settle=settled
             )
         return self._count_end(
@@ -227,7 +229,7 @@ class Keeper:
             now,
         )
 
-    def _count_end(self, end: End, now: float) -> Seen:
+    def _count_end(self, end: End, now: float) -> ObservedState:
         newest = self._newest_checkpoint()
         self._ends = 1 if newest > self._checkpoint else self._ends + 1
         self._checkpoint = newest
@@ -235,11 +237,11 @@ class Keeper:
             times = (
                 "" if end.lasting else f"{self._ends} times without a new checkpoint; the last: "
             )
-            return Seen("failed", end.reason, times + end.message, self._ends, None)
+            return ObservedState("failed", end.reason, times + end.message, self._ends, None)
         self._retry_at = now + backoff_s(
             self._ends, self._settings.backoff_s, self._settings.max_backoff_s, random.random()
         )
-        return Seen("recovering", end.reason, end.message, self._ends, None)
+        return ObservedState("recovering", end.reason, end.message, self._ends, None)
 
     def _newest_checkpoint(self) -> int:
         """Its number, 0 before any."""

@@ -12,12 +12,12 @@ from api.context import Here, KeyHeader
 from api.routes.bodies import Body
 from arena.league.answers import Answer
 from arena.league.match_requests import (
-    Evaluation,
-    EvaluationRequest,
+    MatchRequest,
+    RequestedMatch,
     ask_for_match,
     cancel,
-    evaluation_page,
-    get_evaluation,
+    get_match_request,
+    match_request_page,
 )
 
 router = APIRouter(prefix="/v1/evaluations", tags=["evaluations"])
@@ -118,9 +118,7 @@ def create_evaluation(
     name that names nobody makes it FAILED.
     """
     sprt = None if body.sprt is None else (body.sprt.elo0, body.sprt.elo1)
-    asked = EvaluationRequest(
-        tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt
-    )
+    asked = RequestedMatch(tuple(body.players), body.env, body.games, body.seed, body.greedy, sprt)
     return here.change(
         request,
         key,
@@ -137,7 +135,7 @@ def list_evaluations(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,15}$")] = None,
 ) -> EvaluationList:
     """Newest first."""
-    found, more = evaluation_page(
+    found, more = match_request_page(
         here.league, state, None if cursor is None else int(cursor), limit
     )
     return EvaluationList(
@@ -148,7 +146,7 @@ def list_evaluations(
 @router.get("/{evaluation_id}", operation_id="getEvaluation", response_model=EvaluationBody)
 def get(here: Here, evaluation_id: EvaluationId) -> EvaluationBody:
     """With the whole report. Poll it, or hear the events of topic `evaluation`."""
-    row = get_evaluation(here.league, evaluation_id)
+    row = get_match_request(here.league, evaluation_id)
     return evaluation_body(row).model_copy(update={"report": row.report})
 
 
@@ -171,11 +169,11 @@ def cancel_evaluation(
     )
 
 
-def _accepted(row: Evaluation) -> Answer:
+def _accepted(row: MatchRequest) -> Answer:
     return Answer(202, f"/v1/evaluations/{row.id}", evaluation_body(row).model_dump_json())
 
 
-def evaluation_body(row: Evaluation) -> EvaluationBody:
+def evaluation_body(row: MatchRequest) -> EvaluationBody:
     asked, report = row.request, row.report or {}
     return EvaluationBody(
         id=str(row.id),

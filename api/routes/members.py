@@ -21,7 +21,7 @@ from api.routes.tagged import KNOWN, IfNoneMatch, tagged, tagged_by_content
 from arena.data.curves import Points, curves_stamp
 from arena.league.ancestry import STILL_LEARNING, find_weights, read_histories
 from arena.league.database import League
-from arena.league.lineage import Decision, trace
+from arena.league.lineage import RoundDecision, trace
 from arena.league.populations import find_population
 from arena.league.queries import (
     MemberSummary,
@@ -188,7 +188,7 @@ def hyperparams_history(league: League, name: str, member: str | None) -> dict[s
     }
 
 
-def hyperparams_point(decision: Decision) -> dict[str, Any]:
+def hyperparams_point(decision: RoundDecision) -> dict[str, Any]:
     """As `HyperparamsPoint`."""
     directive = decision.directive
     return {

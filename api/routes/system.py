@@ -14,7 +14,7 @@ from api.reconcile.trainings import checkpoint_age_s
 from api.routes.bodies import NAME_PATTERN
 from api.routes.health import unready
 from api.routes.warnings import warnings
-from arena.data.status import Look, ProcessRow, RunStatus, look
+from arena.data.status import PopulationView, ProcessRow, RunStatus, look
 from arena.host import memory_bytes, usable_cores, versions
 from arena.league.operations import get_supervised, list_supervised
 from pbt.errors import PbtError
@@ -181,7 +181,7 @@ def _process(population: str, row: ProcessRow, memory: int | None) -> ProcessBod
     )
 
 
-def _look(here: Context, name: str) -> Look | None:
+def _look(here: Context, name: str) -> PopulationView | None:
     """None where its status is damaged: its trainer writes it anew every second."""
     try:
         return look(here.paths(name), name)

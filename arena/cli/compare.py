@@ -15,9 +15,9 @@ from arena.data.paths import check_population_name, data_dir
 from arena.matches.compare import (
     SIDES,
     Comparison,
+    ComparisonResult,
     Contestant,
     Interrupted,
-    Outcome,
     play_finals,
     train_runs,
 )
@@ -128,7 +128,7 @@ def command(
     raise typer.Exit(EXIT_CODES[outcome.total.verdict])
 
 
-def _tell(outcome: Outcome, *, as_json: bool) -> None:
+def _tell(outcome: ComparisonResult, *, as_json: bool) -> None:
     if as_json:
         print_json(outcome_json(outcome))
     else:
@@ -156,7 +156,7 @@ def _name(a: str, b: str) -> str:
     )
 
 
-def outcome_lines(outcome: Outcome) -> list[str]:
+def outcome_lines(outcome: ComparisonResult) -> list[str]:
     """The report for people; what it comes to stands last."""
     comparison, total, seeds = outcome.comparison, outcome.total, len(outcome.scores)
     env = comparison.contestants["a"].config.env.name
@@ -206,7 +206,7 @@ def _interval(total: SeedScore) -> str:
     )
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: ComparisonResult) -> str:
     """One sentence."""
     seeds = len(outcome.scores)
     match outcome.total.verdict:
@@ -221,7 +221,7 @@ def verdict(outcome: Outcome) -> str:
             )
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: ComparisonResult) -> dict[str, Any]:
     """Fractions are of 1, from A's side; scores[i][j] is training i of A against training j of
     B; what one seed cannot tell is null.
     """

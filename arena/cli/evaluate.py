@@ -21,7 +21,7 @@ from arena.cli.match_options import (
 from arena.cli.output import DataOption, JsonOption, print_json
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.matches.report import player_json
-from arena.matches.returns import DEFAULT_EPISODES, Evaluation, evaluate_player
+from arena.matches.returns import DEFAULT_EPISODES, Returns, evaluate_player
 from arena.players.resolve import options_text, resolve_players
 from arena.stats.score import mean_interval
 from pbt.config.load import options_from
@@ -55,7 +55,7 @@ def evaluate(
         allow_files=True,
         move_timeout_s=move_timeout_s,
     )
-    results: list[Evaluation] = []
+    results: list[Returns] = []
     for found in players:
         with progress_bar(found.label) as on_progress:
             results.append(
@@ -80,7 +80,7 @@ def evaluate(
     _exit(next((result for result in results if result.interim or result.spoiled), results[0]))
 
 
-def evaluation_lines(result: Evaluation, first: Evaluation | None = None) -> list[str]:
+def evaluation_lines(result: Returns, first: Returns | None = None) -> list[str]:
     """The report for people. first: the one that it stands below, and is compared with."""
     seats = f"{', '.join(result.seats)} in turn" if len(result.seats) > 1 else result.seats[0]
     others = (
@@ -130,7 +130,7 @@ def _spread(values: Sequence[float]) -> str:
     return f"{fmean(values):.4g}{bounds}   from {min(values):.4g} to {max(values):.4g}"
 
 
-def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
+def evaluations_json(results: Sequence[Returns]) -> dict[str, Any]:
     """The first player's numbers; those of others under "beside", each with the first one's lead
     over it, [mean, low, high] or null.
     """
@@ -140,7 +140,7 @@ def evaluations_json(results: Sequence[Evaluation]) -> dict[str, Any]:
     return {**evaluation_json(results[0]), "beside": beside}
 
 
-def evaluation_json(result: Evaluation) -> dict[str, Any]:
+def evaluation_json(result: Returns) -> dict[str, Any]:
     """Lengths are decisions of all seats; low and high are null for a single episode, points
     where the game keeps no count.
     """
@@ -173,7 +173,7 @@ def _points_json(points: Sequence[float]) -> dict[str, float | None]:
     return {"mean": fmean(points), "low": low, "high": high, "min": min(points), "max": max(points)}
 
 
-def _exit(result: Evaluation) -> None:
+def _exit(result: Returns) -> None:
     if result.interim:
         raise typer.Exit(INTERRUPTED)
     if result.spoiled:

@@ -200,8 +200,8 @@ def _refuse_planned(ctx: typer.Context, resume: str) -> None:
     given = [
         option
         for name, option in _PLANNED.items()
-        if ctx.get_parameter_source(name).name != "DEFAULT"
-    ]  # type: ignore[union-attr]
+        if ctx.get_parameter_source(name).name != "DEFAULT"  # type: ignore[union-attr]
+    ]
     if given:
         raise MatchError(
             f"--resume {resume} with {', '.join(given)}: the match has its plan; leave "

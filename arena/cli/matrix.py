@@ -11,7 +11,7 @@ from arena.cli.rating_table import circle_lines, rating_text
 from arena.cli.tables import tables_of
 from arena.data.paths import data_dir, league_path
 from arena.league.database import open_league
-from arena.league.standings import Standing, Table, by_lower_bound
+from arena.league.standings import RatingTable, Standing, by_lower_bound
 from arena.stats.score import Tally, wilson_interval
 from pbt.errors import ConfigError
 
@@ -76,7 +76,7 @@ def matrix(
             print_matrix(scope.title, table, top)
 
 
-def matrix_report(title: str, table: Table) -> dict[str, Any]:
+def matrix_report(title: str, table: RatingTable) -> dict[str, Any]:
     """Pairs in one direction; score, low and high are the player's against the opponent."""
     return {
         "table": title,
@@ -85,7 +85,7 @@ def matrix_report(title: str, table: Table) -> dict[str, Any]:
     }
 
 
-def pair_reports(table: Table) -> list[dict[str, Any]]:
+def pair_reports(table: RatingTable) -> list[dict[str, Any]]:
     """Every two that met, once, the stronger by the table first."""
     rows = by_lower_bound(table.rows)
     place = {row.player: index for index, row in enumerate(rows)}
@@ -108,7 +108,7 @@ def _pair_report(tally: Tally) -> dict[str, float]:
     return {**counts, "score": tally.score, "low": low, "high": high}
 
 
-def print_matrix(title: str, table: Table, top: int) -> None:
+def print_matrix(title: str, table: RatingTable, top: int) -> None:
     """The matrix of the `top` best (0: of all) on stdout; columns are numbered as rows are."""
     rows = by_lower_bound(table.rows)
     if not rows:

@@ -13,8 +13,8 @@ from arena.league.database import League
 from arena.league.returns import return_standings
 from arena.league.standings import (
     ANCHOR,
+    RatingTable,
     Standing,
-    Table,
     best_standing,
     by_lower_bound,
     game_table,
@@ -86,7 +86,7 @@ def game_title(env_name: str, env_options: Mapping[str, Any]) -> str:
     return f"game {env_name}" + (f" {dict(env_options)}" if env_options else "")
 
 
-def print_standings(title: str, table: Table, top: int = TOP_ROWS) -> None:
+def print_standings(title: str, table: RatingTable, top: int = TOP_ROWS) -> None:
     """A table of ratings with its notes on stdout. top: as for `print_league`."""
     rows = by_lower_bound(table.rows)
     shown = rows if top == 0 else rows[:top]
@@ -135,7 +135,7 @@ def game_league_report(
     }
 
 
-def standings_report(table: Table) -> dict[str, Any]:
+def standings_report(table: RatingTable) -> dict[str, Any]:
     """Rows and circles; share and p of the circles as `arena.stats.cycles.CyclicShare`."""
     rows = by_lower_bound(table.rows)
     found, share = significant_cycles(table.matrix), cyclic_share(table.matrix)
@@ -180,7 +180,7 @@ def _row_report(row: Standing, best: Standing | None) -> dict[str, Any]:
     }
 
 
-def circle_lines(table: Table) -> list[str]:
+def circle_lines(table: RatingTable) -> list[str]:
     """What a reader of the ratings should know; nothing for two players, who make no circle."""
     if len(table.rows) < 3:
         return []

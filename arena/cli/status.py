@@ -10,7 +10,7 @@ import typer
 
 from arena.cli.output import DataOption, JsonOption, print_json, print_table
 from arena.data.paths import data_dir, population_names, population_paths
-from arena.data.status import Look, ProcessRow, look, look_json
+from arena.data.status import PopulationView, ProcessRow, look, look_json
 from arena.data.telemetry import STAGES
 from pbt.errors import PlayerError
 
@@ -22,7 +22,10 @@ _COUNTED = ("simulate", "infer", "learn", "wait")
 def status(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The population's name.")],
     watch: Annotated[
-        bool, typer.Option("--watch", help="Look every second until the training ends, or Ctrl-C.")
+        bool,
+        typer.Option(
+            "--watch", help="PopulationView every second until the training ends, or Ctrl-C."
+        ),
     ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -47,7 +50,7 @@ def status(
         time.sleep(WATCH_EVERY_S)
 
 
-def print_status(seen: Look, logs: str) -> None:
+def print_status(seen: PopulationView, logs: str) -> None:
     """For people. logs: where to look when something is wrong."""
     for line in headlines(seen, logs):
         print(line)
@@ -87,7 +90,7 @@ def print_status(seen: Look, logs: str) -> None:
     )
 
 
-def headlines(seen: Look, logs: str) -> list[str]:
+def headlines(seen: PopulationView, logs: str) -> list[str]:
     """Is it running, since when, and can what follows be believed?"""
     name, found = seen.population, seen.status
     if seen.starting:

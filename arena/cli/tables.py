@@ -18,7 +18,7 @@ from arena.league.database import League
 from arena.league.populations import stored_config
 from arena.league.queries import list_populations
 from arena.league.results import rated_games
-from arena.league.standings import Table, game_table, population_table
+from arena.league.standings import RatingTable, game_table, population_table
 from pbt.errors import ConfigError, PlayerError
 
 
@@ -37,7 +37,7 @@ class PopulationTable:
     def report(self, league: League) -> dict[str, Any]:
         return league_report(league, self.name, everyone=self.everyone)
 
-    def table(self, league: League) -> Table:
+    def table(self, league: League) -> RatingTable:
         return population_table(league, self.name, everyone=self.everyone)
 
 
@@ -56,7 +56,7 @@ class GameTable:
     def report(self, league: League) -> dict[str, Any]:
         return game_league_report(league, self.env_name, self.env_options)
 
-    def table(self, league: League) -> Table:
+    def table(self, league: League) -> RatingTable:
         return game_table(league, self.env_name, self.env_options)
 
 

@@ -22,7 +22,7 @@ from arena.cli.rating_table import print_standings, standings_report
 from arena.data.paths import data_dir, data_text, league_path
 from arena.guests.program import DEFAULT_MOVE_TIMEOUT_S
 from arena.league.database import open_league, upgrade_league
-from arena.league.standings import Table, match_table
+from arena.league.standings import RatingTable, match_table
 from arena.matches.game_list import is_spoiled
 from arena.matches.play import MatchResult
 from arena.matches.tournament import (
@@ -124,7 +124,7 @@ def _matches(played: Tournament) -> str:
     return f"match {ids[0]}" if len(ids) == 1 else f"matches {', '.join(map(str, ids))}"
 
 
-def _report(played: Tournament, table: Table) -> dict[str, Any]:
+def _report(played: Tournament, table: RatingTable) -> dict[str, Any]:
     first = played.planned[0]
     return {
         "env": first.a.env_name,

@@ -117,7 +117,7 @@ def league_path(data: Path) -> Path:
     return data / "league.db"
 
 
-def evaluation_report(data: Path, number: int) -> Path:
+def match_report_file(data: Path, number: int) -> Path:
     """How a match stands that the service was asked for; its log lies beside it."""
     return data / "evaluations" / str(number) / "report.json"
 

@@ -133,7 +133,7 @@ def read_status(path: Path) -> RunStatus | None:
 
 
 @dataclass(frozen=True)
-class Look:
+class PopulationView:
     """A population from outside. pid: of the process that holds its lock, None when nobody
     trains it;  status: written by it, or by the last one.
     """
@@ -181,12 +181,12 @@ class Look:
         return self.status.ended or "killed"
 
 
-def look(paths: PopulationPaths, name: str) -> Look:
+def look(paths: PopulationPaths, name: str) -> PopulationView:
     """Raises: PbtError when the status file is damaged."""
-    return Look(name, holder(paths.lock), read_status(paths.status), time.time())
+    return PopulationView(name, holder(paths.lock), read_status(paths.status), time.time())
 
 
-def look_json(seen: Look) -> dict[str, Any]:
+def look_json(seen: PopulationView) -> dict[str, Any]:
     """The form of `arena status --json`."""
     status = seen.status
     return {

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from arena.data.paths import IMPORTED, POPULATION_NAME
 from arena.league.database import League
-from arena.league.lineage import Decision, Edit, Histories, Origin, Values, Weights
+from arena.league.lineage import Edit, Histories, Origin, RoundDecision, Values, Weights
 from arena.league.populations import stored_config
 from arena.league.queries import (
     StoredEvent,
@@ -79,7 +79,7 @@ def read_histories(league: League, population: str) -> Histories:
         made = list_snapshots(league, population, superseded=True)
         events = list_events(league, population)
         members = member_names(league, population)
-    rounds: dict[str, list[Decision]] = defaultdict(list)
+    rounds: dict[str, list[RoundDecision]] = defaultdict(list)
     for decision in decisions:
         rounds[decision.directive.member].append(decision)
     snapshots = {stored.record.snapshot_id: _weights(stored) for stored in made}
@@ -152,7 +152,10 @@ def _weights(stored: StoredSnapshot) -> Weights:
 
 
 def _reward_terms(
-    config: RunConfig, member: str, rounds: Mapping[str, list[Decision]], told: Mapping[str, Values]
+    config: RunConfig,
+    member: str,
+    rounds: Mapping[str, list[RoundDecision]],
+    told: Mapping[str, Values],
 ) -> tuple[str, ...]:
     """As the member's rounds name them; a member without rounds is known by what its config says
     alone.

@@ -31,7 +31,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RoundDecision:
     """What a PBT round asked of its member, at these frames of its clock, and why; without what
     it was computed from.
     """
@@ -71,14 +71,14 @@ class Histories:
     origins   of members that joined later
     """
 
-    rounds: Mapping[str, Sequence[Decision]]
+    rounds: Mapping[str, Sequence[RoundDecision]]
     snapshots: Mapping[str, Weights]
     edits: Sequence[Edit]
     initial: Mapping[str, Values]
     schedules: Mapping[str, Sequence[tuple[int, Values]]]
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
-    def copies(self, member: str) -> list[Decision]:
+    def copies(self, member: str) -> list[RoundDecision]:
         return [
             decision
             for decision in self.rounds.get(member, ())
@@ -130,14 +130,16 @@ def trace(histories: Histories, weights: Weights) -> Lineage:
     return Lineage(tuple(steps), length)
 
 
-def _stretches(histories: Histories, weights: Weights) -> list[tuple[Decision | None, Weights]]:
+def _stretches(
+    histories: Histories, weights: Weights
+) -> list[tuple[RoundDecision | None, Weights]]:
     """(the round that copied, the weights in the end) of each member's own training between a copy
     and the next, oldest first.
 
     The round is None for a member's first stretch, before which there may be those of whoever it
     began with.
     """
-    found: list[tuple[Decision | None, Weights]] = []
+    found: list[tuple[RoundDecision | None, Weights]] = []
     while weights.generation > 0 or _began_with(histories, weights.member) is not None:
         if weights.generation == 0:
             found.append((None, weights))
@@ -160,7 +162,7 @@ def _began_with(histories: Histories, member: str) -> Weights | None:
     return histories.origins[member].donor if member in histories.origins else None
 
 
-def _donor(histories: Histories, copied: Decision) -> Weights:
+def _donor(histories: Histories, copied: RoundDecision) -> Weights:
     snapshot = copied.directive.copy_snapshot or ""
     if snapshot not in histories.snapshots:
         raise EngineError(
@@ -178,7 +180,7 @@ class _Stretch:
     def __init__(
         self,
         histories: Histories,
-        copied: Decision | None,
+        copied: RoundDecision | None,
         end: Weights,
         length: int,
         values: Values,
@@ -215,11 +217,11 @@ class _Stretch:
             for each in histories.rounds.get(end.member, ())
             if each.created_at > since and each.frames < end.frames
         ]
-        dated: list[Decision | Edit] = [*edits, *rounds]
+        dated: list[RoundDecision | Edit] = [*edits, *rounds]
         for item in sorted(dated, key=lambda item: item.created_at):
             self._take(item)
 
-    def _take(self, item: Decision | Edit) -> None:
+    def _take(self, item: RoundDecision | Edit) -> None:
         if isinstance(item, Edit):
             at = min(max(item.frames, self.steps[-1].member_frames), self._last_frames)
             self._add(
@@ -234,7 +236,7 @@ class _Stretch:
             self._add(item.frames, "mutate", item.directive.hyperparams, item)
 
     def _add(
-        self, frames: int, kind: Kind, values: Values, decision: Decision | None = None
+        self, frames: int, kind: Kind, values: Values, decision: RoundDecision | None = None
     ) -> None:
         changed = (
             tuple(name for name, value in values.items() if self._values.get(name) != value)

@@ -17,12 +17,12 @@ from arena.league.schema import evaluations
 from arena.league.service_events import tell
 from pbt.errors import PlayerError
 
-EvaluationState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
-OPEN: tuple[EvaluationState, ...] = ("PENDING", "RUNNING")
+MatchRequestState = Literal["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]
+OPEN: tuple[MatchRequestState, ...] = ("PENDING", "RUNNING")
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationRequest:
+class RequestedMatch:
     """What is to be played. players: names, A first;  env: the game, where nobody was trained;
     games: None: as many as `arena match` plays
 
@@ -38,7 +38,7 @@ class EvaluationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class MatchRequest:
     """A match as the service sees it.
 
     restarts  starts in a row that ended by themselves without a new game;  process: identity of the
@@ -49,9 +49,9 @@ class Evaluation:
     """
 
     id: int
-    request: EvaluationRequest
+    request: RequestedMatch
     cancelled: bool
-    state: EvaluationState
+    state: MatchRequestState
     message: str
     restarts: int
     process: str | None
@@ -66,9 +66,9 @@ class Evaluation:
 
 def ask_for_match(
     league: League,
-    request: EvaluationRequest,
+    request: RequestedMatch,
     keyed: Keyed | None,
-    render: Callable[[Evaluation], Answer],
+    render: Callable[[MatchRequest], Answer],
 ) -> Answer:
     """Raises: ReusedKeyError."""
 
@@ -90,7 +90,10 @@ def ask_for_match(
 
 
 def cancel(
-    league: League, evaluation_id: int, keyed: Keyed | None, render: Callable[[Evaluation], Answer]
+    league: League,
+    evaluation_id: int,
+    keyed: Keyed | None,
+    render: Callable[[MatchRequest], Answer],
 ) -> Answer:
     """Its games stay. Of one that is over nothing changes. Raises: PlayerError when there is
     none, ReusedKeyError.
@@ -120,10 +123,10 @@ def note_match(league: League, evaluation_id: int, match_id: int) -> None:
         )
 
 
-def record_evaluation(
+def record_match_request(
     league: League,
-    seen: Evaluation,
-    state: EvaluationState,
+    seen: MatchRequest,
+    state: MatchRequestState,
     message: str,
     restarts: int,
     process: str | None,
@@ -145,7 +148,7 @@ def record_evaluation(
         _tell(connection, _evaluation(connection, seen.id))
 
 
-def _tell(connection: Connection, evaluation: Evaluation) -> None:
+def _tell(connection: Connection, evaluation: MatchRequest) -> None:
     """What a page needs to draw the next point of it."""
     report = evaluation.report or {}
     shown = {name: report.get(name) for name in ("games", "planned", "score", "low", "high")}
@@ -165,13 +168,13 @@ def _tell(connection: Connection, evaluation: Evaluation) -> None:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def get_evaluation(league: League, evaluation_id: int) -> Evaluation:
+def get_match_request(league: League, evaluation_id: int) -> MatchRequest:
     """Raises: PlayerError when there is none."""
     with league.read() as connection:
         return _evaluation(connection, evaluation_id)
 
 
-def open_evaluations(league: League) -> list[Evaluation]:
+def open_match_requests(league: League) -> list[MatchRequest]:
     """Those that are not over, oldest first."""
     with league.read() as connection:
         rows = connection.execute(
@@ -180,9 +183,9 @@ def open_evaluations(league: League) -> list[Evaluation]:
         return [_to_evaluation(row) for row in rows]
 
 
-def evaluation_page(
-    league: League, state: EvaluationState | None, before: int | None, limit: int
-) -> tuple[list[Evaluation], int | None]:
+def match_request_page(
+    league: League, state: MatchRequestState | None, before: int | None, limit: int
+) -> tuple[list[MatchRequest], int | None]:
     """Newest first; and the number before which the next page begins, None on the last."""
     query = select(evaluations).order_by(evaluations.c.id.desc()).limit(limit + 1)
     if state is not None:
@@ -196,22 +199,22 @@ def evaluation_page(
     ) > limit else None
 
 
-def _evaluation(connection: Connection, evaluation_id: int) -> Evaluation:
+def _evaluation(connection: Connection, evaluation_id: int) -> MatchRequest:
     row = connection.execute(select(evaluations).where(evaluations.c.id == evaluation_id)).first()
     if row is None:
         raise PlayerError(f"no evaluation {evaluation_id}")
     return _to_evaluation(row)
 
 
-def _to_text(request: EvaluationRequest) -> str:
+def _to_text(request: RequestedMatch) -> str:
     names = ("players", "env", "games", "seed", "greedy", "sprt")
     return to_json({name: getattr(request, name) for name in names})
 
 
-def _to_evaluation(row: Any) -> Evaluation:
+def _to_evaluation(row: Any) -> MatchRequest:
     stored = json.loads(row.request)
     sprt = None if stored["sprt"] is None else (stored["sprt"][0], stored["sprt"][1])
-    request = EvaluationRequest(
+    request = RequestedMatch(
         tuple(stored["players"]),
         stored["env"],
         stored["games"],
@@ -221,7 +224,7 @@ def _to_evaluation(row: Any) -> Evaluation:
     )
     report = None if row.report is None else json.loads(row.report)
     ends = row.created_at, row.finished_at
-    return Evaluation(
+    return MatchRequest(
         row.id,
         request,
         bool(row.cancelled),

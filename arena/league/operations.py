@@ -310,7 +310,7 @@ def _refuse_transition(seen: Supervised, kind: Kind) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedState:
     """What the supervisor found. settle: what is desired from now on, None to leave it;
     in_force: so many of the oldest edits are in its config.
     """
@@ -324,7 +324,7 @@ class Seen:
     in_force: int = 0
 
 
-def record(league: League, name: str, seen: Seen, revision: int) -> bool:
+def record(league: League, name: str, seen: ObservedState, revision: int) -> bool:
     """Keep what was found, unless something else was asked for meanwhile (another revision):
     then False. Finishes operations that it answers.
     """

@@ -49,7 +49,7 @@ class Incarnation:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CheckpointRows:
     """Which events and snapshots a checkpoint knows: of incarnation (id) `incarnation` the first
     `events`, of older ones what stands.
     """
@@ -59,7 +59,7 @@ class Known:
     snapshots: frozenset[str]
 
 
-NOTHING_KNOWN = Known(0, 0, frozenset())
+NOTHING_KNOWN = CheckpointRows(0, 0, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def open_incarnation(
     from_checkpoint: str | None = None,
     last_game: int = -1,
     last_rounds: Mapping[str, int] | None = None,
-    known: Known | None = None,
+    known: CheckpointRows | None = None,
 ) -> Incarnation:
     """Start the population (again). What an older incarnation wrote behind the checkpoint is marked
     superseded in the same transaction.
@@ -230,7 +230,10 @@ def _supersede_by_game(
 
 
 def _supersede_unknown(
-    connection: Connection, population_id: int, incarnation_ids: Sequence[int], known: Known
+    connection: Connection,
+    population_id: int,
+    incarnation_ids: Sequence[int],
+    known: CheckpointRows,
 ) -> None:
     cut = (events.c.incarnation_id == known.incarnation) & (events.c.position >= known.events)
     later = (

@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, Connection, Select, Table, bindparam, func
 from arena.data.paths import IMPORTED
 from arena.league.database import League
 from arena.league.frames import frames_text
-from arena.league.lineage import Decision
+from arena.league.lineage import RoundDecision
 from arena.league.populations import find_population, game_bytes
 from arena.league.rows import to_directive, to_round, to_snapshot
 from arena.league.schema import (
@@ -250,14 +250,16 @@ def list_rounds(league: League, population: str, *, superseded: bool = False) ->
     ]
 
 
-def list_decisions(league: League, population: str, member: str | None = None) -> list[Decision]:
+def list_decisions(
+    league: League, population: str, member: str | None = None
+) -> list[RoundDecision]:
     """Of the rounds that stand, in their order; a fraction of what `list_rounds` reads. Raises:
     PlayerError.
     """
     wanted = (rounds.c.directive, rounds.c.frames, rounds.c.verdict, rounds.c.created_at)
     rows = _of_population(league, population, rounds, wanted, superseded=False, member=member)
     return [
-        Decision(to_directive(row.directive), row.frames, row.verdict, row.created_at)
+        RoundDecision(to_directive(row.directive), row.frames, row.verdict, row.created_at)
         for row in rows
     ]
 

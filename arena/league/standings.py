@@ -48,7 +48,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RatingTable:
     """rows: best first, unrated players last;  matrix: the results behind them"""
 
     rows: Sequence[Standing]
@@ -60,7 +60,7 @@ def standings(league: League, population: str) -> list[Standing]:
     return list(population_table(league, population).rows)
 
 
-def population_table(league: League, population: str, *, everyone: bool = False) -> Table:
+def population_table(league: League, population: str, *, everyone: bool = False) -> RatingTable:
     """Of its evaluation games, and matches among its snapshots and scripted players.
 
     everyone: of every population and match of the same game with the same options. Raises:
@@ -69,12 +69,12 @@ def population_table(league: League, population: str, *, everyone: bool = False)
     return _table(league, population_results(league, population, everyone=everyone), population)
 
 
-def game_table(league: League, env_name: str, env_options: Mapping[str, Any]) -> Table:
+def game_table(league: League, env_name: str, env_options: Mapping[str, Any]) -> RatingTable:
     """Everybody who plays this game with these options."""
     return _table(league, game_results(league, env_name, env_options))
 
 
-def match_table(league: League, match_ids: Sequence[int]) -> Table:
+def match_table(league: League, match_ids: Sequence[int]) -> RatingTable:
     """By the games of these matches alone."""
     return _table(league, match_results(league, match_ids))
 
@@ -91,12 +91,12 @@ def rate(results: Results) -> list[Rating[PlayerRef]]:
     )
 
 
-def _table(league: League, results: Results, population: str | None = None) -> Table:
+def _table(league: League, results: Results, population: str | None = None) -> RatingTable:
     ids = [player.name for player in results.matrix.players if player.kind == "snapshot"]
     kept = named_snapshots(league, ids, population)
     met = dict(zip(results.matrix.players, results.matrix.rows(), strict=True))
     rows = [_standing(rating, met[rating.player], kept) for rating in rate(results)]
-    return Table(rows, results.matrix)
+    return RatingTable(rows, results.matrix)
 
 
 def by_lower_bound(table: Sequence[Standing]) -> list[Standing]:

@@ -9,7 +9,7 @@ Square = tuple[int | None, int]
 """(row, column); row None: somewhere in that column."""
 
 
-class Board:
+class GameBoard:
     """Draws the positions of one table. game: the table's, one of `spec`."""
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:

@@ -14,7 +14,7 @@ from arena.league.database import League
 from arena.league.matches import PERSON_KEY
 from arena.league.played import store_played
 from arena.league.schema import match_game_key
-from arena.matches.boards import Board
+from arena.matches.boards import GameBoard
 from arena.matches.game_list import turn
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, resolve_players, scripted_names
@@ -61,7 +61,7 @@ class ToldGame:
     """
 
     def __init__(self, spec: EnvSpec, game: Game) -> None:
-        self._game, self.board = game, Board(spec, game)
+        self._game, self.board = game, GameBoard(spec, game)
         self.roles, self.seat_names = game.roles, game.seat_names
         self.seat_roles, self.reward_terms = game.seat_roles, game.reward_terms
         self.start: str | None = None
@@ -94,7 +94,7 @@ class ToldGame:
         self._game.close()
 
 
-class Sitting:
+class HandGame:
     """One game. Raises: PlayerError for players who cannot meet at a board."""
 
     def __init__(

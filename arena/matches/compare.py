@@ -114,7 +114,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComparisonResult:
     """scores: [seeds, seeds] of each run of A against each of B;  games: that each of them rests
     on;  errors: of the game, in all matches
 
@@ -329,7 +329,9 @@ def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
 # --- finals ---------------------------------------------------------------------------------------
 
 
-def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None = None) -> Outcome:
+def play_finals(
+    comparison: Comparison, say: Say, on_progress: Progress | None = None
+) -> ComparisonResult:
     """Everybody of each run of A against everybody of each run of B, as far as their roles meet;
     what is played already stands.
 
@@ -354,7 +356,7 @@ def play_finals(comparison: Comparison, say: Say, on_progress: Progress | None =
     ]
     errors = sum(meetings[_key(pair)]["errors"] for pair in pairs)
     each = games * len(between[0][0])
-    return Outcome(
+    return ComparisonResult(
         comparison,
         tuple(map(tuple, scores)),
         each,

@@ -57,7 +57,7 @@ class Helper:
         self._child.close()
 
 
-class Crew:
+class MatchHelpers:
     """Plays what is missing of a match, a turn at a time.
 
     missing      indices of a batch that are still to be played;  tries: how often a game was

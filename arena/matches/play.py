@@ -22,9 +22,9 @@ from arena.league.matches import (
 )
 from arena.league.writer import LeagueWriter
 from arena.matches.game_list import Progress, is_spoiled
-from arena.matches.helpers import Crew
+from arena.matches.helpers import MatchHelpers
 from arena.matches.plan import MatchPlan, plan_match
-from arena.matches.results import Results, duel_games, leads, ranked_games
+from arena.matches.results import PlayedGames, duel_games, leads, ranked_games
 from arena.matches.tables import DEFAULT_TABLES
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.bradley_terry import Rating
@@ -261,7 +261,7 @@ def _play(
     stored = stored_games(league, match) if league is not None and match is not None else []
     started_s = time.monotonic()
     with _failing(league, match), _keeping(league, match) as keep:
-        results = Results(plan, keep, stored, sprt)
+        results = PlayedGames(plan, keep, stored, sprt)
         before = len(results.games)
         notes: list[str] = []
 
@@ -278,7 +278,7 @@ def _play(
 
         if not results.complete:
             with closing(
-                Crew(
+                MatchHelpers(
                     env,
                     plan,
                     lambda batch: _missing(plan, results, batch),
@@ -324,7 +324,7 @@ def _keeping(league: League | None, match: Match | None) -> Iterator[Callable[[G
         yield writer.game
 
 
-def _missing(plan: MatchPlan, results: Results, batch: int) -> list[int]:
+def _missing(plan: MatchPlan, results: PlayedGames, batch: int) -> list[int]:
     """What is to be played of a batch: where that can be repeated, all of it again, so that
     networks see the very rows they would have seen.
     """
@@ -333,7 +333,7 @@ def _missing(plan: MatchPlan, results: Results, batch: int) -> list[int]:
     return list(games) if left and plan.whole else left
 
 
-def _play_all(crew: Crew, results: Results, look: Callable[[], None]) -> None:
+def _play_all(crew: MatchHelpers, results: PlayedGames, look: Callable[[], None]) -> None:
     """Until the match is complete, or Ctrl-C."""
     try:
         while not results.complete:
@@ -349,7 +349,7 @@ def _play_all(crew: Crew, results: Results, look: Callable[[], None]) -> None:
 
 def _result(
     plan: MatchPlan,
-    results: Results,
+    results: PlayedGames,
     match: Match | None,
     games_per_s: float | None,
     notes: Sequence[str],
@@ -374,7 +374,7 @@ def _result(
     )
 
 
-def _ratings(plan: MatchPlan, results: Results) -> tuple[Rating[int], ...]:
+def _ratings(plan: MatchPlan, results: PlayedGames) -> tuple[Rating[int], ...]:
     """In the order given; `random`, or else the first, is 0."""
     names = [player.ref.name for player in plan.players]
     rankings = [Ranking(game.players, game.places) for game in ranked_games(plan, results.counted)]

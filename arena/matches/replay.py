@@ -11,7 +11,7 @@ from typing import Any
 from arena.guests.program import FORFEIT_PREFIX
 from arena.guests.tables import forfeit_places
 from arena.league.game_names import NamedGame, no_actions
-from arena.matches.boards import Board, Square
+from arena.matches.boards import GameBoard, Square
 from pbt.envs import registry
 from pbt.envs.contract import EnvSpec, Game, SeatTurn, env_error
 from pbt.envs.spaces import ActionCodec
@@ -92,7 +92,7 @@ class _Replayer:
     def __init__(self, named: NamedGame, spec: EnvSpec, game: Game) -> None:
         self._named, self._record, self._game = named, named.record, game
         self._codecs = [ActionCodec(game.roles[role].action_space) for role in game.seat_roles]
-        self._board = Board(spec, game)
+        self._board = GameBoard(spec, game)
         self._returns = [0.0] * len(game.seat_names)
         self._moves: list[Move] = []
         # Of a forfeited game: the seats that owe an action where it ends.

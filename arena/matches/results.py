@@ -11,7 +11,7 @@ from pbt.records import GameRecord, is_voided
 from pbt.transport.messages import GameEnd
 
 
-class Results:
+class PlayedGames:
     """Finished games by their place in the plan. They are kept a whole block at a time: half a pair
     is no evidence.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.game_list import Progress, Schedule, is_spoiled, play_all
+from arena.matches.game_list import GameList, Progress, is_spoiled, play_all
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.score import mean_interval
@@ -25,7 +25,7 @@ DEFAULT_EPISODES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Returns:
     """returns: unshaped sum of rewards of the player, by episode;  steps: decisions of all seats,
     by episode
 
@@ -65,7 +65,7 @@ class Evaluation:
         """95 %, Student's t over episodes; None for a single one, or when all are equal."""
         return mean_interval(self.returns)
 
-    def lead_over(self, other: "Evaluation") -> tuple[float, float, float] | None:
+    def lead_over(self, other: "Returns") -> tuple[float, float, float] | None:
         """(mean, low, high) of how much more it returned in episodes of equal seeds and seats;
         None where these differ, or all leads are equal.
         """
@@ -89,7 +89,7 @@ def evaluate_player(
     greedy: bool = False,
     tables: int = DEFAULT_TABLES,
     on_progress: Progress | None = None,
-) -> Evaluation:
+) -> Returns:
     """Play; nothing is recorded. Equal player, seed and settings give equal episodes. The player
     takes the seats of its role in turn.
 
@@ -103,7 +103,7 @@ def evaluate_player(
     stranger = ResolvedPlayer(
         PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options
     )
-    schedule = Schedule(
+    schedule = GameList(
         episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy)
     )
     playing = FrozenTables(
@@ -114,7 +114,7 @@ def evaluate_player(
         complete = play_all(playing, schedule, lived.take, on_progress)
     if not lived.ends:
         raise KeyboardInterrupt
-    return Evaluation(
+    return Returns(
         player=player,
         seed=seed,
         planned=episodes,

@@ -15,7 +15,7 @@ from pbt.envs.contract import EnvSpec, Game
 from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -85,7 +85,7 @@ class FrozenTables:
                         self._policy(index, role), load_policy(player, layout, spec)
                     )
         share, games = (
-            Share.whole(tables, [slab.slots for slab in slabs]),
+            Partition.whole(tables, [slab.slots for slab in slabs]),
             GamesFrom(self._next_plan),
         )
         self._worker = RolloutWorker(

@@ -23,7 +23,7 @@ LIMIT_S = 60
 
 
 @dataclass(frozen=True)
-class Checked:
+class ConfigFindings:
     """problems: one line each, as in ConfigError; empty when the config can be trained;  roles:
     (member, role) in order
     """
@@ -32,27 +32,29 @@ class Checked:
     roles: tuple[tuple[str, str], ...] = ()
 
 
-def check(table: Mapping[str, Any]) -> Checked:
+def check(table: Mapping[str, Any]) -> ConfigFindings:
     """Make the game once. Never raises for what a config says."""
     try:
         config = config_from_table(table, SOURCE)
         spec = registry.spec(config.env.name)
         game = spec.make(**config.env.options)
     except EnvOptionsError as error:
-        return Checked(tuple(f"env.options.{problem}" for problem in error.problems))
+        return ConfigFindings(tuple(f"env.options.{problem}" for problem in error.problems))
     except ConfigError as error:
-        return Checked(error.problems)
+        return ConfigFindings(error.problems)
     except EnvNameError as error:
-        return Checked((f"env.name: {error}",))
+        return ConfigFindings((f"env.name: {error}",))
     except EnvError as error:
-        return Checked((f"env: {error}",))
+        return ConfigFindings((f"env: {error}",))
     except TypeError as error:
-        return Checked((f"env.options: the game does not take these: {error}",))
+        return ConfigFindings((f"env.options: the game does not take these: {error}",))
     try:
         check_against_game(config, game, SOURCE)
-        return Checked((), tuple(member_roles(config, [role.name for role in game.roles]).items()))
+        return ConfigFindings(
+            (), tuple(member_roles(config, [role.name for role in game.roles]).items())
+        )
     except ConfigError as error:
-        return Checked(error.problems)
+        return ConfigFindings(error.problems)
     finally:
         game.close()
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from arena.data.paths import evaluation_report, league_path
+from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
-from arena.league.match_requests import Evaluation, get_evaluation, note_match
+from arena.league.match_requests import MatchRequest, get_match_request, note_match
 from arena.league.matches import find_match
 from arena.matches.plan import check_meeting
 from arena.matches.play import MatchResult, check_test, play_match, resume_match
@@ -31,7 +31,7 @@ TELL_EVERY_S = 0.5
 TELL_COSTS = 20
 
 
-class Teller:
+class ReportWriter:
     """Writes how the match stands, whole or not at all."""
 
     def __init__(self, path: Path) -> None:
@@ -52,8 +52,8 @@ class Teller:
 
 def play(league: League, data: Path, number: int) -> int:
     """Play it, or the rest of it. Raises: PbtError."""
-    asked = get_evaluation(league, number)
-    teller = Teller(evaluation_report(data, number))
+    asked = get_match_request(league, number)
+    teller = ReportWriter(match_report_file(data, number))
     try:
         result = (
             _begin(league, data, asked, teller)
@@ -72,7 +72,7 @@ def play(league: League, data: Path, number: int) -> int:
     return INTERRUPTED if result.interim else SPOILED if result.spoiled else 0
 
 
-def _begin(league: League, data: Path, asked: Evaluation, teller: Teller) -> MatchResult:
+def _begin(league: League, data: Path, asked: MatchRequest, teller: ReportWriter) -> MatchResult:
     """Players of the league and registered games only: nobody's file is run, no program started."""
     request = asked.request
     spec, players = resolve_players(request.players, data, request.env)
@@ -91,7 +91,7 @@ def _begin(league: League, data: Path, asked: Evaluation, teller: Teller) -> Mat
     )
 
 
-def _go_on(league: League, data: Path, match_id: int, teller: Teller) -> MatchResult:
+def _go_on(league: League, data: Path, match_id: int, teller: ReportWriter) -> MatchResult:
     """With the players as they were found when it began: "first@best" may be another one by now."""
     begun = find_match(league, match_id)
     options = (

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.matches.by_hand import Dropped, Request, Silence, Sitting
+from arena.matches.by_hand import Dropped, HandGame, Request, Silence
 from pbt.errors import PbtError
 
 INTERRUPTED = 130
@@ -79,7 +79,7 @@ def main() -> int:
 
     try:
         with open_league(league_path(data)) as league:
-            Sitting(request, data, league, say, lines.hear).play()
+            HandGame(request, data, league, say, lines.hear).play()
     except Dropped as dropped:
         say({"type": "dropped", "detail": str(dropped)})
     except PbtError as error:

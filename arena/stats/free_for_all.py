@@ -37,7 +37,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing(Generic[P]):
+class PlayerPlaces(Generic[P]):
     """mean_place  1 is best; those tied share the mean of the places they take
     first       share of games won; of a game won by several, each has its part
     places      [players] games by place, those tied spread evenly
@@ -57,7 +57,7 @@ class FreeForAll(Generic[P]):
     games, blocks     counted;  left_out: games of unfinished blocks, in none of the numbers
     """
 
-    standings: tuple[Standing[P], ...]
+    standings: tuple[PlayerPlaces[P], ...]
     score: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -97,7 +97,7 @@ def free_for_all(games: Sequence[RankedGame[P]], seed: int = 0) -> FreeForAll[P]
     histogram = np.sum([_histogram(game, players) for block in blocks for game in block], axis=0)
     order = np.argsort(mean[:n], kind="stable")
     standings = tuple(
-        Standing(
+        PlayerPlaces(
             players[i],
             Measure(*(1 + (n - 1) * float(end[i]) for end in (mean, low, high))),
             Measure(*(float(end[n + i]) for end in (mean, low, high))),

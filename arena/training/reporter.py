@@ -21,7 +21,7 @@ TELEMETRY_EVERY_S = 10.0
 log = logging.getLogger("arena.training.reporter")
 
 
-class RunWatch:
+class StatusReporter:
     """Writes `status.json` and the telemetry of one start. A disk that refuses them stops
     nothing: it is said once in the log.
     """

@@ -21,8 +21,8 @@ from arena.host import versions
 from arena.league.database import League, open_league
 from arena.league.populations import (
     NOTHING_KNOWN,
+    CheckpointRows,
     Incarnation,
-    Known,
     add_members,
     create_population,
     open_incarnation,
@@ -34,7 +34,7 @@ from arena.signals import SignalControl
 from arena.training.checkpointing import Housekeeper
 from arena.training.live_edits import LiveEdits
 from arena.training.progress import Progress, ProgressMeter
-from arena.training.reporter import RunWatch
+from arena.training.reporter import StatusReporter
 from arena.training.sink import TrainingSink
 from arena.training.start import Start, first_start, next_start, resolved
 from pbt.config.resume import HYPERPARAMETERS
@@ -210,7 +210,7 @@ def _run(
         edits = LiveEdits(paths, config, engine, keeper, sink, control, taken)
         meter, watch = (
             ProgressMeter(engine, sink),
-            RunWatch(name, paths, engine, sink, telemetry, edits),
+            StatusReporter(name, paths, engine, sink, telemetry, edits),
         )
         try:
             _begin(engine, start, metrics, sink)
@@ -231,7 +231,7 @@ def _run(
 
 
 def _give_up(
-    league: League, incarnation: Incarnation, watch: RunWatch, error: BaseException
+    league: League, incarnation: Incarnation, watch: StatusReporter, error: BaseException
 ) -> None:
     """Leave word of why a training ended before its last checkpoint: in the league and its
     status.
@@ -254,7 +254,7 @@ def _loop(
     keeper: Housekeeper,
     edits: LiveEdits,
     meter: ProgressMeter,
-    watch: RunWatch,
+    watch: StatusReporter,
     observe: Observer,
 ) -> bool:
     """Run the engine; between its turns look, flush, take edits and save when due."""
@@ -309,7 +309,7 @@ def _open_incarnation(league: League, name: str, start: Start) -> Incarnation:
     if checkpoint is None:
         return open_incarnation(league, population_id, os.getpid(), known=NOTHING_KNOWN)
     stored = checkpoint.state.get("league")  # older checkpoints lack it
-    known = stored and Known(
+    known = stored and CheckpointRows(
         stored["incarnation"], stored["events"], frozenset(stored["snapshots"])
     )
     number, last_game = f"{checkpoint.number:08d}", checkpoint.state["controller"]["games"] - 1

@@ -17,7 +17,7 @@ from pbt.checkpoint.resharding import split_worker
 from pbt.checkpoint.workers import count_valid, load_slab, save_slab
 from pbt.config.schema import RunConfig
 from pbt.population.controller import Controller
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import JsonState
 from pbt.transport.slab import Slab
 
@@ -65,7 +65,9 @@ class SplitCut(NamedTuple):
     batchers: dict[str, JsonState]
 
 
-def split_cut(checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Share]) -> SplitCut:
+def split_cut(
+    checkpoint: Checkpoint, slabs: Sequence[Slab], shares: Sequence[Partition]
+) -> SplitCut:
     """Spread a cut over shares of these slabs, which are filled. What waits for its batch and finds
     no room is dropped, and counted as "no room".
 

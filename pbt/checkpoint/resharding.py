@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pbt.checkpoint.workers import Places
 from pbt.errors import EngineError
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.sampling.table import NO_SLOT
 from pbt.transport.messages import JsonState
 
@@ -64,7 +64,7 @@ def _merge_fillers(fillers: Sequence[JsonState]) -> JsonState:
     }
 
 
-def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Share]) -> Split:
+def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Partition]) -> Split:
     """Divide a merged state. queues: by member, the SlotFull messages of slots that wait for their
     batch, as lists.
 
@@ -107,7 +107,7 @@ def split_worker(state: JsonState, queues: _Queues, shares: Sequence[Share]) -> 
     )
 
 
-def _part(state: JsonState, share: Share, index: int, spread: "Sequence[Spread]") -> JsonState:
+def _part(state: JsonState, share: Partition, index: int, spread: "Sequence[Spread]") -> JsonState:
     """A share's part of a merged state."""
     own = set(share.tables)
     waiting = [
@@ -144,7 +144,7 @@ class Spread:
         filler: JsonState,
         tables: Sequence[JsonState | None],
         queues: _Queues,
-        shares: Sequence[Share],
+        shares: Sequence[Partition],
     ) -> None:
         self._role, self._filler, self._shares = role, filler, shares
         self._open = [

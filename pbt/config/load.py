@@ -252,9 +252,9 @@ def _as_it_ran(table: Table) -> Table:
         stored = table.get(section)
         whole = {
             name
-            for name, field in RunConfig.model_fields[section].annotation.model_fields.items()
+            for name, field in RunConfig.model_fields[section].annotation.model_fields.items()  # type: ignore[union-attr]
             if field.default is not None
-        } - later  # type: ignore[union-attr]
+        } - later
         if isinstance(stored, dict) and key not in stored and whole <= stored.keys():
             table = {**table, section: {**stored, key: value}}
     return table

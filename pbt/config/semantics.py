@@ -15,7 +15,7 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-class GameFacts(Protocol):
+class GameShape(Protocol):
     """The part of `pbt.envs.contract.Game` a config can contradict; named here because config
     stands below envs.
     """
@@ -64,7 +64,7 @@ def member_number(name: str) -> int:
     return int(name.removeprefix("m"))
 
 
-def check_against_game(config: RunConfig, game: GameFacts, source: str = "config") -> None:
+def check_against_game(config: RunConfig, game: GameShape, source: str = "config") -> None:
     """Raises: ConfigError with every contradiction between config and game."""
     roles = [role.name for role in game.roles]
     problems = _role_problems(config.population.members, roles)

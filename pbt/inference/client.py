@@ -4,12 +4,12 @@ elsewhere (`remote.py`).
 
 from typing import Protocol
 
-from pbt.inference.frozen import Host, LoadPolicy, LocalHost
+from pbt.inference.frozen import LoadPolicy, LocalPolicyHost, PolicyHost
 from pbt.inference.policy_server import PolicyServer
 from pbt.transport.messages import ActionRequest, ActionsReady
 
 
-class Inference(Host, Protocol):
+class Inference(PolicyHost, Protocol):
     """Takes the requests of several groups; answers come in any order, that to a long request in
     parts.
     """
@@ -26,7 +26,7 @@ class Inference(Host, Protocol):
         """Answers the group still waits for."""
 
 
-class LocalInference(LocalHost):
+class LocalInference(LocalPolicyHost):
     """Acts at once, in this process."""
 
     def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:

@@ -17,7 +17,7 @@ gone.
 Seated = tuple[PlayerRef, int]
 
 
-class Host(Protocol):
+class PolicyHost(Protocol):
     """Whoever acts for the players, in this process or in another."""
 
     def attach_player(self, policy: int, player: PlayerRef, role: int) -> None:
@@ -27,7 +27,7 @@ class Host(Protocol):
         """Nobody asks for it any more."""
 
 
-class LocalHost:
+class LocalPolicyHost:
     """A policy server in this process."""
 
     def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:
@@ -43,7 +43,7 @@ class LocalHost:
 class FrozenPool:
     """Policy slots `first` .. `first + slots - 1` of the host's table."""
 
-    def __init__(self, host: Host, first: int, slots: int) -> None:
+    def __init__(self, host: PolicyHost, first: int, slots: int) -> None:
         self._host = host
         self._unassigned = list(range(first + slots - 1, first - 1, -1))
         # least recently seated first

@@ -58,7 +58,7 @@ def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
     """The one that the mode asks for; None: it asks for none."""
     match config.past_mode:
         case "pfsp_hard" | "pfsp_variance":
-            return PairCounts(config.past_window)
+            return RecentWinRates(config.past_window)
         case "elo_gaussian":
             return EloRatings(config.past_window)
         case _:
@@ -133,7 +133,7 @@ def _points(own: SeatRecord, other: SeatRecord) -> float:
     return 0.5 * (1 + (own.place < other.place) - (own.place > other.place))
 
 
-class PairCounts(_Meetings):
+class RecentWinRates(_Meetings):
     """Win rates of each member against each candidate it met, draws half, older games forgotten:
     for prioritized fictitious self-play.
     """

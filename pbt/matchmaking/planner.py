@@ -29,7 +29,7 @@ from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 
 
 @dataclass
-class Entrant:
+class MemberPolicy:
     """A member as the planner knows it. policy: its index in the policy table."""
 
     entry: MemberEntry
@@ -60,7 +60,7 @@ class TrainingPlanner:
         self,
         config: RunConfig,
         facts: GameFacts,
-        entrants: Sequence[Entrant],
+        entrants: Sequence[MemberPolicy],
         frozen: FrozenPool,
         tables: Sequence[int],
         counts: NDArray[np.int64],

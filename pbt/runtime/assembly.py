@@ -14,11 +14,11 @@ from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.envs.scripted import random_act
 from pbt.hyperparams import initial_hyperparams
-from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalHost
+from pbt.inference.frozen import FrozenPool, LoadPolicy, LocalPolicyHost
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import Batcher
 from pbt.learning.learner import Learner
-from pbt.matchmaking.planner import Entrant, TrainingPlanner
+from pbt.matchmaking.planner import MemberPolicy, TrainingPlanner
 from pbt.matchmaking.seats import MemberEntry
 from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX, load_model_weights
@@ -36,9 +36,9 @@ from pbt.runtime.blueprint import (
     slots_needed,
 )
 from pbt.runtime.devices import choose_device
-from pbt.sampling.recording import Onlooker
+from pbt.sampling.recording import GameObserver
 from pbt.sampling.rollout_worker import RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.seeding import integer
 from pbt.transport.slab import RoleLayout, Slab
 from pbt.transport.weights import PublishedWeights
@@ -123,7 +123,7 @@ def new_planner(
 ) -> TrainingPlanner:
     """A planner for some tables, at frame 0: everybody learns."""
     entrants = [
-        Entrant(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
+        MemberPolicy(MemberEntry(member.name, blueprint.roles[member.role], True), member.policy)
         for member in blueprint.members
     ]
     return TrainingPlanner(
@@ -159,7 +159,7 @@ def new_controller(
 
 
 @dataclass
-class Trainee:
+class LocalLearner:
     """A member's learning side: its learner, the queue before it, the weights it publishes."""
 
     name: str
@@ -187,7 +187,7 @@ class Population:
     planner: TrainingPlanner
     worker: RolloutWorker
     controller: Controller
-    trainees: list[Trainee]
+    trainees: list[LocalLearner]
 
 
 def assemble(
@@ -195,7 +195,7 @@ def assemble(
     spec: EnvSpec,
     sink: RunSink,
     store: SnapshotStore,
-    onlooker: Onlooker | None = None,
+    onlooker: GameObserver | None = None,
 ) -> Population:
     """Build a population at frame 0 in this process. Nothing is written or played yet. onlooker:
     of its games.
@@ -220,7 +220,7 @@ def assemble(
         choose_device(config.runtime.inference_device, "runtime.inference_device"),
     )
     frozen = FrozenPool(
-        LocalHost(server, policy_loader(spec, layouts, config, store)),
+        LocalPolicyHost(server, policy_loader(spec, layouts, config, store)),
         blueprint.live_slots,
         blueprint.frozen_slots,
     )
@@ -233,7 +233,7 @@ def assemble(
     planner = new_planner(
         blueprint, frozen, range(tables), np.zeros(tables, np.int64), closing_games
     )
-    share = Share.whole(tables, [slab.slots for slab in slabs])
+    share = Partition.whole(tables, [slab.slots for slab in slabs])
     worker = RolloutWorker(
         game_maker(config, spec),
         share,
@@ -251,14 +251,14 @@ def assemble(
     )
 
 
-def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> Trainee:
+def _trainee(blueprint: Blueprint, member: MemberPlace, slab: Slab) -> LocalLearner:
     learner = new_learner(
         blueprint,
         member,
         choose_device(blueprint.config.runtime.learner_device, "runtime.learner_device"),
     )
     batcher = Batcher(slab, member.role, blueprint.batch_slots)
-    return Trainee(
+    return LocalLearner(
         member.name,
         member.role,
         member.policy,

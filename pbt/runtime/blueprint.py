@@ -15,7 +15,7 @@ from pbt.errors import EngineError
 from pbt.matchmaking.planner import GameFacts
 from pbt.models.precision import choose_dtype
 from pbt.runtime.devices import choose_device
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.slab import RoleLayout, role_layout
 
 
@@ -179,7 +179,7 @@ def usual_slots(seats: int, members: int, batch_slots: int, shares: int) -> int:
     return 2 * seats + (members + 1) * ceil(batch_slots / shares)
 
 
-def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
+def equal_shares(blueprint: Blueprint, shares: int) -> list[Partition]:
     """Neighbouring tables and their slots in so many shares of nearly equal size; tables that
     draw their players together stay together.
     """
@@ -212,5 +212,5 @@ def equal_shares(blueprint: Blueprint, shares: int) -> list[Share]:
             )
             slots.append(range(starts[role], starts[role] + count))
             starts[role] += count
-        parts.append(Share(own, tuple(slots)))
+        parts.append(Partition(own, tuple(slots)))
     return parts

@@ -65,7 +65,7 @@ class Workplace:
         return self.blueprint.config
 
 
-class Host(Protocol):
+class ComponentHost(Protocol):
     """One part of a process."""
 
     def hear(self, message: Any) -> None:

@@ -22,9 +22,9 @@ from pbt.processes.messages import Failed
 from pbt.processes.restarts import RestartPolicy
 from pbt.records import Event, GameKind
 from pbt.runtime.assembly import new_controller
-from pbt.runtime.backlog import Backlog
+from pbt.runtime.assignments import Assignments
+from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.blueprint import blueprint_of
-from pbt.runtime.closing import Closing
 from pbt.runtime.control import (
     CloseWith,
     Copied,
@@ -40,15 +40,15 @@ from pbt.runtime.control import (
     Ready,
     Updated,
 )
-from pbt.runtime.crew import Crew, Domain
 from pbt.runtime.engine import ProcessStatus
-from pbt.runtime.orders import Orders
+from pbt.runtime.final_evaluation import FinalEvaluation
+from pbt.runtime.learner_scheduler import LearnerScheduler, trainees_of
 from pbt.runtime.placements import process_plans
-from pbt.runtime.repetition import Repetition
+from pbt.runtime.process_counters import ProcessCounters
+from pbt.runtime.process_group import Domain, ProcessGroup
+from pbt.runtime.repeated_errors import RepeatedErrors
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory
-from pbt.runtime.tally import Tally
-from pbt.runtime.training import TrainingFlow, trainees_of
 from pbt.snapshots import FileSnapshotStore
 from pbt.transport.messages import GameEnd, RolloutPermit, SlotFull
 
@@ -73,14 +73,16 @@ class ParallelEngine:
         torch.set_num_threads(config.runtime.torch_threads)
         return_freed_memory()
         self.config = config
-        self._sink, self._control, self._backlog = sink, control, Backlog(sink)
+        self._sink, self._control, self._backlog = sink, control, SinkBackpressure(sink)
         self._blueprint = blueprint = blueprint_of(config, spec)
         plans = process_plans(config, [member.name for member in blueprint.members])
         self._shared = SharedMemory(blueprint, plans)
         limits_s = {"game": config.env.timeout_s, "learning": config.learning.timeout_s}
-        self._crew = Crew(plans, self._shared.board, config.runtime.silent_after_s, limits_s)
-        self._orders = Orders(blueprint, plans, self._shared, store.folder)
-        self._tally = Tally(self._shared.board, plans)
+        self._crew = ProcessGroup(
+            plans, self._shared.board, config.runtime.silent_after_s, limits_s
+        )
+        self._orders = Assignments(blueprint, plans, self._shared, store.folder)
+        self._tally = ProcessCounters(self._shared.board, plans)
         self._roster = Roster(
             {member.name: member.policy for member in blueprint.members}, self._crew.tell_workers
         )
@@ -88,7 +90,7 @@ class ParallelEngine:
         self._controller = new_controller(
             blueprint, {trainee.name: trainee for trainee in trainees}, self._roster, sink, store
         )
-        self._flow = TrainingFlow(
+        self._flow = LearnerScheduler(
             config,
             trainees,
             self._controller,
@@ -104,13 +106,13 @@ class ParallelEngine:
         self._permits: dict[str, list[RolloutPermit]] = {}
         # Answers to the newest attempt to come to rest, and its number.
         self._paused, self._rests = dict[str, Paused](), 0
-        self._closing = Closing(
+        self._closing = FinalEvaluation(
             config.evaluation.final_games * len(blueprint.members), self._crew.workers()
         )
         self._holding = False
         self._look: Callable[[], None] = lambda: None
         self._ended: PbtError | None = None
-        self._repetition = Repetition()
+        self._repetition = RepeatedErrors()
         self.games: Counter[GameKind] = Counter()
 
     @property

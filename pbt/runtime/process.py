@@ -24,7 +24,7 @@ from pbt.processes.freed_memory import keep_freed_memory
 from pbt.processes.messages import Failed, Stop
 from pbt.runtime.blueprint import blueprint_of
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment, Go, Ready
-from pbt.runtime.hosts import Host, ServerHost, WorkerHost, Workplace
+from pbt.runtime.hosts import ComponentHost, ServerHost, WorkerHost, Workplace
 from pbt.runtime.learner_host import LearnerHost
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.shared import AttachedMemory
@@ -91,7 +91,7 @@ def work(channel: Channel) -> None:
             row.add("wait_s", time.monotonic() - began_s)
 
 
-def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
+def build(assignment: Assignment, channel: Channel) -> tuple[list[ComponentHost], Any]:
     """The components that the assignment names."""
     plan, orders = ProcessPlan.of(assignment.plan["plan"]), assignment.plan
     config = RunConfig.model_validate(orders["config"])
@@ -111,7 +111,7 @@ def build(assignment: Assignment, channel: Channel) -> tuple[list[Host], Any]:
     place = Workplace(
         plan, blueprint, memory, FileSnapshotStore(Path(orders["snapshots"])), channel, orders
     )
-    hosts: list[Host] = []
+    hosts: list[ComponentHost] = []
     if plan.groups:
         hosts.append(WorkerHost(place))
     if plan.serves is not None:

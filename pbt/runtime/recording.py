@@ -10,16 +10,16 @@ from pbt.errors import SnapshotError
 from pbt.film.folder import FOLDER
 from pbt.models.tensor_file import read_tensor_file
 from pbt.records import PlayerRef
-from pbt.sampling.recording import Nobody, Onlooker, Recorder
+from pbt.sampling.recording import GameObserver, NullObserver, Recorder
 from pbt.snapshots import FileSnapshotStore
 
 
-def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> Onlooker:
+def new_onlooker(config: RunConfig, spec: EnvSpec, snapshots: Path) -> GameObserver:
     """For one process that plays games. snapshots: the population's folder of them; films lie
     beside it.
     """
     if config.evaluation.record_share == 0.0:
-        return Nobody()
+        return NullObserver()
     return Recorder(config, spec, snapshots.with_name(FOLDER), snapshot_names(snapshots))
 
 

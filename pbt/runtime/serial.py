@@ -20,8 +20,8 @@ from pbt.learning.batcher import gather
 from pbt.population.controller import Controller
 from pbt.population.ports import ControlSource, RunSink, SnapshotStore
 from pbt.records import Directive, GameKind
-from pbt.runtime.assembly import Population, Trainee
-from pbt.runtime.backlog import Backlog
+from pbt.runtime.assembly import LocalLearner, Population
+from pbt.runtime.backpressure import SinkBackpressure
 from pbt.runtime.engine import ProcessStatus
 from pbt.transport.messages import GameEnd, JsonState, RolloutPermit, SlotFull
 
@@ -38,7 +38,7 @@ class SerialEngine:
         self, population: Population, sink: RunSink, store: SnapshotStore, control: ControlSource
     ) -> None:
         self.population, self.config = population, population.config
-        self._store, self._control, self._backlog = store, control, Backlog(sink)
+        self._store, self._control, self._backlog = store, control, SinkBackpressure(sink)
         self._trainees = {trainee.policy: trainee for trainee in population.trainees}
         self.games: Counter[GameKind] = Counter()
         self.rows_trained = 0
@@ -123,7 +123,7 @@ class SerialEngine:
         for trainee in self.population.trainees:
             self._learn(trainee)
 
-    def _learn(self, trainee: Trainee) -> None:
+    def _learn(self, trainee: LocalLearner) -> None:
         population, max_lag = self.population, self.config.learning.max_lag
         if max_lag is not None:
             self._permit(trainee.batcher.drop_stale(trainee.learner.version, max_lag))
@@ -139,7 +139,7 @@ class SerialEngine:
             if population.controller.members[trainee.name].finished:
                 self._permit(trainee.batcher.discard("finished"))
 
-    def _apply(self, trainee: Trainee, directive: Directive) -> None:
+    def _apply(self, trainee: LocalLearner, directive: Directive) -> None:
         """Put a round's directive in force. After a copy no row of the replaced weights reaches
         the learner.
         """

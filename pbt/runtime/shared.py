@@ -15,8 +15,8 @@ from pbt.learning.shared_reducer import reducer_bytes
 from pbt.runtime.assembly import new_learner
 from pbt.runtime.blueprint import Blueprint, MemberPlace, equal_shares, usual_slots
 from pbt.runtime.placements import ProcessPlan
-from pbt.sampling.slots import Share
-from pbt.transport.board import Board, board_bytes
+from pbt.sampling.slots import Partition
+from pbt.transport.board import ProcessBoard, board_bytes
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
@@ -55,7 +55,7 @@ class SharedMemory:
         ]
         self._populate_slabs()
         self._board_region = Region.create("board", board_bytes(len(plans)))
-        self.board = Board(len(plans), self._board_region)
+        self.board = ProcessBoard(len(plans), self._board_region)
         self._counts_region = Region.create("counts", 8 * blueprint.tables)
         self.counts: NDArray[np.int64] = self._counts_region.array(np.int64, blueprint.tables)
         states = {
@@ -210,7 +210,7 @@ class AttachedMemory:
             Slab(layout, slots[role], self.regions[f"slab-{role}"])
             for role, layout in enumerate(blueprint.layouts)
         ]
-        self.row = Board(handles["processes"], self.regions["board"]).row(handles["row"])
+        self.row = ProcessBoard(handles["processes"], self.regions["board"]).row(handles["row"])
         self.counts: NDArray[np.int64] = self.regions["counts"].array(np.int64, blueprint.tables)
         self._forms = handles["forms"]
 
@@ -227,7 +227,7 @@ def _parameters(state: Mapping[str, Tensor]) -> int:
     return sum(tensor.numel() for name, tensor in state.items() if name.startswith("model."))
 
 
-def share_state(share: Share) -> dict[str, Any]:
+def share_state(share: Partition) -> dict[str, Any]:
     """For a message."""
     return {
         "tables": list(share.tables),
@@ -235,8 +235,8 @@ def share_state(share: Share) -> dict[str, Any]:
     }
 
 
-def read_share(state: Mapping[str, Any]) -> Share:
+def read_share(state: Mapping[str, Any]) -> Partition:
     """The reverse of `share_state`."""
-    return Share(
+    return Partition(
         tuple(state["tables"]), tuple(range(start, stop) for start, stop in state["slots"])
     )

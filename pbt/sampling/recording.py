@@ -26,7 +26,7 @@ TILE_HEIGHT = 216
 MB = 10**6
 
 
-class Onlooker(Protocol):
+class GameObserver(Protocol):
     """Somebody who looks at games while a worker plays them, and changes nothing."""
 
     def begins(self, table: Table) -> None:
@@ -42,7 +42,7 @@ class Onlooker(Protocol):
         """The game is over, or was spoiled before."""
 
 
-class Nobody:
+class NullObserver:
     """Looks at nothing."""
 
     def begins(self, table: Table) -> None:

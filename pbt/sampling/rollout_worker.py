@@ -25,8 +25,8 @@ from pbt.envs.contract import Game, Overlapping, SeatTurn
 from pbt.errors import EngineError, EnvCrash, EnvError
 from pbt.sampling.filling import SlotFiller
 from pbt.sampling.game_errors import MAX_CRASHES, raising_line, told
-from pbt.sampling.recording import Nobody, Onlooker
-from pbt.sampling.slots import Share
+from pbt.sampling.recording import GameObserver, NullObserver
+from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
 from pbt.sampling.table import Seat, Table, opening_action
 from pbt.seeding import seat_key
@@ -74,7 +74,7 @@ class RolloutWorker:
     def __init__(
         self,
         make_game: Callable[[], Game],
-        share: Share,
+        share: Partition,
         slabs: Sequence[Slab],
         games: GameSource,
         seed: int,
@@ -83,7 +83,7 @@ class RolloutWorker:
         max_decisions: int = 100_000,
         on_error: Callable[[str, str], None] | None = None,
         watch: Callable[[int], None] | None = None,
-        onlooker: Onlooker | None = None,
+        onlooker: GameObserver | None = None,
     ) -> None:
         """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other
         slots.
@@ -101,7 +101,7 @@ class RolloutWorker:
             max_decisions,
             on_error,
             watch,
-            onlooker or Nobody(),
+            onlooker or NullObserver(),
         )
         self._make_game, self._games, self._seed = make_game, games, seed
         self.share = share

@@ -12,7 +12,7 @@ from pbt.transport.messages import JsonState
 
 
 @dataclass(frozen=True)
-class Share:
+class Partition:
     """What one set of tables owns. tables: their numbers in the whole run;  slots: its range of
     slots, by role.
     """
@@ -21,7 +21,7 @@ class Share:
     slots: tuple[range, ...]
 
     @classmethod
-    def whole(cls, tables: int, slots: Sequence[int]) -> "Share":
+    def whole(cls, tables: int, slots: Sequence[int]) -> "Partition":
         """Everything there is. slots: of every role's slab."""
         return cls(tuple(range(tables)), tuple(range(count) for count in slots))
 

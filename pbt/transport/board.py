@@ -111,7 +111,7 @@ class Row:
                 return dict(zip(COLUMNS, facts, strict=False))
 
 
-class Board:
+class ProcessBoard:
     """Rows for so many processes, [processes, cells] float64; zero at birth. Attaching is
     building it over the same region.
     """

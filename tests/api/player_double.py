@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from arena.data.paths import evaluation_report, league_path
+from arena.data.paths import league_path, match_report_file
 from arena.league.database import League, open_league
-from arena.league.match_requests import get_evaluation
+from arena.league.match_requests import get_match_request
 from arena.programs.leash import on_leash
 
 REPORT = {
@@ -39,7 +39,7 @@ READ_LIMIT_S = 10.0
 def wait_until_read(league: League, number: int, games: int) -> None:
     limit = time.monotonic() + READ_LIMIT_S
     while time.monotonic() < limit:
-        report = get_evaluation(league, number).report
+        report = get_match_request(league, number).report
         if report is not None and report["games"] == games:
             return
         time.sleep(0.01)
@@ -53,8 +53,8 @@ def main() -> int:
 
 
 def play(league: League, number: int, data: Path) -> int:
-    asked = get_evaluation(league, number)
-    path, name = evaluation_report(data, number), asked.request.players[0]
+    asked = get_match_request(league, number)
+    path, name = match_report_file(data, number), asked.request.players[0]
     with path.with_name("starts").open("a") as file:
         file.write("start\n")
     games = json.loads(path.read_text())["games"] if path.exists() else 0

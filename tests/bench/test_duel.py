@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.league.game_rows import StoredGame
-from arena.matches.returns import Evaluation
+from arena.matches.returns import Returns
 from bench import duel
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 
@@ -49,7 +49,7 @@ def test_games_against_a_bot_without_a_count_have_no_frags_at_all() -> None:
     )
     with pytest.raises(ValueError, match="found games without"):
         duel.bot_figures(found)
-    counted: Evaluation = SimpleNamespace(**{**vars(found), "points": (2.0, 1.0)})  # type: ignore[assignment]
+    counted: Returns = SimpleNamespace(**{**vars(found), "points": (2.0, 1.0)})  # type: ignore[assignment]
     assert duel.bot_figures(counted)["frags"] == 1.5
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.envs.adapters.seating import Scoreboard, Seating, declared_terms
+from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms
 from pbt.envs.contract import Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
@@ -22,7 +22,7 @@ class GymnasiumGame:
             _, info = env.reset(seed=0)
         except Exception as error:
             raise env_error(self._name, 0, 0, "player", error) from error
-        seating = Seating(
+        seating = EnvSeats(
             self._name, ["player"], [env.observation_space], [env.action_space], {"player": info}
         )
         self.roles, self.seat_names, self.seat_roles = (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pbt.envs.adapters.seating import Scoreboard, Seating, declared_terms, possible_agents
+from pbt.envs.adapters.seating import EnvSeats, Scoreboard, declared_terms, possible_agents
 from pbt.envs.contract import Outcome, SeatTurn, env_error
 from pbt.errors import EnvError
 
@@ -28,7 +28,7 @@ class PettingZooParallel:
             acted = [env.action_space(agent) for agent in agents]
         except Exception as error:
             raise env_error(self._name, 0, 0, "-", error) from error
-        seating = Seating(self._name, agents, seen, acted, infos)
+        seating = EnvSeats(self._name, agents, seen, acted, infos)
         self.roles, self.seat_names, self.seat_roles = (
             seating.roles,
             seating.seat_names,

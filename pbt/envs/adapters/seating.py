@@ -36,7 +36,7 @@ Reader = Callable[[Any, Info], tuple[Any, Mask | None]]
 RETURN_DIGITS = 9
 
 
-class Seating:
+class EnvSeats:
     """Seats and roles of one environment, and how to read each seat's observation.
 
     agents: seat order; observation_spaces, action_spaces: per seat, as the environment declares

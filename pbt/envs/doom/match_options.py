@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbt.envs.doom.options import (
-    Known,
+    DoomNames,
     SceneOptions,
     choice_problems,
     least_problems,
@@ -125,7 +125,7 @@ class MatchOptions(SceneOptions):
         )
 
 
-def read_match_options(given: Mapping[str, Any], known: Known) -> MatchOptions:
+def read_match_options(given: Mapping[str, Any], known: DoomNames) -> MatchOptions:
     """Raises: EnvOptionsError with everything that is wrong."""
     options = parsed(MatchOptions, given)
     problems = choice_problems(

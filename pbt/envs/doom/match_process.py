@@ -57,7 +57,7 @@ _GLANCE_S = 50e-6
 Fail = Callable[[BaseException], NoReturn]
 
 
-class Crew:
+class SeatThreads:
     """Does the same with every seat at once: the calling thread sees to the first, one more
     thread to each other one.
     """
@@ -113,7 +113,7 @@ class Engines:
         )
         self._none = [0.0] * len(options.button_names)
         self._games = [self._described() for _ in range(options.players)]
-        self._crew = Crew(options.players, fail)
+        self._crew = SeatThreads(options.players, fail)
         self._port, self._bots = take_port(), _bots_file(options)
         for seat, game in enumerate(self._games):
             game.add_game_args(_arguments(options, seat, self._port, self._bots))

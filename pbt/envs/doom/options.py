@@ -82,7 +82,7 @@ class DoomOptions(SceneOptions):
     points: str | None = None
 
 
-class Known(NamedTuple):
+class DoomNames(NamedTuple):
     """What this ViZDoom has: names of its scenarios, resolutions, game variables and buttons."""
 
     scenarios: Path
@@ -119,7 +119,7 @@ def parsed(kind: type[O], given: Mapping[str, Any]) -> O:
     return kind(**options)
 
 
-def read_options(given: Mapping[str, Any], known: Known) -> DoomOptions:
+def read_options(given: Mapping[str, Any], known: DoomNames) -> DoomOptions:
     """Raises: EnvOptionsError with everything that is wrong."""
     options = parsed(DoomOptions, given)
     problems = choice_problems(
@@ -135,7 +135,7 @@ def read_options(given: Mapping[str, Any], known: Known) -> DoomOptions:
     return options
 
 
-def scenario_file(options: SceneOptions, known: Known) -> Path:
+def scenario_file(options: SceneOptions, known: DoomNames) -> Path:
     """The .cfg file."""
     if options.scenario.endswith(".cfg"):
         return Path(options.scenario).expanduser().resolve()
@@ -214,7 +214,7 @@ def least_problems(options: SceneOptions, least: Mapping[str, float]) -> list[st
     ]
 
 
-def scene_problems(options: SceneOptions, known: Known) -> list[str]:
+def scene_problems(options: SceneOptions, known: DoomNames) -> list[str]:
     """What is wrong with options that every Doom game has."""
     problems = least_problems(options, {"frame_skip": 1, "width": 1, "height": 1})
     if options.resolution not in known.resolutions:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pbt.envs.doom.engine import load_vizdoom
-from pbt.envs.doom.options import Known, SceneOptions, scenario_file
+from pbt.envs.doom.options import DoomNames, SceneOptions, scenario_file
 from pbt.envs.doom.wad import Starts, map_names, map_starts
 from pbt.errors import EnvError, EnvOptionsError
 
@@ -18,14 +18,14 @@ _MOST_NAMED = 6
 
 
 @cache
-def known() -> Known:
+def known() -> DoomNames:
     """What the installed ViZDoom has. Raises: EnvError without ViZDoom."""
     vizdoom = load_vizdoom()
     names = (
         frozenset(kind.__members__)
         for kind in (vizdoom.ScreenResolution, vizdoom.GameVariable, vizdoom.Button)
     )
-    return Known(Path(vizdoom.scenarios_path), *names)
+    return DoomNames(Path(vizdoom.scenarios_path), *names)
 
 
 def game_file(name: str) -> Path:

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from api.reconcile.reconciler import outcome
-from api.reconcile.rules import Decision, Disk, Facts, backoff_s, decide, why_it_ended
+from api.reconcile.rules import Disk, Facts, Ruling, backoff_s, decide, why_it_ended
 from arena.league.operations import Desired, Kind
 
 REST = Facts(
@@ -202,4 +202,4 @@ def test_decisions_tell_people_what_is_going_on() -> None:
         if (decision := decide(*row)) is not None and not decision.message
     }
     assert silent == {("running", "none"), ("stopped", "none")}
-    assert isinstance(decide("running", "created", REST), Decision)
+    assert isinstance(decide("running", "created", REST), Ruling)

@@ -16,7 +16,7 @@ from api.reconcile.process import identity
 from arena.data.lock import holder
 from arena.data.paths import league_path
 from arena.league.database import open_league
-from arena.league.operations import Seen, get_supervised, record
+from arena.league.operations import ObservedState, get_supervised, record
 from tests.api.service import HERE, Service, serving
 
 
@@ -291,7 +291,10 @@ def test_one_left_behind_in_the_middle_of_a_commit_is_ended(
         try:
             row = get_supervised(league, "one")
             assert record(
-                league, "one", Seen("running", None, "", 0, identity(left.pid)), row.revision
+                league,
+                "one",
+                ObservedState("running", None, "", 0, identity(left.pid)),
+                row.revision,
             )
             assert left.stdout is not None and left.stdout.readline() == b"writes\n"
             with serving(tmp_path) as service:

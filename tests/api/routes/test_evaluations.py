@@ -12,7 +12,7 @@ import pytest
 
 from api.reconcile.match_rules import MatchFacts, decide_match, state_after
 from api.reconcile.process import identity
-from arena.league.match_requests import get_evaluation
+from arena.league.match_requests import get_match_request
 from arena.league.service_events import events_after
 from tests.api.service import Service, serving
 
@@ -84,7 +84,7 @@ def test_a_killed_process_goes_on_and_one_that_always_breaks_fails(tmp_path: Pat
     with serving(tmp_path, max_restarts=1) as service:
         number = ask(service, "endless")
         service.wait(lambda: seen(service, number)["games"] > 0)
-        process = get_evaluation(service.league, int(number)).process
+        process = get_match_request(service.league, int(number)).process
         assert process is not None
         os.kill(int(process.split()[0]), signal.SIGKILL)
         service.wait(lambda: starts(service, number) == 2)
@@ -100,7 +100,7 @@ def test_what_was_asked_for_is_played_after_a_restart_of_the_service(tmp_path: P
     with serving(tmp_path) as service:
         number = ask(service, "endless")
         service.wait(lambda: seen(service, number)["games"] > 0)
-        process = get_evaluation(service.league, int(number)).process
+        process = get_match_request(service.league, int(number)).process
     assert process is not None and identity(int(process.split()[0])) is None
     with serving(tmp_path) as service:
         before = seen(service, number)["games"]

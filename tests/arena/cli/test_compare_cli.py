@@ -17,7 +17,7 @@ import pytest
 
 from arena.cli.app import run
 from arena.cli.compare import EXIT_CODES, outcome_json, outcome_lines
-from arena.matches.compare import Comparison, Contestant, Outcome, _kept, _looks, _meet
+from arena.matches.compare import Comparison, ComparisonResult, Contestant, _kept, _looks, _meet
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.seed_scores import seed_score
 from pbt.config.schema import RunConfig
@@ -103,7 +103,7 @@ def test_a_population_of_somebody_else_is_left_alone(config: Path, capsys: Outpu
     assert [path.name for path in there.parent.iterdir()] == ["run-b2"]
 
 
-def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome:
+def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> ComparisonResult:
     configs = [
         RunConfig.model_validate(
             {"env": {"name": "connect_four"}, "matchmaking": {"past_share": share}}
@@ -115,7 +115,7 @@ def outcome(scores: list[list[float]], looks: tuple[int, ...] = (2,)) -> Outcome
         for side, one in zip("ab", configs, strict=True)
     }
     comparison = Comparison("x", contestants, len(scores), 500, 400, Path("data"))  # type: ignore[arg-type]
-    return Outcome(
+    return ComparisonResult(
         comparison, tuple(map(tuple, scores)), 400, 0, seed_score(np.array(scores), 400), looks
     )
 

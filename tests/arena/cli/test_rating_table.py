@@ -4,7 +4,13 @@ import pytest
 
 from arena.cli.rating_table import best_text, leader, print_standings, standings_report, why_no_best
 from arena.league.queries import StoredSnapshot
-from arena.league.standings import Standing, Table, best_standing, by_lower_bound, is_provisional
+from arena.league.standings import (
+    RatingTable,
+    Standing,
+    best_standing,
+    by_lower_bound,
+    is_provisional,
+)
 from arena.stats.score import Tally
 from arena.stats.win_matrix import win_matrix
 from pbt.records import PlayerRef
@@ -37,7 +43,7 @@ def standing(
 
 
 def shown(capsys: pytest.CaptureFixture[str], *rows: Standing) -> list[str]:
-    print_standings("demo", Table(rows, win_matrix([])))
+    print_standings("demo", RatingTable(rows, win_matrix([])))
     return capsys.readouterr().out.splitlines()
 
 
@@ -63,7 +69,8 @@ def test_the_distance_to_random_makes_nobody_provisional() -> None:
         standing("c", 200.0, 700, 40.0),
     ]
     assert [
-        player["rank"] for player in standings_report(Table(strong, win_matrix([])))["players"]
+        player["rank"]
+        for player in standings_report(RatingTable(strong, win_matrix([])))["players"]
     ] == [1, 2, 3]
     assert leader(strong) == best_standing(strong) == strong[0]
 
@@ -94,5 +101,5 @@ def test_rows_without_weights_are_marked(capsys: pytest.CaptureFixture[str]) -> 
     assert not any("*" in line for line in shown(capsys, there))
     assert [
         player["weights_removed"]
-        for player in standings_report(Table([gone, there], win_matrix([])))["players"]
+        for player in standings_report(RatingTable([gone, there], win_matrix([])))["players"]
     ] == [True, False]

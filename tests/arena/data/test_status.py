@@ -15,8 +15,8 @@ from arena.data.lock import PopulationLock
 from arena.data.paths import PopulationPaths
 from arena.data.status import (
     STALE_AFTER_S,
-    Look,
     MemberRow,
+    PopulationView,
     ProcessRow,
     RowCounts,
     RunStatus,
@@ -48,8 +48,8 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
         read_status(tmp_path / "status.json")
 
 
-def seen(pid: int | None, status: RunStatus | None, age_s: float = 1.0) -> Look:
-    return Look("first", pid, status, STATUS.written_at + age_s)
+def seen(pid: int | None, status: RunStatus | None, age_s: float = 1.0) -> PopulationView:
+    return PopulationView("first", pid, status, STATUS.written_at + age_s)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,9 @@ def seen(pid: int | None, status: RunStatus | None, age_s: float = 1.0) -> Look:
         ),
     ],
 )
-def test_what_a_reader_makes_of_it(look: Look, state: str, running: bool, stale: bool) -> None:
+def test_what_a_reader_makes_of_it(
+    look: PopulationView, state: str, running: bool, stale: bool
+) -> None:
     assert (look.state, look.running, look.stale) == (state, running, stale)
     assert look_json(look)["state"] == state
 

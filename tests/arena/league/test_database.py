@@ -14,12 +14,12 @@ from alembic.script import ScriptDirectory
 
 from arena.league.database import League, damage, open_league
 from arena.league.game_rows import GameFilter, population_games
-from arena.league.lineage import Decision
+from arena.league.lineage import RoundDecision
 from arena.league.migrate import SCRIPTS, ensure_schema
 from arena.league.populations import (
     NOTHING_KNOWN,
+    CheckpointRows,
     Incarnation,
-    Known,
     create_population,
     delete_population,
     open_incarnation,
@@ -244,7 +244,9 @@ def test_a_resume_supersedes_what_the_checkpoint_does_not_know(started: Started)
     ] == [("m0", 0, 1), ("m0", 1, 2)]
     assert len(list_rounds(league, "demo", superseded=True)) == 4
     known = [
-        Decision(each.record.directive, each.record.frames, each.record.verdict, each.created_at)
+        RoundDecision(
+            each.record.directive, each.record.frames, each.record.verdict, each.created_at
+        )
         for each in list_rounds(league, "demo")
     ]
     assert list_decisions(league, "demo") == list_decisions(league, "demo", "m0") == known
@@ -271,7 +273,7 @@ def test_a_resume_supersedes_what_came_behind_the_cut_before_another_game_ended(
         writer.snapshot(snapshot("a"))
         writer.event(event("before the cut"))
         writer.game(game(0))
-        known = Known(*writer.position, frozenset({"a" * 64}))
+        known = CheckpointRows(*writer.position, frozenset({"a" * 64}))
         writer.event(Event("checkpoint", None, 10, "saved"))
         writer.snapshot(snapshot("b", frames=10))
         writer.event(event("behind the cut"))

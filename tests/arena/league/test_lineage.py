@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.league.lineage import Decision, Edit, Histories, Weights, trace
+from arena.league.lineage import Edit, Histories, RoundDecision, Weights, trace
 from pbt.errors import EngineError
 from pbt.records import Directive
 
@@ -18,9 +18,9 @@ def decided(
     *,
     donor: str | None = None,
     snapshot: str | None = None,
-) -> Decision:
+) -> RoundDecision:
     directive = Directive(member, number, donor, snapshot, {**START, **values}, tuple(values))
-    return Decision(directive, frames, f"round {number}", at)
+    return RoundDecision(directive, frames, f"round {number}", at)
 
 
 M1 = [

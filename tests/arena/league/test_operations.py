@@ -16,9 +16,9 @@ from arena.league.operations import (
     ConflictError,
     Kind,
     NewPopulation,
+    ObservedState,
     Operation,
     PreconditionError,
-    Seen,
     Supervised,
     ask,
     create_supervised,
@@ -122,7 +122,7 @@ def test_asked_again_it_is_the_same_operation(started: Started) -> None:
 def test_after_an_end_a_start_is_a_new_one(started: Started) -> None:
     league, _ = started
     first = asked(league, "start")
-    assert record(league, "demo", Seen("failed", "crashed", "it broke", 6, None), 1)
+    assert record(league, "demo", ObservedState("failed", "crashed", "it broke", 6, None), 1)
     finish_operations(league, "demo", "FAILED", "it broke")
     assert (get_operation(league, first).problem, get_supervised(league, "demo").state) == (
         "it broke",
@@ -137,9 +137,9 @@ def test_what_was_seen_does_not_overwrite_what_was_asked_meanwhile(started: Star
     league, _ = started
     asked(league, "start")
     asked(league, "stop")
-    assert not record(league, "demo", Seen("running", None, "", 0, "1 boot 2"), 1)
+    assert not record(league, "demo", ObservedState("running", None, "", 0, "1 boot 2"), 1)
     assert get_supervised(league, "demo").trainer is None
-    assert record(league, "demo", Seen("stopping", None, "saves", 0, "1 boot 2"), 2)
+    assert record(league, "demo", ObservedState("stopping", None, "saves", 0, "1 boot 2"), 2)
     assert get_supervised(league, "demo").trainer == "1 boot 2"
 
 
@@ -151,7 +151,7 @@ def test_edits_wait_until_they_are_in_force(started: Started) -> None:
         edit(league, "demo", ["b=2"], rendered, keyed=None, if_revision=1)
     edit(league, "demo", ["b=2", "c=3"], rendered, keyed=None, if_revision=None)
     assert get_supervised(league, "demo").overrides == ("a=1", "b=2", "c=3")
-    assert record(league, "demo", Seen("running", None, "", 0, None, in_force=2), 3)
+    assert record(league, "demo", ObservedState("running", None, "", 0, None, in_force=2), 3)
     row = get_supervised(league, "demo")
     assert (row.overrides, row.desired) == (("c=3",), "running")
 
@@ -160,7 +160,7 @@ def test_every_change_is_told_once(started: Started) -> None:
     league, _ = started
     asked(league, "start")
     for _ in range(3):
-        record(league, "demo", Seen("running", None, "", 0, "1 b 2"), 1)
+        record(league, "demo", ObservedState("running", None, "", 0, "1 b 2"), 1)
         finish_operations(league, "demo", "SUCCEEDED")
     told = [(event.topic, event.payload["state"]) for event in events_after(league, 0, 10)[0]]
     assert told == [("operation", "PENDING"), ("population", "running"), ("operation", "SUCCEEDED")]

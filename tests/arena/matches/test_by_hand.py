@@ -14,8 +14,8 @@ from arena.league.game_names import game_of_key
 from arena.league.matches import MatchError
 from arena.league.pages import match_page
 from arena.league.standings import game_table
-from arena.matches.boards import Board
-from arena.matches.by_hand import Dropped, Request, Silence, Sitting, Standing, refusal
+from arena.matches.boards import GameBoard
+from arena.matches.by_hand import Dropped, HandGame, Request, Silence, Standing, refusal
 from arena.matches.replay import replay
 from pbt.envs.registry import spec
 from pbt.errors import PlayerError
@@ -43,7 +43,7 @@ def sit(league: League, answer: Say, **changed: Any) -> list[Standing]:
             **changed,
         }
     )
-    Sitting(asked, league.path.parent, league, said.append, lambda: answer(said[-1])).play()
+    HandGame(asked, league.path.parent, league, said.append, lambda: answer(said[-1])).play()
     return said
 
 
@@ -172,7 +172,7 @@ def test_games_in_which_nothing_is_hidden_are_played_by_their_own_words(league: 
     ]
     hidden = spec("openspiel:leduc_poker")
     game = hidden.make()
-    assert Board(hidden, game).position(game.reset(1)) is None
+    assert GameBoard(hidden, game).position(game.reset(1)) is None
 
 
 def test_a_match_played_by_hand_is_not_gone_on_with(league: League) -> None:

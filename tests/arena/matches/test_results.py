@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arena.matches.plan import MatchPlan, plan_match
-from arena.matches.results import Results, duel_games
+from arena.matches.results import PlayedGames, duel_games
 from arena.players.resolve import ResolvedPlayer
 from arena.stats.sprt import SequentialTest, Sprt
 from pbt.envs.registry import spec
@@ -56,9 +56,9 @@ def end(
 
 def played(
     plan: MatchPlan, points: Sequence[float], order: Sequence[int], chunk: int = 7
-) -> tuple[Results, list[GameRecord]]:
+) -> tuple[PlayedGames, list[GameRecord]]:
     kept: list[GameRecord] = []
-    results = Results(plan, kept.append, sprt=STRONG)
+    results = PlayedGames(plan, kept.append, sprt=STRONG)
     for first in range(0, len(order), chunk):
         for index in order[first : first + chunk]:
             results.take(end(plan, index, points[index]))
@@ -111,7 +111,7 @@ def test_a_decision_is_the_first_crossing_and_what_is_behind_it_is_not_looked_at
 def test_only_whole_pairs_are_kept_and_each_once() -> None:
     plan = match_plan(8)
     kept: list[GameRecord] = []
-    results = Results(plan, kept.append)
+    results = PlayedGames(plan, kept.append)
     for index in (0, 2, 3, 5, 3, 2):
         results.take(end(plan, index, 1.0))
     assert [record.number for record in kept] == [2, 3] == list(results.counted)
@@ -124,14 +124,14 @@ def test_only_whole_pairs_are_kept_and_each_once() -> None:
 def test_a_voided_try_is_kept_at_once_and_counted_apart() -> None:
     plan = match_plan(4)
     kept: list[GameRecord] = []
-    results = Results(plan, kept.append)
+    results = PlayedGames(plan, kept.append)
     results.take(end(plan, 1, 1.0, voided=True))
     results.take(end(plan, 0, 1.0))
     results.take(end(plan, 1, 0.0, tries=1))
     assert [record.number for record in kept] == [1, 0, 5]
     assert results.errors == ("voided: it fell over",)
     assert results.tries[1] == 1
-    again = Results(plan, lambda record: pytest.fail("kept twice"), kept)
+    again = PlayedGames(plan, lambda record: pytest.fail("kept twice"), kept)
     assert (again.errors, again.tries, sorted(again.games)) == (
         results.errors,
         results.tries,
@@ -144,10 +144,10 @@ def test_a_voided_try_is_kept_at_once_and_counted_apart() -> None:
 def test_games_that_come_out_otherwise_are_counted_and_the_kept_ones_stand() -> None:
     plan = match_plan(4)
     kept: list[GameRecord] = []
-    results = Results(plan, kept.append)
+    results = PlayedGames(plan, kept.append)
     for index in (0, 1):
         results.take(end(plan, index, 1.0))
-    again = Results(plan, kept.append, list(kept))
+    again = PlayedGames(plan, kept.append, list(kept))
     again.take(end(plan, 0, 0.0)._replace(trajectory_hash="ff"))
     assert again.changed == 1
     assert [game.points for game in duel_games(plan, again.counted)] == [1.0, 1.0]

@@ -15,7 +15,7 @@ from arena.data.paths import PopulationPaths
 from arena.data.status import MemberRow, ProcessRow, RowCounts, read_status
 from arena.data.telemetry import TELEMETRY_FILE, TelemetryWriter
 from arena.training.progress import restarts_text
-from arena.training.reporter import TELEMETRY_EVERY_S, RunWatch
+from arena.training.reporter import TELEMETRY_EVERY_S, StatusReporter
 from pbt.runtime.engine import ProcessStatus
 
 MEMBERS = {
@@ -57,13 +57,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def watching(tmp_path: Path, clock: Clock) -> Iterator[RunWatch]:
+def watching(tmp_path: Path, clock: Clock) -> Iterator[StatusReporter]:
     with TelemetryWriter(tmp_path / "metrics", 1) as telemetry:
-        yield RunWatch("first", PopulationPaths(tmp_path), ENGINE, SINK, telemetry, EDITS, clock)
+        yield StatusReporter(
+            "first", PopulationPaths(tmp_path), ENGINE, SINK, telemetry, EDITS, clock
+        )
 
 
 def test_a_look_tells_what_the_engine_says(
-    tmp_path: Path, watching: RunWatch, clock: Clock
+    tmp_path: Path, watching: StatusReporter, clock: Clock
 ) -> None:
     clock.now = 1001.0
     assert watching.look() == read_status(tmp_path / "status.json")
@@ -87,7 +89,7 @@ def test_a_look_tells_what_the_engine_says(
 
 
 def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(
-    tmp_path: Path, watching: RunWatch, clock: Clock
+    tmp_path: Path, watching: StatusReporter, clock: Clock
 ) -> None:
     path = tmp_path / "metrics" / TELEMETRY_FILE
     for _ in range(25):
@@ -99,7 +101,7 @@ def test_telemetry_is_kept_every_ten_seconds_and_at_the_end(
 
 
 def test_a_run_that_broke_leaves_what_was_seen_last_and_why(
-    tmp_path: Path, watching: RunWatch
+    tmp_path: Path, watching: StatusReporter
 ) -> None:
     watching.give_up("failed: nothing was seen yet")
     assert read_status(tmp_path / "status.json") is None
@@ -114,7 +116,7 @@ def test_a_run_that_broke_leaves_what_was_seen_last_and_why(
 
 
 def test_a_full_disk_stops_nothing_and_is_said_once(
-    watching: RunWatch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    watching: StatusReporter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(*arguments: object) -> None:
         raise OSError(28, "No space left on device")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pbt.checkpoint.resharding import Split, merge_workers, split_worker
 from pbt.checkpoint.workers import load_slab, load_worker, save_slab, save_worker
 from pbt.errors import EngineError
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from tests.pbt.sampling.made_up import Bench, shares_of
 
 SEAT_ROLES = [(0,), (0, 0), (0, 1), (0, 1, 1, 0)]
@@ -46,7 +46,7 @@ def resume(first: Bench, split: Split, state: dict[str, Any], second: Bench) -> 
 
 
 def check_places(
-    split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Share]
+    split: Split, state: dict[str, Any], queues: dict[str, list[list[int]]], parts: list[Partition]
 ) -> None:
     """Every slot that holds something has one new place; a table's are its share's, and every
     share knows which of its slots are free.
@@ -185,8 +185,8 @@ def filled(
     }
 
 
-def two_shares(first: int, second: int) -> list[Share]:
-    return [Share((0,), (range(first),)), Share((1,), (range(first, first + second),))]
+def two_shares(first: int, second: int) -> list[Partition]:
+    return [Partition((0,), (range(first),)), Partition((1,), (range(first, first + second),))]
 
 
 def test_where_there_is_no_room_the_youngest_waiting_slots_are_lost_and_named() -> None:
@@ -222,7 +222,7 @@ def test_another_number_of_tables_is_refused_in_words() -> None:
         EngineError,
         match=r"the checkpoint has 2 tables; there are 3, sampling.environments must stay",
     ):
-        split_worker(state, queues, [Share((0, 1, 2), (range(9),))])
+        split_worker(state, queues, [Partition((0, 1, 2), (range(9),))])
 
 
 def test_a_slot_in_nobodys_hands_is_not_put_anywhere() -> None:

@@ -22,7 +22,7 @@ from pbt.models.policy_model import PolicyModel, build_model
 from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import game_layouts, game_maker
-from pbt.transport.board import Board, board_bytes
+from pbt.transport.board import ProcessBoard, board_bytes
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.slab import Slab, slab_bytes
@@ -85,7 +85,10 @@ class Plane:
         self._regions += [
             Region.create("weights", published_bytes(state_of(0))) for _ in range(MEMBERS)
         ]
-        self.slab, self.board = Slab(LAYOUT, slots, self._regions[0]), Board(2, self._regions[1])
+        self.slab, self.board = (
+            Slab(LAYOUT, slots, self._regions[0]),
+            ProcessBoard(2, self._regions[1]),
+        )
         self.published = [
             PublishedWeights(state_of(seed), region)
             for seed, region in enumerate(self._regions[2:])
@@ -160,7 +163,7 @@ def serve(plan: Mapping[str, object]) -> None:
             policy, NetworkPolicy(model_of(99), PublishedWeights(state_of(99), region, owner=False))
         )
     requests, replies = attach_fifo(plan["requests"]), attach_fifo(plan["replies"])  # type: ignore[arg-type]
-    row = Board(2, regions[1]).row(1)
+    row = ProcessBoard(2, regions[1]).row(1)
     service = PolicyService(
         server, requests, {0: replies}, load, frozen, row, delay_s=plan["delay_s"]
     )  # type: ignore[arg-type]

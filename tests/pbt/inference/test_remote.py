@@ -18,9 +18,9 @@ from pbt.inference.requests import MAX_ROWS
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.seeding import generator
-from pbt.transport.board import Board
+from pbt.transport.board import ProcessBoard
 from pbt.transport.fifo import Fifo, fifo_kinds, make_fifo
 from pbt.transport.messages import (
     ActionRequest,
@@ -138,7 +138,7 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
         inference = Compared(shared)
         frozen = FrozenPool(inference, FROZEN.start, len(FROZEN))
         worker = RolloutWorker(
-            MAKE_GAME, Share.whole(TABLES, [SLOTS]), [shared.slab], Games(frozen), 1
+            MAKE_GAME, Partition.whole(TABLES, [SLOTS]), [shared.slab], Games(frozen), 1
         )
         sampler = Sampler([worker], inference, shared.board.row(0))
         ended, full = 0, 0
@@ -201,7 +201,7 @@ class Ends:
             dict(enumerate(replies)),
             self._load,
             range(1, 1 + frozen_slots),
-            Board(1).row(0),
+            ProcessBoard(1).row(0),
         )
         self.ends = [
             RemoteInference(source, 1, [requests], fifo, deadline_s=deadline_s)
@@ -399,7 +399,7 @@ def test_every_policy_has_one_server() -> None:
 def test_an_answer_can_be_delayed(ends: Ends) -> None:
     torch.set_num_threads(1)
     requests, replies, _ = ends.fifos
-    row = Board(1).row(0)
+    row = ProcessBoard(1).row(0)
     service = PolicyService(
         ends.server, requests, {0: replies}, ends._load, range(1, 2), row, delay_s=0.02
     )

@@ -15,7 +15,7 @@ from pbt.models.weights import MODEL_PREFIX
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import game_layouts, game_maker
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab
 from pbt.transport.weights import PublishedWeights
@@ -46,7 +46,7 @@ class Games:
         self._published.publish(live, 7)
         self._counts = [0] * 4
         self.worker = RolloutWorker(
-            make_game, Share.whole(4, [40]), [self.slab], GamesFrom(self._plan), 1
+            make_game, Partition.whole(4, [40]), [self.slab], GamesFrom(self._plan), 1
         )
         self.log: list[tuple[Any, ...]] = []
         self.restart()

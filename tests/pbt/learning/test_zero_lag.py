@@ -15,7 +15,7 @@ from pbt.config.schema import RunConfig
 from pbt.learning.batch import Batch
 from pbt.learning.learner import zero_absent_rows
 from pbt.models.distributions import joint_log_prob, log_probabilities
-from pbt.runtime.assembly import Trainee
+from pbt.runtime.assembly import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 
@@ -51,13 +51,13 @@ class ZeroLag(CheckedEngine):
         for trainee in self.population.trainees:
             self._sharpen(trainee)
 
-    def _sharpen(self, trainee: Trainee) -> None:
+    def _sharpen(self, trainee: LocalLearner) -> None:
         """A fresh policy is close to uniform whatever it sees; this one is not."""
         with torch.no_grad():
             trainee.learner.model.heads.weight.mul_(30.0)
         trainee.publish()
 
-    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
+    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
         super().check_batch(trainee, batch, taken)
         model, valid = trainee.learner.model, batch.valid
         with torch.no_grad():

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.config.schema import MatchmakingConfig, PastMode
-from pbt.matchmaking.payoffs import EloRatings, PairCounts, PayoffSource, payoff_source
+from pbt.matchmaking.payoffs import EloRatings, PayoffSource, RecentWinRates, payoff_source
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord
 
-SOURCES = (PairCounts, EloRatings)
+SOURCES = (RecentWinRates, EloRatings)
 
 
 def live(name: str, place: int, generation: int = 0) -> SeatRecord:
@@ -73,7 +73,7 @@ def random_games(seed: int, count: int) -> list[GameRecord]:
 
 @given(st.integers(0, 10**6), st.integers(0, 60))
 def test_counts_are_those_of_every_game_each_older_one_weighing_less(seed: int, count: int) -> None:
-    source = known(PairCounts(10), "m0.1", "m1.1", "m1.2")
+    source = known(RecentWinRates(10), "m0.1", "m1.1", "m1.2")
     results = defaultdict[tuple[str, str], list[float]](list)
     for record in random_games(seed, count):
         source.add(record)
@@ -125,7 +125,7 @@ def test_ratings_move_by_what_was_not_expected(seed: int, count: int) -> None:
 @pytest.mark.parametrize("make", SOURCES)
 @given(seed=st.integers(0, 10**6), count=st.integers(0, 40))
 def test_a_resume_goes_on_bit_for_bit(
-    make: type[PairCounts | EloRatings], seed: int, count: int
+    make: type[RecentWinRates | EloRatings], seed: int, count: int
 ) -> None:
     games = random_games(seed, count)
     whole, first, second = (known(make(2), "m0.1", "m1.1", "m1.2") for _ in range(3))
@@ -141,7 +141,7 @@ def test_a_resume_goes_on_bit_for_bit(
 
 @pytest.mark.parametrize("make", SOURCES)
 def test_winning_or_losing_for_ever_leaves_a_number_between(
-    make: type[PairCounts | EloRatings],
+    make: type[RecentWinRates | EloRatings],
 ) -> None:
     source = known(make(10), "m0.1")
     for _ in range(3000):
@@ -152,7 +152,7 @@ def test_winning_or_losing_for_ever_leaves_a_number_between(
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_what_does_not_count(make: type[PairCounts | EloRatings]) -> None:
+def test_what_does_not_count(make: type[RecentWinRates | EloRatings]) -> None:
     source = known(make(10), "m0.1")
     before = source.state()
     for record in (
@@ -167,7 +167,7 @@ def test_what_does_not_count(make: type[PairCounts | EloRatings]) -> None:
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_a_copy_expects_what_the_winner_does(make: type[PairCounts | EloRatings]) -> None:
+def test_a_copy_expects_what_the_winner_does(make: type[RecentWinRates | EloRatings]) -> None:
     source = known(make(10), "m0.1", "m1.1")
     for _ in range(20):
         source.add(game(live("m0", 0), old("m1.1", 1)))
@@ -181,7 +181,9 @@ def test_a_copy_expects_what_the_winner_does(make: type[PairCounts | EloRatings]
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_snapshots_that_left_the_window_are_forgotten(make: type[PairCounts | EloRatings]) -> None:
+def test_snapshots_that_left_the_window_are_forgotten(
+    make: type[RecentWinRates | EloRatings],
+) -> None:
     source = known(make(2), "m0.1")
     source.add(game(live("m0", 0), old("m0.1", 1)))
     assert "m0.1" in source.win_rates()

@@ -16,7 +16,7 @@ from pbt.envs.contract import EnvSpec
 from pbt.learning.batch import Batch
 from pbt.learning.batcher import gather
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
-from pbt.runtime.assembly import Trainee, assemble
+from pbt.runtime.assembly import LocalLearner, assemble
 from pbt.runtime.serial import SerialEngine
 from pbt.sampling.rollout_worker import GameSource
 from pbt.seeding import seat_key
@@ -90,7 +90,7 @@ class CheckedEngine:
             "finished members keep no slots"
         )
 
-    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
+    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
         """Everything that must be true of a batch."""
         member = self.population.controller.members[trainee.name]
         column, asked = self.population.slabs[trainee.role].column, self._asked[trainee.role]
@@ -161,7 +161,7 @@ class CheckedEngine:
         self._plans[table, plan.game_count] = plan
         self._check_plan(plan)
 
-    def _watch_batcher(self, trainee: Trainee) -> None:
+    def _watch_batcher(self, trainee: LocalLearner) -> None:
         take = trainee.batcher.take
 
         def taken() -> list[SlotFull] | None:

@@ -35,9 +35,9 @@ from pbt.runtime.control import (
     Train,
     Updated,
 )
+from pbt.runtime.learner_scheduler import LearnerHandle, LearnerScheduler
 from pbt.runtime.placements import ProcessPlan, Shard, process_plans
 from pbt.runtime.roster import Roster
-from pbt.runtime.training import Trainee, TrainingFlow
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.weights import PublishedWeights
@@ -145,7 +145,7 @@ class Scene:
         self.controller = Controller(
             self.config, rules, members, learners, self.roster, self.sink, self.store
         )
-        self.flow = TrainingFlow(
+        self.flow = LearnerScheduler(
             self.config,
             trainees,
             self.controller,
@@ -158,7 +158,7 @@ class Scene:
             self.start(domain)
             self.get_ready(domain)
 
-    def _trainee(self, name: str, policy: int) -> Trainee:
+    def _trainee(self, name: str, policy: int) -> LearnerHandle:
         hosts = sorted(
             (shard.index, plan.name)
             for plan in self.plans.values()
@@ -171,7 +171,7 @@ class Scene:
             "adam.w": torch.zeros(1),
             "clocks": torch.zeros(4, dtype=torch.int64),
         }
-        return Trainee(
+        return LearnerHandle(
             name,
             0,
             policy,
@@ -201,7 +201,7 @@ class Scene:
                 message = Asked(message.slots, self.contents(message.slots)), message.member
             self.processes[name].inbox.append(message)
 
-    def _check_lag(self, trainee: Trainee, slots: tuple[int, ...]) -> None:
+    def _check_lag(self, trainee: LearnerHandle, slots: tuple[int, ...]) -> None:
         if (max_lag := self.config.learning.max_lag) is not None:
             acted, valid = (
                 self.slab.column["version"][list(slots)],
@@ -411,7 +411,7 @@ class Scene:
         process.busy = None
         process.unsent.append(Updated(member, self._stats(trainee)))
 
-    def _publish(self, trainee: Trainee, numbers: list[int], skips: bool) -> None:
+    def _publish(self, trainee: LearnerHandle, numbers: list[int], skips: bool) -> None:
         member = self.controller.members[trainee.name]
         assert len(numbers) == BATCH_SLOTS and not self.truth & set(numbers), (
             "a batch is trained on once, as a whole"
@@ -427,7 +427,7 @@ class Scene:
         state["clocks"] += torch.tensor([not skips, self._last_rows[trainee.name], skips, 0])
         trainee.published.publish(state, int(state["clocks"][0]))
 
-    def _stats(self, trainee: Trainee) -> UpdateStats:
+    def _stats(self, trainee: LearnerHandle) -> UpdateStats:
         rows = self._last_rows[trainee.name]
         facts = {
             **dict.fromkeys(UpdateStats.__dataclass_fields__, 0),

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec, Outcome, Role, SeatTurn
 from pbt.learning.batch import Batch
-from pbt.runtime.assembly import Trainee
+from pbt.runtime.assembly import LocalLearner
 from pbt.transport.messages import SlotFull
 from tests.pbt.runtime.checking import CheckedEngine
 
@@ -135,7 +135,7 @@ class WeighedTerms(CheckedEngine):
     zero and gamma 0 leave the shaped reward as target.
     """
 
-    def check_batch(self, trainee: Trainee, batch: Batch, taken: list[SlotFull]) -> None:
+    def check_batch(self, trainee: LocalLearner, batch: Batch, taken: list[SlotFull]) -> None:
         super().check_batch(trainee, batch, taken)
         action = batch.actions[..., 0]
         assert torch.equal(batch.rewards, torch.stack([action / 2, 1 + action / 8], dim=-1)), (

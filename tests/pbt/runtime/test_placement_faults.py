@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pbt.errors import EngineError
-from pbt.runtime.crew import Crew
+from pbt.runtime.process_group import ProcessGroup
 from tests.conftest import REPOSITORY
 from tests.pbt.runtime.checked_process import FAILING
 from tests.pbt.runtime.placing import Running, placed
@@ -148,7 +148,7 @@ def test_members_that_cannot_learn_fail_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """m0 because every update raises, m1 because its learner's process dies again and again."""
-    monkeypatch.setattr(Crew, "program", "tests.pbt.runtime.checked_process")
+    monkeypatch.setattr(ProcessGroup, "program", "tests.pbt.runtime.checked_process")
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     monkeypatch.setenv(FAILING, "m0")
     with struck("central", tmp_path, frames=300, learners=2, max_restarts=1) as run:

@@ -20,8 +20,8 @@ from pbt.matchmaking.seats import SnapshotEntry
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
 from pbt.records import PlayerRef, SeatRecord
 from pbt.runtime.assembly import assemble, new_planner
+from pbt.runtime.assignments import Assignments
 from pbt.runtime.blueprint import Blueprint, blueprint_of
-from pbt.runtime.closing import Closing
 from pbt.runtime.control import (
     FROM_MAIN,
     AddSnapshot,
@@ -31,7 +31,7 @@ from pbt.runtime.control import (
     RemoveSnapshots,
     SetLearning,
 )
-from pbt.runtime.orders import Orders
+from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan, process_plans, resolve
 from pbt.runtime.roster import Roster
 from pbt.runtime.serial import SerialEngine
@@ -160,9 +160,9 @@ class Desk:
         self.plans = process_plans(self.config, list(MEMBERS))
         self.shared = SharedMemory(blueprint, self.plans)
         self.shared.renew_plane()
-        self.orders = Orders(blueprint, self.plans, self.shared, folder)
+        self.orders = Assignments(blueprint, self.plans, self.shared, folder)
         self.roster = Roster(MEMBERS, lambda *parts: None)
-        self.closing = Closing(5, ["worker-0", "worker-1"])
+        self.closing = FinalEvaluation(5, ["worker-0", "worker-1"])
         self.closing.begun = True
 
     def tables(self) -> dict[str, JsonState]:

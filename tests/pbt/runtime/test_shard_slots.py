@@ -12,7 +12,7 @@ from pbt.learning.batcher import Batcher
 from pbt.population.controller import Controller
 from pbt.processes.restarts import RestartPolicy
 from pbt.runtime.control import Gather
-from pbt.runtime.training import Trainee, TrainingFlow
+from pbt.runtime.learner_scheduler import LearnerHandle, LearnerScheduler
 from pbt.transport.messages import RolloutPermit, SlotFull
 from pbt.transport.slab import Slab, role_layout
 from pbt.transport.weights import PublishedWeights
@@ -29,7 +29,7 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     slab = Slab(role_layout(role, ("reward",), 4, 0), 2 * BATCH_SLOTS)
     member = SimpleNamespace(generation=0, refused="", failed=False)
     controller = cast("Controller", SimpleNamespace(members={"m0": member}))
-    trainee = Trainee(
+    trainee = LearnerHandle(
         "m0",
         0,
         0,
@@ -47,7 +47,7 @@ def test_slots_come_back_when_every_shard_has_copied_its_own() -> None:
     def permit(permits: list[RolloutPermit]) -> None:
         back.extend(permit.slot for permit in permits)
 
-    flow = TrainingFlow(
+    flow = LearnerScheduler(
         placed("inline", "tictactoe", 100), [trainee], controller, send, lambda name: True, permit
     )
     for slot in range(2 * BATCH_SLOTS):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pbt.records import GameRecord
-from pbt.runtime.crew import Crew
+from pbt.runtime.process_group import ProcessGroup
 from tests.conftest import REPOSITORY
 from tests.pbt.runtime.checked_process import LOGS
 from tests.pbt.runtime.placing import PLACEMENTS, PROCESSES, Running, placed
@@ -27,7 +27,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Children write down what they do, in this folder."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    monkeypatch.setattr(Crew, "program", "tests.pbt.runtime.checked_process")
+    monkeypatch.setattr(ProcessGroup, "program", "tests.pbt.runtime.checked_process")
     monkeypatch.setenv(LOGS, str(folder))
     # They are started with -P, so they would not find the tests.
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))

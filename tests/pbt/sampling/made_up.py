@@ -25,7 +25,7 @@ from pbt.models.policy_model import ActOutput
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import shared_slots, slots_needed
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import (
     ActionRequest,
     GameEnd,
@@ -154,12 +154,12 @@ class NamesItself:
         )
 
 
-def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Share]:
+def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Partition]:
     """One that has everything, or several that can stand still."""
     roles = range(max(seat_roles) + 1)
     if shares == 1:
         return [
-            Share.whole(
+            Partition.whole(
                 tables,
                 [slots_needed(tables * seat_roles.count(role), MEMBERS, 2) for role in roles],
             )
@@ -171,7 +171,7 @@ def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Sha
             shared_slots(len(own) * seat_roles.count(role), MEMBERS, 2, 1, shares) for role in roles
         ]
         parts.append(
-            Share(
+            Partition(
                 own,
                 tuple(
                     range(start, start + count) for start, count in zip(starts, counts, strict=True)

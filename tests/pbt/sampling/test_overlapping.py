@@ -10,7 +10,7 @@ from pbt.envs.contract import Overlapping, SeatTurn
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 from tests.pbt.sampling.test_spoiled_games import ROLE, Faulty
@@ -54,7 +54,7 @@ def test_all_tables_begin_before_one_is_waited_for() -> None:
 
     worker = RolloutWorker(
         lambda: Beginning(calls, next(numbers)),
-        Share.whole(TABLES, [8 * TABLES]),
+        Partition.whole(TABLES, [8 * TABLES]),
         [slab],
         GamesFrom(next_game),
         1,

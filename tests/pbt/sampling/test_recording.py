@@ -17,7 +17,7 @@ from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import GameKind, PlayerRef
 from pbt.sampling.recording import Recorder, check_recording
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.seeding import uniform
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
@@ -67,7 +67,7 @@ def play(
 
     recorder = Recorder(config(**evaluation), lamps(), folder, lambda player: player.name[:3])
     worker = RolloutWorker(
-        game, Share.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, onlooker=recorder
+        game, Partition.whole(TABLES, [64]), [slab], GamesFrom(next_game), 1, onlooker=recorder
     )
     ends: list[GameEnd] = []
     for _ in range(games * (STEPS + 2)):

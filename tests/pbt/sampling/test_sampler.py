@@ -20,8 +20,8 @@ from pbt.inference.remote import RemoteInference
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.sampler import Sampler
-from pbt.sampling.slots import Share
-from pbt.transport.board import Board, Row
+from pbt.sampling.slots import Partition
+from pbt.transport.board import ProcessBoard, Row
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,
@@ -76,7 +76,7 @@ def groups_of(
     """One worker per entry, with so many tables; slots are shared out alike."""
     each, first, made = slab.slots // len(tables), 0, []
     for index, count in enumerate(tables):
-        share = Share(
+        share = Partition(
             tuple(range(first, first + count)), (range(index * each, (index + 1) * each),)
         )
         made.append(RolloutWorker(make_game, share, [slab], source, 1))
@@ -85,7 +85,7 @@ def groups_of(
 
 
 def no_row() -> Row:
-    return Board(1).row(0)
+    return ProcessBoard(1).row(0)
 
 
 def give_back(sampler: Sampler, messages: Sequence[WorkerMessage]) -> None:
@@ -354,7 +354,7 @@ def test_a_new_generation_waits_for_rows_on_their_way() -> None:
 
 
 def test_the_board_says_where_the_time_goes() -> None:
-    slab, board = Slab(LAYOUT, 100), Board(1)
+    slab, board = Slab(LAYOUT, 100), ProcessBoard(1)
     sampler = Sampler(
         groups_of(slab, [3], games()), LocalInference(networks(slab), load), board.row(0)
     )

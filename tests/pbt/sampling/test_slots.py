@@ -15,7 +15,7 @@ from pbt.learning.batcher import Batcher
 from pbt.records import PlayerRef
 from pbt.runtime.blueprint import slots_needed
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GamePlan, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 
@@ -62,7 +62,11 @@ class Worst:
         self.batchers = [Batcher(self.slab, 0, BATCH_SLOTS) for _ in range(MEMBERS)]
         self.scene: dict[int, tuple[int, int]] = {}
         self.worker = RolloutWorker(
-            AsLongAsToldGame, Share.whole(TABLES, [slots]), [self.slab], GamesFrom(self._plan), 1
+            AsLongAsToldGame,
+            Partition.whole(TABLES, [slots]),
+            [self.slab],
+            GamesFrom(self._plan),
+            1,
         )
         self.used = 0
 

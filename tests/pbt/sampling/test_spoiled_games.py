@@ -14,7 +14,7 @@ from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.game_errors import MAX_CRASHES
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan
 from pbt.transport.slab import Slab, role_layout
 
@@ -76,7 +76,7 @@ def play(
 
     worker = RolloutWorker(
         lambda: Faulty(fault, length),
-        Share.whole(1, [8]),
+        Partition.whole(1, [8]),
         [slab],
         GamesFrom(next_game),
         1,

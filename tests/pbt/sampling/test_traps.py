@@ -11,7 +11,7 @@ from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.learning.batcher import gather
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GameEnd, GamePlan, SeatPlan, SlotFull, WorkerMessage
 from pbt.transport.slab import Slab, role_layout
 
@@ -88,7 +88,7 @@ class Played:
 
         self.worker = RolloutWorker(
             lambda: Script(script, seats),
-            Share.whole(1, [16]),
+            Partition.whole(1, [16]),
             [self.slab],
             GamesFrom(next_game),
             1,

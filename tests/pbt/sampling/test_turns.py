@@ -13,7 +13,7 @@ from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
 from pbt.sampling.rollout_worker import NO_TABLE, GamesFrom, RolloutWorker
-from pbt.sampling.slots import Share
+from pbt.sampling.slots import Partition
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
 
@@ -60,7 +60,7 @@ class Tables:
             )
         self._left = dict.fromkeys((3, 5), games)
         self.seen: list[int] = []
-        share = Share((3, 5), (range(100, 100 + slots),))
+        share = Partition((3, 5), (range(100, 100 + slots),))
         self.worker = RolloutWorker(
             Both, share, [self.slab], GamesFrom(self._plan), 1, watch=self.seen.append
         )

@@ -178,10 +178,10 @@ def leave_a_grandchild(fd: int) -> None:
 
 
 def stay_in_a_game(fd: int, size: int, processes: int, process: int) -> None:
-    from pbt.transport.board import Board
+    from pbt.transport.board import ProcessBoard
     from pbt.transport.memory import Region
 
-    row = Board(processes, Region.attach(fd, size)).row(process)
+    row = ProcessBoard(processes, Region.attach(fd, size)).row(process)
     row.add("trained", 12)
     row.add("simulate_s", 0.5)
     row.add("simulate_s", 0.25)

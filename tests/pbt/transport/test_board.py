@@ -3,13 +3,13 @@
 import pytest
 
 from pbt.errors import EngineError
-from pbt.transport.board import COLUMNS, PHASES, Board, board_bytes
+from pbt.transport.board import COLUMNS, PHASES, ProcessBoard, board_bytes
 from pbt.transport.memory import Region
 from tests.pbt.transport.programs import heard, start, tell
 
 
 def test_rows_are_zero_at_first_apart_and_add_up() -> None:
-    board = Board(3)
+    board = ProcessBoard(3)
     assert all(set(board.row(process).read().values()) == {0.0} for process in range(3))
     row = board.row(1)
     for column in COLUMNS[4:]:
@@ -25,7 +25,7 @@ def test_rows_are_zero_at_first_apart_and_add_up() -> None:
 
 
 def test_a_phase_has_a_name_a_start_and_a_detail() -> None:
-    row = Board(1).row(0)
+    row = ProcessBoard(1).row(0)
     assert row.phase == "starting"
     before = 0.0
     for phase in PHASES:
@@ -44,7 +44,7 @@ def test_a_phase_has_a_name_a_start_and_a_detail() -> None:
 
 def test_the_main_process_sees_where_another_one_hangs_and_what_it_had_done() -> None:
     region = Region.create("board", board_bytes(3))
-    board = Board(3, region)
+    board = ProcessBoard(3, region)
     with start(
         "stay_in_a_game", [region.fd], fd=region.fd, size=region.size, processes=3, process=2
     ) as process:
@@ -77,4 +77,4 @@ def test_the_main_process_sees_where_another_one_hangs_and_what_it_had_done() ->
 
 def test_a_region_that_is_too_small_is_refused() -> None:
     with pytest.raises(EngineError, match="were asked of shared memory"):
-        Board(4, Region.create("board", board_bytes(3)))
+        ProcessBoard(4, Region.create("board", board_bytes(3)))

@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pbt.runtime.crew import Crew
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan
-from pbt.transport.board import PHASES, Board
+from pbt.runtime.process_group import ProcessGroup
+from pbt.transport.board import PHASES, ProcessBoard
 
 STAGES = ("simulate", "infer", "wait", "gather", "learn")
 DROPPED = ("voided", "generation")
@@ -18,10 +18,10 @@ RATE_OVER_S = 1.0
 _MOMENTARY = ("beat_s", "phase", "phase_since_s", "detail", "queue")
 
 
-class Tally:
+class ProcessCounters:
     """rows: name of a process -> its row of the board. *_before: carried over from a checkpoint."""
 
-    def __init__(self, board: Board, plans: Sequence[ProcessPlan]) -> None:
+    def __init__(self, board: ProcessBoard, plans: Sequence[ProcessPlan]) -> None:
         self._plans = tuple(plans)
         self.rows = {plan.name: board.row(index) for index, plan in enumerate(plans)}
         self._buried = {plan.name: Counter[str]() for plan in plans}
@@ -61,14 +61,14 @@ class Tally:
         """Seconds by stage, summed over processes."""
         return {stage: self.total(f"{stage}_s") for stage in STAGES}
 
-    def statuses(self, crew: Crew, waiting: Mapping[str, int]) -> list[ProcessStatus]:
+    def statuses(self, crew: ProcessGroup, waiting: Mapping[str, int]) -> list[ProcessStatus]:
         """What every process does now. waiting: full slots in front of each member's learner."""
         return [
             self._status(plan, crew, sum(waiting[shard.member] for shard in plan.trains))
             for plan in self._plans
         ]
 
-    def _status(self, plan: ProcessPlan, crew: Crew, waiting: int) -> ProcessStatus:
+    def _status(self, plan: ProcessPlan, crew: ProcessGroup, waiting: int) -> ProcessStatus:
         child, row, counted, now = (
             crew.children.get(plan.name),
             self.rows[plan.name].read(),

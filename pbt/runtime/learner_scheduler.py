@@ -50,7 +50,7 @@ class Dispatched:
 
 
 @dataclass
-class Trainee:
+class LearnerHandle:
     """A member's learner as the main process knows it. Fills the port MemberLearner from what the
     learner published, wherever that lives or lived.
 
@@ -105,13 +105,13 @@ class Trainee:
 
 def trainees_of(
     blueprint: Blueprint, plans: Sequence[ProcessPlan], shared: SharedMemory
-) -> list[Trainee]:
+) -> list[LearnerHandle]:
     """One per member, in their order."""
     shards = sorted(
         (shard.member, shard.index, plan.name) for plan in plans for shard in plan.trains
     )
     return [
-        Trainee(
+        LearnerHandle(
             name,
             role,
             policy,
@@ -124,7 +124,7 @@ def trainees_of(
     ]
 
 
-class TrainingFlow:
+class LearnerScheduler:
     """Feeds every learner and puts its rounds in force.
 
     send(process, *messages), permit(permits): the ways out;  reachable(process): somebody would
@@ -135,7 +135,7 @@ class TrainingFlow:
     def __init__(
         self,
         config: RunConfig,
-        trainees: list[Trainee],
+        trainees: list[LearnerHandle],
         controller: Controller,
         send: Callable[..., None],
         reachable: Callable[[str], bool],
@@ -268,7 +268,7 @@ class TrainingFlow:
                 waiting.training, waiting.publications = True, trainee.published.publications
                 self._send_to(trainee, Train(trainee.name))
 
-    def _gather(self, trainee: Trainee) -> None:
+    def _gather(self, trainee: LearnerHandle) -> None:
         if self._config.learning.max_lag is not None:
             # By the time it is trained, the batches in front of it will have been.
             self._permit(
@@ -319,7 +319,7 @@ class TrainingFlow:
 
     # --- copies, ends, deaths ---------------------------------------------------------------------
 
-    def _apply(self, trainee: Trainee, directive: Directive) -> None:
+    def _apply(self, trainee: LearnerHandle, directive: Directive) -> None:
         """Put a round's directive in force. A copy is in force when every shard has said so; no
         row of the replaced weights is trained after it.
         """
@@ -332,7 +332,7 @@ class TrainingFlow:
             self._drop(trainee, batch, "generation")
         self._send_copy(trainee)
 
-    def _send_copy(self, trainee: Trainee) -> None:
+    def _send_copy(self, trainee: LearnerHandle) -> None:
         directive = trainee.copying
         assert directive is not None and directive.copy_snapshot is not None
         trainee.to_copy = len(trainee.hosts)
@@ -341,14 +341,14 @@ class TrainingFlow:
             trainee, Discard(trainee.name), hyperparams, Copy(trainee.name, directive.copy_snapshot)
         )
 
-    def abandon(self, trainee: Trainee, reason: str) -> None:
+    def abandon(self, trainee: LearnerHandle, reason: str) -> None:
         """Train on nothing of what waits."""
         for batch in list(trainee.batches):
             self._drop(trainee, batch, reason)
         self._send_to(trainee, Discard(trainee.name))
         self._permit(trainee.batcher.discard(reason))
 
-    def _drop(self, trainee: Trainee, batch: Dispatched, reason: str) -> None:
+    def _drop(self, trainee: LearnerHandle, batch: Dispatched, reason: str) -> None:
         """Count a batch as dropped; its slots come back when they have been gathered."""
         if not batch.discarded:
             self.dropped[reason] += batch.rows
@@ -404,6 +404,6 @@ class TrainingFlow:
             batch.to_gather for trainee in self.trainees.values() for batch in trainee.batches
         )
 
-    def _send_to(self, trainee: Trainee, *messages: object) -> None:
+    def _send_to(self, trainee: LearnerHandle, *messages: object) -> None:
         for host in trainee.hosts:
             self._send(host, *messages)

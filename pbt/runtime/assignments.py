@@ -8,15 +8,15 @@ from pbt.checkpoint.resharding import merge_workers
 from pbt.matchmaking.planner import merge_planners, split_planner
 from pbt.population.members import Member
 from pbt.runtime.blueprint import Blueprint
-from pbt.runtime.closing import Closing
 from pbt.runtime.control import Paused
+from pbt.runtime.final_evaluation import FinalEvaluation
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.roster import Roster
 from pbt.runtime.shared import SharedMemory, share_state
 from pbt.transport.messages import JsonState
 
 
-class Orders:
+class Assignments:
     """Between the state of a whole run and that of its workers. config: what processes start
     with.
     """
@@ -56,7 +56,7 @@ class Orders:
         }
         return {**general, **tables}, descriptors
 
-    def tables(self, roster: Roster, closing: Closing) -> dict[str, JsonState]:
+    def tables(self, roster: Roster, closing: FinalEvaluation) -> dict[str, JsonState]:
         """By worker: its tables as they were resumed, else empty ones, and all it must know of
         players. What was resumed is handed out once.
         """

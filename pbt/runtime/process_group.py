@@ -7,7 +7,7 @@ from typing import Any
 from pbt.processes.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment
 from pbt.runtime.placements import ProcessPlan
-from pbt.transport.board import PHASES, Board
+from pbt.transport.board import PHASES, ProcessBoard
 from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.
@@ -33,7 +33,7 @@ def start_child(name: str, orders: JsonState, descriptors: Sequence[int], progra
     return Child(name, program, WIRES, Assignment(name, orders), descriptors, threads)
 
 
-class Crew:
+class ProcessGroup:
     """Starts, hears, watches and buries processes. What their deaths mean is for the engine to say.
 
     program  the module that every process executes
@@ -44,7 +44,7 @@ class Crew:
     def __init__(
         self,
         plans: Sequence[ProcessPlan],
-        board: Board,
+        board: ProcessBoard,
         silent_after_s: float,
         phase_limits_s: Mapping[str, float],
     ) -> None:

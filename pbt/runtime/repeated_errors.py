@@ -11,7 +11,7 @@ from pbt.runtime.control import GameError
 EQUAL_ERRORS = 2
 
 
-class Repetition:
+class RepeatedErrors:
     """Counts errors over all processes of a run."""
 
     def __init__(self) -> None:

@@ -15,14 +15,14 @@ import psutil
 import pytest
 
 from pbt.processes.messages import Failed
-from pbt.runtime import crew
+from pbt.runtime import process_group as crew
 from pbt.runtime.control import GameError, Go, Ready
-from pbt.runtime.crew import Crew
 from pbt.runtime.placements import ProcessPlan, Shard
-from pbt.transport.board import PHASES, Board, board_bytes
+from pbt.runtime.process_group import ProcessGroup
+from pbt.transport.board import PHASES, ProcessBoard, board_bytes
 from pbt.transport.fifo import fifo_kinds
 from pbt.transport.memory import Region
-from tests.pbt.runtime.crew_programs import PROGRAM, REPOSITORY, assignment
+from tests.pbt.runtime.group_programs import PROGRAM, REPOSITORY, assignment
 
 SILENT_AFTER_S = 2.0
 LIMITS_S = {"game": 0.4, "learning": 0.4}
@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 @pytest.fixture(autouse=True)
 def _program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Children are the made-up ones, and are started in a folder of a careless user's."""
-    monkeypatch.setattr(Crew, "program", PROGRAM)
+    monkeypatch.setattr(ProcessGroup, "program", PROGRAM)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     for name in ("arena", "pbt", "tests", "torch", "signal"):
         (tmp_path / f"{name}.py").write_text(
@@ -52,7 +52,9 @@ class Staff:
             else ProcessPlan(what, trains=(Shard(what),))
             for what in whats
         ]
-        self.crew = Crew(plans, Board(len(whats), self.region), SILENT_AFTER_S, LIMITS_S)
+        self.crew = ProcessGroup(
+            plans, ProcessBoard(len(whats), self.region), SILENT_AFTER_S, LIMITS_S
+        )
         self.heard: list[tuple[str, Any]] = []
         self.pids: dict[str, int] = {}
         self.start(*whats)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pbt.runtime.closing import Closing
+from pbt.runtime.final_evaluation import FinalEvaluation
 from tests.pbt.runtime.placing import Running, placed
 
 WORKERS = ("a", "b", "c")
 
 
 def test_every_game_has_one_worker() -> None:
-    closing = Closing(10, WORKERS)
+    closing = FinalEvaluation(10, WORKERS)
     assert closing.shares(0) == {"a": 0, "b": 0, "c": 0}, "not before they begin"
     closing.begun = True
     assert closing.shares(0) == {"a": 4, "b": 3, "c": 3}
@@ -22,7 +22,7 @@ def test_every_game_has_one_worker() -> None:
 
 
 def test_it_is_over_when_every_worker_is_through() -> None:
-    closing = Closing(10, WORKERS)
+    closing = FinalEvaluation(10, WORKERS)
     for worker in WORKERS:
         closing.quiet(worker)
     assert not closing.over, "nobody was told to begin"

@@ -6,7 +6,7 @@ from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import PbtError
 from pbt.population.memory import MemorySink, MemoryStore, NoControl
-from pbt.runtime import backlog
+from pbt.runtime import backpressure as backlog
 from pbt.runtime.assembly import assemble
 from pbt.runtime.serial import SerialEngine
 

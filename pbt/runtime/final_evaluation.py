@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-class Closing:
+class FinalEvaluation:
     """games: to be played by all workers together. begun: workers were told to."""
 
     def __init__(self, games: int, workers: Sequence[str]) -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.runtime import tally
-from pbt.runtime.crew import Crew
+from pbt.runtime import process_counters as tally
 from pbt.runtime.engine import ProcessStatus
 from pbt.runtime.placements import ProcessPlan, Shard
-from pbt.runtime.tally import Tally
-from pbt.transport.board import Board
+from pbt.runtime.process_counters import ProcessCounters
+from pbt.runtime.process_group import ProcessGroup
+from pbt.transport.board import ProcessBoard
 
 PLANS = (
     ProcessPlan("worker-0", (0,)),
@@ -42,8 +42,8 @@ COUNTED = (
     )
 )
 def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None:
-    board, expected = Board(len(PLANS)), {name: Counter[str]() for name in NAMES}
-    found = Tally(board, PLANS)
+    board, expected = ProcessBoard(len(PLANS)), {name: Counter[str]() for name in NAMES}
+    found = ProcessCounters(board, PLANS)
     for name, what, amount in story:
         row = board.row(NAMES.index(name))
         row.enter("simulating")
@@ -72,8 +72,8 @@ def test_counters_survive_every_death(story: list[tuple[str, str, int]]) -> None
 
 
 def test_a_checkpoint_counts_on() -> None:
-    board = Board(len(PLANS))
-    found = Tally(board, PLANS)
+    board = ProcessBoard(len(PLANS))
+    found = ProcessCounters(board, PLANS)
     found.produced_before, found.dropped_before = 100, Counter(generation=7, error=2)
     board.row(0).set("produced", 11)
     board.row(0).set("dropped_generation", 3)
@@ -87,13 +87,13 @@ def test_a_checkpoint_counts_on() -> None:
 def test_what_every_process_does_now(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [1000.0]
     monkeypatch.setattr(tally.time, "monotonic", lambda: now_s[0])
-    board = Board(len(PLANS))
-    found = Tally(board, PLANS)
+    board = ProcessBoard(len(PLANS))
+    found = ProcessCounters(board, PLANS)
     children: dict[str, Any] = {
         name: SimpleNamespace(pid=40 + number, started_s=990.0) for number, name in enumerate(NAMES)
     }
     crew = cast(
-        Crew,
+        ProcessGroup,
         SimpleNamespace(children=children, restarts={**dict.fromkeys(NAMES, 0), "server-0": 2}),
     )
     waiting = {"m0": 3, "m1": 4}

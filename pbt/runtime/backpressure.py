@@ -12,7 +12,7 @@ PAUSE_TIMEOUT_S = 600.0
 LOOK_EVERY_S = 0.5
 
 
-class Backlog:
+class SinkBackpressure:
     """Watches a sink's backlog; asked between turns."""
 
     def __init__(self, sink: RunSink) -> None:

@@ -5,11 +5,11 @@ import pytest
 from pbt.errors import EngineError, EnvError
 from pbt.processes.messages import Failed
 from pbt.runtime.control import GameError
-from pbt.runtime.repetition import Repetition
+from pbt.runtime.repeated_errors import RepeatedErrors
 
 
 def test_a_game_may_raise_once_at_every_place() -> None:
-    repetition = Repetition()
+    repetition = RepeatedErrors()
     repetition.game_raised(GameError("a.py:1", "first"))
     repetition.game_raised(GameError("a.py:2", "second"))
     with pytest.raises(EnvError, match="third"):
@@ -17,7 +17,7 @@ def test_a_game_may_raise_once_at_every_place() -> None:
 
 
 def test_one_incident_that_several_processes_report_is_one() -> None:
-    repetition = Repetition()
+    repetition = RepeatedErrors()
     no_room = Failed("OSError", "no space left", "trace", engine=False)
     repetition.process_failed(no_room)
     repetition.process_failed(no_room)
@@ -29,7 +29,7 @@ def test_one_incident_that_several_processes_report_is_one() -> None:
 
 
 def test_troubles_between_processes_are_left_to_the_restart_policy() -> None:
-    repetition = Repetition()
+    repetition = RepeatedErrors()
     for _ in range(5):
         repetition.process_failed(Failed("FifoFull", "no room", "trace", engine=True))
         repetition.domain_died()

@@ -16,15 +16,15 @@ from pbt.processes.messages import Failed
 from pbt.processes.settle import leave, settle
 from pbt.runtime import process
 from pbt.runtime.control import Assignment, GameError, Go, Pause, Quiet, Ready
-from pbt.runtime.crew import start_child
-from pbt.transport.board import Board, Row, board_bytes
+from pbt.runtime.process_group import start_child
+from pbt.transport.board import ProcessBoard, Row, board_bytes
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-PROGRAM = "tests.pbt.runtime.crew_programs"
+PROGRAM = "tests.pbt.runtime.group_programs"
 
 
 def assignment(what: str, **facts: Any) -> JsonState:
@@ -89,7 +89,7 @@ class MadeUpHost:
 
 def build(given: Assignment, channel: Channel) -> tuple[list[Any], Row]:
     fd, processes, index = given.plan["board"]
-    row = Board(processes, Region.attach(fd, board_bytes(processes))).row(index)
+    row = ProcessBoard(processes, Region.attach(fd, board_bytes(processes))).row(index)
     process.beat(row)
     return [MadeUpHost(given.plan, channel, row)], row
 
