@@ -27,6 +27,7 @@ check: ## formatting, lint, types, figures
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python scripts/figures.py
+	$(VENV)/bin/python scripts/prose.py
 
 format: ## rewrite the code in the project's format
 	@scripts/venv.sh dev

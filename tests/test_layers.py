@@ -20,45 +20,67 @@ BANNED = {
     "api": {"torch", "vizdoom", "faster_fifo"},
 }
 
-# Inside pbt: what each part may import besides itself. Parts that are not listed may be imported by
-# nobody here and import everything.
+# What each room (a folder or a file at the top of a package) may import of its own package, besides
+# itself. From the lowest floor to the highest: a room names only rooms that stand above it here.
 FACTS = {"errors", "files", "records", "seeding"}
 CONFIG = FACTS | {"config", "hyperparams"}
 ENVS = CONFIG | {"envs"}
 WIRES = ENVS | {"models", "transport"}
-PARTS = {
-    "errors": set(),
-    "files": set(),
-    "records": {"errors"},
-    "seeding": {"errors"},
-    "config": FACTS,
-    "hyperparams": FACTS | {"config"},
-    "envs": CONFIG | {"native"},
-    "native": set(),
-    "models": ENVS | {"native", "transport"},
-    "transport": ENVS | {"models"},
-    "film": ENVS | {"transport"},
-    "inference": WIRES,
-    "learning": WIRES,
-    "matchmaking": WIRES | {"inference"},
-    "sampling": WIRES | {"film", "inference", "matchmaking"},
-    "population": WIRES | {"learning", "matchmaking"},
-    "snapshots": {"errors", "files", "models"},
-    "checkpoint": WIRES | {"learning", "sampling", "population", "matchmaking"},
-    "processes": WIRES,
-    "runtime": WIRES
-    | {
-        "film",
-        "inference",
-        "learning",
-        "matchmaking",
-        "sampling",
-        "population",
-        "checkpoint",
-        "processes",
-        "snapshots",
+ROOMS: dict[str, dict[str, set[str]]] = {
+    "pbt": {
+        "errors": set(),
+        "files": set(),
+        "records": {"errors"},
+        "seeding": {"errors"},
+        "native": set(),
+        "config": FACTS,
+        "hyperparams": FACTS | {"config"},
+        "envs": CONFIG | {"native"},
+        "transport": ENVS,
+        "models": ENVS | {"native", "transport"},
+        "processes": {"errors", "transport"},
+        "film": ENVS | {"transport"},
+        "snapshots": {"errors", "files", "models"},
+        "inference": WIRES,
+        "learning": WIRES,
+        "matchmaking": WIRES | {"inference"},
+        "sampling": WIRES | {"film", "inference"},
+        "population": WIRES | {"learning", "matchmaking"},
+        "checkpoint": WIRES | {"population", "sampling"},
+        "runtime": WIRES
+        | {"checkpoint", "film", "inference", "learning", "matchmaking", "population"}
+        | {"processes", "sampling", "snapshots"},
+    },
+    "arena": {
+        "host": set(),
+        "stats": set(),
+        "data": set(),
+        "signals": {"data"},
+        "guests": {"host"},
+        "league": {"data", "stats"},
+        "players": {"data", "guests", "league"},
+        "training": {"data", "host", "league", "signals", "stats"},
+        "matches": {"data", "guests", "league", "players", "signals", "stats"},
+        "cli": {"data", "guests", "host", "league", "matches", "players", "stats", "training"},
+        "programs": {"cli", "data", "league", "matches", "players", "stats"},
+        "__main__": {"cli"},
+    },
+    "api": {
+        "http": set(),
+        "openapi": {"http"},
+        "reconcile": {"http"},
+        "context": {"http", "reconcile"},
+        "routes": {"context", "http", "reconcile"},
+        "app": {"context", "http", "openapi", "reconcile", "routes"},
+        "__main__": {"app", "http"},
     },
 }
+
+# One name, one thing. These may stand twice, each for the reason given.
+NAMES_TWICE: dict[str, str] = {}
+
+LONGEST_FUNCTION = 40
+LONG_FUNCTIONS = ROOT / "tests/long_functions.txt"
 
 # Read by processes that never load torch: the service, `arena --help`, tools that only look at
 # results.
@@ -120,8 +142,20 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def in_parts(module: str, parts: set[str]) -> bool:
-    return any(module == f"pbt.{part}" or module.startswith(f"pbt.{part}.") for part in parts)
+def room_of(module: str) -> str:
+    """The part after the package, "" for the package itself."""
+    return (*module.split("."), "")[1]
+
+
+def wrong_arrows(package: str, path: Path) -> Iterator[str]:
+    """One line for every import of this file that its room's row of the table does not allow."""
+    room = room_of(module_name(path))
+    for line, module in imports(path):
+        if module.split(".")[0] != package or module == f"{package}.__version__":
+            continue
+        target = room_of(module)
+        if target != room and target not in ROOMS[package].get(room, set()):
+            yield f"{path.relative_to(ROOT)}:{line}: {room} imports {module}"
 
 
 def test_packages_import_only_what_stands_below_them() -> None:
@@ -135,25 +169,112 @@ def test_packages_import_only_what_stands_below_them() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_parts_of_the_engine_import_only_what_stands_below_them() -> None:
-    wrong = []
-    for path in (ROOT / "pbt").rglob("*.py"):
-        part = (*module_name(path).split("."), "")[1]
-        if part not in PARTS:
-            continue
-        wrong += [
-            f"{path.relative_to(ROOT)}:{line}: {part} imports {module}"
-            for line, module in imports(path)
-            if module.startswith("pbt.")
-            and module != "pbt.__version__"
-            and not in_parts(module, PARTS[part] | {part})
-        ]
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_import_only_what_stands_below_them(package: str) -> None:
+    wrong = [
+        arrow
+        for path in (ROOT / package).rglob("*.py")
+        if room_of(module_name(path))
+        for arrow in wrong_arrows(package, path)
+    ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_part_of_the_engine_has_its_place_in_the_table() -> None:
-    folders = {path.parent.name for path in (ROOT / "pbt").glob("*/__init__.py")}
-    assert folders <= PARTS.keys(), f"name what these may import: {folders - PARTS.keys()}"
+@pytest.mark.parametrize("package", ROOMS)
+def test_every_room_stands_in_the_table_and_nothing_else_at_the_top(package: str) -> None:
+    found = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
+    found |= {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert found == ROOMS[package].keys(), "a new room needs a row in ROOMS, a new file a room"
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_the_table_has_no_circles(package: str) -> None:
+    floors = list(ROOMS[package])
+    up = [
+        (room, target)
+        for room, targets in ROOMS[package].items()
+        for target in targets
+        if floors.index(target) >= floors.index(room)
+    ]
+    assert not up, f"arrows that go up: {up}"
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Every production module and the production modules that it imports, however deep inside."""
+    modules = {module_name(path): path for path in SOURCES}
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        targets = set()
+        for _, name in imports(path):
+            while name and name not in modules:
+                name = name.rpartition(".")[0]
+            targets.add(name)
+        graph[module] = targets - {"", module}
+    return graph
+
+
+def circles(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that reach themselves again, by taking away whatever imports nothing that is left."""
+    left = {module: set(targets) for module, targets in graph.items()}
+    while done := {module for module, targets in left.items() if not targets & left.keys()}:
+        left = {module: targets for module, targets in left.items() if module not in done}
+    # What only imports a circle is not in one.
+    while loose := left.keys() - set().union(*left.values()):
+        left = {module: targets for module, targets in left.items() if module not in loose}
+    return sorted(left)
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    graph = import_graph()
+    assert circles(graph) == []
+    assert circles({**graph, "pbt.errors": {"pbt.runtime.serial"}})
+
+
+def classes() -> dict[str, list[str]]:
+    """Class name -> the files that define it."""
+    found: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    twice = {name: paths for name, paths in classes().items() if len(paths) > 1}
+    assert twice.keys() == NAMES_TWICE.keys(), twice
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """(where it stands, its lines) of every function, methods and inner ones too."""
+
+    def inside(node: ast.AST, prefix: str) -> Iterator[tuple[str, int]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                name = f"{prefix}{child.name}"
+                if not isinstance(child, ast.ClassDef):
+                    assert child.end_lineno is not None
+                    yield f"{path.relative_to(ROOT)}:{name}", child.end_lineno - child.lineno + 1
+                yield from inside(child, f"{name}.")
+            else:
+                yield from inside(child, prefix)
+
+    yield from inside(ast.parse(path.read_text(encoding="utf-8")), "")
+
+
+def test_functions_are_short_but_for_a_list_that_only_shrinks() -> None:
+    rows = (line.rsplit(maxsplit=1) for line in LONG_FUNCTIONS.read_text().splitlines())
+    listed = {where: int(lines) for where, lines in rows}
+    long = {
+        where: lines
+        for path in SOURCES
+        for where, lines in functions(path)
+        if lines > LONGEST_FUNCTION
+    }
+    grown = {where: lines for where, lines in long.items() if lines > listed.get(where, 0)}
+    assert not grown, f"split these, each at most {LONGEST_FUNCTION} lines: {grown}"
+    shrunk = {where: long.get(where, 0) for where in listed if long.get(where, 0) < listed[where]}
+    assert not shrunk, f"write the new length into {LONG_FUNCTIONS.name}, or take it out: {shrunk}"
 
 
 def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
@@ -161,8 +282,8 @@ def test_a_wrong_arrow_is_seen(tmp_path: Path) -> None:
     path.write_text("def f():\n    from pbt.learning import losses\n    import arena.league\n")
     found = [module for _, module in imports(path)]
     assert found == ["pbt.learning.losses", "arena.league"]
-    assert not in_parts("pbt.learning.losses", PARTS["sampling"])
-    assert not in_parts("pbt.learning_rates", {"learning"})
+    assert room_of("pbt.learning.losses") == "learning" not in ROOMS["pbt"]["sampling"]
+    assert room_of("pbt.learning_rates") == "learning_rates"
 
 
 def loaded_modules(statement: str) -> set[str]:
@@ -179,13 +300,9 @@ def loaded_modules(statement: str) -> set[str]:
 
 
 def torch_free_modules() -> list[str]:
-    league = sorted(module_name(path) for path in (ROOT / "arena/league").glob("*.py"))
-    return [
-        name
-        for name in (*TORCH_FREE, *league)
-        if (ROOT / name.replace(".", "/")).with_suffix(".py").exists()
-        or (ROOT / name.replace(".", "/")).is_dir()
-    ]
+    folders = ("arena/league", "arena/data", "arena/stats")
+    whole = sorted(module_name(path) for folder in folders for path in (ROOT / folder).glob("*.py"))
+    return [*TORCH_FREE, *whole]
 
 
 def test_results_and_config_load_without_torch() -> None:
