@@ -4,7 +4,7 @@ and after whatever others.
 
 from collections.abc import Sequence
 
-from arena.matches.game_list import GameList, turn
+from arena.matches.game_list import PlannedGames, turn
 from arena.matches.plan import MatchPlan
 from arena.matches.tables import FrozenTables
 from pbt.envs.contract import EnvSpec
@@ -22,12 +22,12 @@ class BatchTables:
         self._tables = FrozenTables(
             env, game, plan.players, min(plan.batch, plan.games), plan.seed, lambda: None
         )
-        self._schedule: GameList | None = None
+        self._schedule: PlannedGames | None = None
         self._ended: list[GameEnd] = []
 
     def begin(self, wanted: Sequence[int], tries: Sequence[int]) -> None:
         """Games of one batch. Only when nothing is left of the one before."""
-        self._schedule = GameList(
+        self._schedule = PlannedGames(
             self._plan.games, self._plan.game, wanted, dict(zip(wanted, tries, strict=True))
         )
         self._tables.next_game = self._schedule.next_game

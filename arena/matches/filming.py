@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from arena.matches.game_list import GameList, turn
+from arena.matches.game_list import PlannedGames, turn
 from arena.matches.plan import sittings
 from arena.matches.tables import FrozenTables, PlannedGame
 from arena.players.resolve import ResolvedPlayer, make_game
@@ -92,7 +92,9 @@ def film(
         eyes, sitting, seat_names = Eyes(env.name, game), _sittings(game, players), game.seat_names
     alone = len(seat_names) == 1
     planned = games * len(sitting) if alone else games
-    schedule = GameList(planned, lambda index: _planned(index, sitting, seed, greedy, alone=alone))
+    schedule = PlannedGames(
+        planned, lambda index: _planned(index, sitting, seed, greedy, alone=alone)
+    )
     painter, pace = (
         Painter(len(eyes.seats), eyes.height, eyes.width, scale),
         pace_of(env.tics_per_s, moves_per_s),
@@ -135,7 +137,7 @@ def film(
 
 
 def _announced(
-    schedule: GameList, camera: Camera, players: Sequence[ResolvedPlayer], planned: int
+    schedule: PlannedGames, camera: Camera, players: Sequence[ResolvedPlayer], planned: int
 ) -> Callable[[], PlannedGame | None]:
     """The schedule's next game, of which the camera hears first."""
 

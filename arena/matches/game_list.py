@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 """(games finished, games planned), after every turn in which one finished."""
 
 
-class GameList:
+class PlannedGames:
     """Hands out games of a plan. All of them are known before any is played; a voided one is handed
     out again.
 
@@ -74,7 +74,7 @@ class GameList:
 
 def play_all(
     tables: FrozenTables,
-    schedule: GameList,
+    schedule: PlannedGames,
     take: Callable[[int, GameEnd], None],
     on_progress: Progress | None = None,
 ) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.guests.player import GuestError
 from arena.guests.program import FORFEIT_PREFIX
-from arena.matches.game_list import GameList, Progress, is_spoiled, play_all
+from arena.matches.game_list import PlannedGames, Progress, is_spoiled, play_all
 from arena.matches.tables import DEFAULT_TABLES, FrozenTables, PlannedGame
 from arena.players.resolve import RANDOM, ResolvedPlayer, make_game
 from arena.stats.score import mean_interval
@@ -103,7 +103,7 @@ def evaluate_player(
     stranger = ResolvedPlayer(
         PlayerRef("scripted", RANDOM), RANDOM, player.env_name, player.env_options
     )
-    schedule = GameList(
+    schedule = PlannedGames(
         episodes, lambda index: _planned(index, seed, seats, len(game.seat_names), greedy)
     )
     playing = FrozenTables(
