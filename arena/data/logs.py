@@ -1,12 +1,11 @@
-"""A training's own log: one JSON object a line with the population on each, in the words of the
-service's log.
-"""
+"""A training's own log: JSON lines with the population on each, as the service's log has them."""
 
-import json
 import logging
-from datetime import UTC, datetime
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
+
+import structlog
 
 from arena.data.json_lines import last_lines
 
@@ -14,34 +13,37 @@ FILE = "train-{}.jsonl"
 TAIL_BYTES = 1 << 20
 
 
-class JsonLines(logging.Formatter):
-    """What a record says as `event`; what it carries in `extra={"fields": {...}}` beside it."""
-
-    def __init__(self, population: str) -> None:
-        super().__init__()
-        self._population = population
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "timestamp": datetime.fromtimestamp(record.created, UTC)
-            .isoformat(timespec="milliseconds")
-            .replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "population": self._population,
-            "event": record.getMessage(),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        # ASCII: half a character in somebody's message would else lose the line.
-        return json.dumps({**getattr(record, "fields", {}), **line}, default=str)
-
-
 def log_to(folder: Path, population: str, incarnation: int) -> None:
-    """From now on what this process notes goes there, a file for each start."""
+    """Send every record of the logger `arena` to a file of this start.
+
+    A line has `timestamp`, `level`, `logger`, `population`, `event`, `exception` after an error,
+    and what the record carries in `extra`.
+    """
+
+    def add_population(
+        logger: Any, method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        return {**event, "population": population}
+
     folder.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(folder / FILE.format(incarnation), encoding="utf-8", delay=True)
-    handler.setFormatter(JsonLines(population))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            # The extra first: a name that it shares with the record's own is the record's.
+            foreign_pre_chain=[
+                structlog.stdlib.ExtraAdder(),
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                add_population,
+            ],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
     root = logging.getLogger("arena")
     for earlier in root.handlers:
         earlier.close()
@@ -53,17 +55,18 @@ def log_to(folder: Path, population: str, incarnation: int) -> None:
 
 
 def newest_records(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The newest lines of all starts without a gap, oldest first; a line that was cut short is
-    left out. [] where nothing was noted.
+    """The newest lines of all starts, oldest first and without a gap; [] where there are none.
+
+    A line that was cut short is left out.
     """
-    found: list[dict[str, Any]] = []
+    newest: list[dict[str, Any]] = []
     for path in _newest_first(folder):
         records, whole = last_lines(path, TAIL_BYTES)
-        found = [*records, *found]
+        newest = [*records, *newest]
         # What came before is not next to what was read.
-        if len(found) >= count or not whole:
+        if len(newest) >= count or not whole:
             break
-    return found[-count:]
+    return newest[-count:]
 
 
 def _newest_first(folder: Path) -> list[Path]:

@@ -89,7 +89,7 @@ class TrainingSink:
             level,
             "%s",
             event.text,
-            extra={"fields": {"kind": event.kind, "member": event.member, "frames": event.frames}},
+            extra={"kind": event.kind, "member": event.member, "frames": event.frames},
         )
         self._writer.event(event)
 

@@ -25,7 +25,7 @@ def arena_logger() -> Iterator[None]:
 
 def test_a_line_is_an_object_with_the_population(tmp_path: Path) -> None:
     log_to(tmp_path, "first", 3)
-    log.info("copied %s", "m1", extra={"fields": {"kind": "copy", "member": "m0", "frames": 2000}})
+    log.info("copied %s", "m1", extra={"kind": "copy", "member": "m0", "frames": 2000})
     try:
         raise ValueError("two\nlines")
     except ValueError as error:
@@ -82,6 +82,6 @@ def test_between_two_starts_nothing_is_left_out(tmp_path: Path) -> None:
 
 def test_half_a_character_loses_no_line(tmp_path: Path) -> None:
     log_to(tmp_path, "first", 1)
-    log.info("\ud800", extra={"fields": {"level": "of its own"}})
+    log.info("\ud800", extra={"level": "of its own"})
     (found,) = newest_records(tmp_path, 1)
     assert (found["event"], found["level"]) == ("\ud800", "info")

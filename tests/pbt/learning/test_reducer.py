@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from pbt.errors import EngineError
-from pbt.learning.reducer import SingleReducer, ThreadGroup
+from pbt.learning.reducer import SingleReducer
+from tests.pbt.learning.thread_group import ThreadGroup
 
 
 def test_one_shard_is_its_own_sum() -> None:

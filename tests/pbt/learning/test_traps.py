@@ -14,8 +14,8 @@ from pbt.config.schema import LearningConfig, ModelConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner
-from pbt.learning.reducer import ThreadGroup
 from pbt.models.weights import to_bytes
+from tests.pbt.learning.thread_group import ThreadGroup
 
 Make = Callable[..., Any]
 
