@@ -4,6 +4,7 @@ once. Used from the threads of requests.
 
 import json
 import secrets
+import signal
 import subprocess
 import tempfile
 import threading
@@ -17,12 +18,15 @@ import structlog
 from api.http.problems import Problem
 from api.http.settings import Settings
 from api.reconcile.process import complaint
+from pbt.processes.child_process import ChildProcess
 
 State = Literal["starting", "turn", "thinking", "over", "dropped", "failed"]
 ENDED: tuple[State, ...] = ("over", "dropped", "failed")
 # Loading a large network on a busy machine takes its time; a move does not.
 ANSWER_S = 60.0
 LEAVE_S = 5.0
+# Between the end of its output and its own: a game may still be stored.
+END_S = 15.0
 KEPT = 100
 _WORDS = 2000
 
@@ -51,12 +55,12 @@ class Play:
         self._changed = threading.Condition()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process has ended
         words = [*command, json.dumps(asked)]
-        self._process = subprocess.Popen(
+        self._process = ChildProcess(
             words,
+            session=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            start_new_session=True,
         )
         threading.Thread(target=self._listen, name=f"play {asked['id']}", daemon=True).start()
 
@@ -66,14 +70,16 @@ class Play:
 
     @property
     def running(self) -> bool:
-        return self._process.poll() is None
+        return self._process.exit_code() is None
 
     def _listen(self) -> None:
         for line in cast(IO[bytes], self._process.stdout):
             with self._changed:
                 self._take(json.loads(line))
                 self._changed.notify_all()
-        code = self._process.wait()
+        code = self._process.wait(END_S)
+        if code is None:
+            code = self._process.kill() or -signal.SIGKILL
         with self._changed:
             if self.state not in ENDED:
                 self.state, self.message = "failed", self.message or complaint(self._words(), code)
@@ -152,9 +158,7 @@ class Play:
         self._process.kill()
 
     def gone(self, timeout_s: float) -> bool:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout_s)
-        return not self.running
+        return self._process.wait(timeout_s) is not None
 
 
 class Plays:

@@ -3,11 +3,12 @@ end.
 """
 
 import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from pbt.processes.child_process import ChildProcess, kill_group
 
 LOG_NAME = "service.log"
 LOG_KEEP_BYTES = 1 << 20
@@ -27,37 +28,38 @@ class Trainer:
         _shorten(log)
         with log.open("ab") as output:
             self._offset = output.tell()
-            self.process = subprocess.Popen(
-                list(command),
+            self._process = ChildProcess(
+                command,
+                session=True,
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=log.parent,
+                folder=log.parent,
             )
         self.log = log
         self._oom_kills = oom_kills()
-        self.identity = identity(self.process.pid)
+        self.identity = identity(self._process.pid)
 
     @property
     def pid(self) -> int:
-        return self.process.pid
+        return self._process.pid
 
     def exit_code(self) -> int | None:
         """None while it runs; negative: the signal that ended it."""
-        code = self.process.poll()
-        if code is not None and self.process.stdin is not None:
-            self.process.stdin.close()
+        code = self._process.exit_code()
+        if code is not None and self._process.stdin is not None:
+            self._process.stdin.close()
         return code
 
     def stop(self) -> None:
         """Ask it to save and stop."""
-        if self.process.poll() is None:
-            self.process.terminate()
+        if self._process.exit_code() is None:
+            self._process.terminate()
 
     def kill(self) -> None:
-        if self.process.poll() is None:
-            kill_session(self.pid)
+        """End it and everything of its group; `exit_code` tells when it is gone."""
+        if self._process.exit_code() is None:
+            kill_group(self.pid)
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed something of this control group for memory since it was
@@ -96,14 +98,6 @@ def alive(known: str) -> int | None:
     """The pid of the process with this identity, None when it is gone (or waits to be reaped)."""
     pid = int(known.partition(" ")[0])
     return pid if identity(pid) == known else None
-
-
-def kill_session(leader: int) -> None:
-    """End a process that leads a session, and everything of its group; what it started in other
-    groups sees the end of its channel.
-    """
-    with suppress(ProcessLookupError):
-        os.killpg(leader, signal.SIGKILL)
 
 
 def tail(path: Path, lines: int, offset: int = 0) -> list[str]:

@@ -6,10 +6,11 @@ import time
 
 import structlog
 
-from api.reconcile.process import alive, kill_session
+from api.reconcile.process import alive
 from arena.league.database import League
 from arena.league.match_requests import open_match_requests
 from arena.league.operations import list_supervised
+from pbt.processes.child_process import kill_group
 
 STRAY_TIMEOUT_S = 20.0
 """They save and end by themselves before this; one that is stopped or stuck does not."""
@@ -37,5 +38,5 @@ class Strays:
                 log.warning(
                     "killed: it was left by an earlier service and did not end", of=of, pid=pid
                 )
-                kill_session(pid)
+                kill_group(pid)
         self._left = []

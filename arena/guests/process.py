@@ -4,7 +4,6 @@ left behind.
 
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import IO
 from arena.guests import launcher
 from arena.guests.program import GuestProgram
 from arena.guests.protocol import MAX_LINE_BYTES, GuestFault, shown
+from pbt.processes.child_process import ChildProcess, ending
 
 # How long a program may take to leave by itself once its input ended.
 LEAVE_S = 1.0
@@ -46,13 +46,13 @@ class GuestProcess:
             *program.command,
         ]
         try:
-            self._process = subprocess.Popen(
+            self._process = ChildProcess(
                 command,
+                session=True,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
+                buffered=False,
             )
         except OSError as error:
             raise GuestFault(f"could not be started: {error}") from error
@@ -130,15 +130,10 @@ class GuestProcess:
             )
 
     def _how_it_ended(self) -> str:
-        try:
-            code = self._process.wait(_DEATH_S)
-        except subprocess.TimeoutExpired:
+        code = self._process.wait(_DEATH_S)
+        if code is None:
             return "closed its output"
-        return (
-            f"was killed by {signal.Signals(-code).name}"
-            if code < 0
-            else f"ended with exit code {code}"
-        )
+        return ending(code) if code < 0 else f"ended with exit code {code}"
 
     @property
     def last_words(self) -> str:
@@ -155,15 +150,10 @@ class GuestProcess:
         """End it, and all it started, if it does not leave by itself within patience_s. After
         `hang_up`.
         """
-        try:
-            self._process.wait(patience_s)
-        except subprocess.TimeoutExpired:
+        if self._process.wait(patience_s) is None:
             self._process.terminate()
-            try:
-                self._process.wait(_KILL_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(_KILL_S)
+            if self._process.wait(_KILL_S) is None:
+                self._process.kill(_KILL_S)
         self.stdout.close()
         self.stderr.close()
 

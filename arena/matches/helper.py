@@ -10,10 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pbt.processes.child import Wires
 from pbt.processes.messages import Failed
 from pbt.processes.settle import leave, settle
 from pbt.transport.channel import Channel, PeerGone
+from pbt.transport.child import Wires
 from pbt.transport.messages import GameEnd, JsonState
 from pbt.transport.wire import Wire
 

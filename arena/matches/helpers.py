@@ -16,8 +16,8 @@ from arena.matches.helper import WIRES, BatchPlayed, Order, PlayBatch, order_of
 from arena.matches.plan import MatchPlan
 from pbt.envs.contract import EnvSpec
 from pbt.errors import EngineError
-from pbt.processes.child import Child
 from pbt.records import is_voided
+from pbt.transport.child import Child
 from pbt.transport.messages import GameEnd, JsonState
 
 # A helper loads torch for some seconds: it is worth its while when the rest takes longer than that.

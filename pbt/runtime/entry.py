@@ -1,6 +1,6 @@
 """How every child process of a run begins: `python -P -m pbt.runtime.entry DESCRIPTOR`.
 
-`pbt.processes.child` starts it. Its life is tied to its parent's, and the signals meant for the
+`pbt.transport.child` starts it. Its life is tied to its parent's, and the signals meant for the
 main process are left to that one, before anything heavy is loaded.
 """
 

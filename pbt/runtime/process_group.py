@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pbt.processes.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
 from pbt.runtime.control import FROM_MAIN, TO_MAIN, Assignment
 from pbt.runtime.placements import ProcessPlan
 from pbt.transport.board import PHASES, ProcessBoard
+from pbt.transport.child import START_TIMEOUT_S, Child, Wires, hear, stop_all
 from pbt.transport.messages import JsonState
 
 # Between two looks at the children lies a turn of the main loop, and now and then a checkpoint.

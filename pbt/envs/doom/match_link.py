@@ -6,9 +6,7 @@ import json
 import os
 import select
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -30,6 +28,7 @@ from pbt.envs.doom.match_options import MatchOptions
 from pbt.envs.doom.match_process import COMMAND, DONE, FAILED
 from pbt.errors import EnvCrash
 from pbt.native import doom_preload
+from pbt.processes.child_process import ChildProcess, ending
 
 _PROGRAM = ("-m", "pbt.envs.doom.match_process")
 _LARGEST_TEXT = 4096
@@ -78,13 +77,13 @@ class MatchLink:
             with open(os.devnull, "rb") as nothing, (self._folder / _PROCESS_LOG).open("wb") as log:
                 # A session of its own: what a terminal sends to this one's group is not for it.
                 started = _starter().submit(
-                    subprocess.Popen,
+                    ChildProcess,
                     command,
-                    pass_fds=passed,
+                    session=True,
                     stdin=nothing,
                     stdout=log,
                     stderr=log,
-                    start_new_session=True,
+                    descriptors=passed,
                 )
                 self._process = started.result()
         except BaseException:
@@ -143,10 +142,8 @@ class MatchLink:
         to end with it. Returns when it is gone.
         """
         self._socket.close()
-        with suppress(ProcessLookupError):
-            # Engines stay in the group that the process was started with.
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(_GONE_S)
+        # Engines stay in the group that the process was started with.
+        self._process.kill(_GONE_S)
         for log in self._logs.values():
             log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -184,14 +181,8 @@ class MatchLink:
             return
         if answer.startswith(FAILED):
             raise self.crash(answer[1:].decode(errors="replace"))
-        raise self.crash(f"its process ended {self._how_it_ended()}")
-
-    def _how_it_ended(self) -> str:
-        try:
-            status = self._process.wait(_GONE_S)
-        except subprocess.TimeoutExpired:
-            return "without an exit status"
-        return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        code = self._process.wait(_GONE_S)
+        raise self.crash(f"its process {'closed its channel' if code is None else ending(code)}")
 
     def crash(self, found: str) -> EnvCrash:
         """End the match. Returns what to raise."""

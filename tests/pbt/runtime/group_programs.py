@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pbt.processes.child import Child, hear
 from pbt.processes.messages import Failed
 from pbt.processes.settle import leave, settle
 from pbt.runtime import process
@@ -19,6 +18,7 @@ from pbt.runtime.control import Assignment, GameError, Go, Pause, Quiet, Ready
 from pbt.runtime.process_group import start_child
 from pbt.transport.board import ProcessBoard, Row, board_bytes
 from pbt.transport.channel import Channel
+from pbt.transport.child import Child, hear
 from pbt.transport.fifo import attach_fifo, make_fifo
 from pbt.transport.memory import Region
 from pbt.transport.messages import JsonState

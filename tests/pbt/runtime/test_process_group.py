@@ -188,7 +188,7 @@ def test_silence_and_endless_phases_are_found_and_everybody_can_be_ended(
         == "idle did not get ready within 0 s; use fewer workers (runtime.workers)?"
     )
 
-    monkeypatch.setattr("pbt.processes.child.STOP_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("pbt.transport.child.STOP_TIMEOUT_S", 1.0)
     closing_s = time.monotonic()
     one.crew.close()
     assert one.left() == [] and not one.crew.children

@@ -157,7 +157,7 @@ def test_a_port_that_somebody_takes_in_the_last_moment_is_told(
             ),
         )
         with pytest.raises(
-            EnvCrash, match=r"ended: its process ended by SIGSEGV.*Address already in use"
+            EnvCrash, match=r"ended: its process was killed by SIGSEGV.*Address already in use"
         ):
             match.reset(1)
 

@@ -1,19 +1,18 @@
-"""Starting, hearing and ending child processes that speak over a channel. What they do is said
-by the caller.
+"""Child processes that speak over a channel: how they are started, heard and stopped.
+
+What a child does is said by its program and its first message.
 """
 
 import os
 import selectors
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import psutil
 
+from pbt.processes.child_process import ChildProcess, ending
 from pbt.processes.messages import Failed, Stop
 from pbt.processes.settle import LEFT_TO_MAIN
 from pbt.transport.channel import Channel, PeerGone, channel_pair
@@ -37,9 +36,8 @@ class Wires(NamedTuple):
     incoming: tuple[type[Any], ...]
 
 
-class Child:
-    """One process, from its start to its end. It dies with this process, whatever ends that:
-    `pbt.processes.settle`.
+class Child(ChildProcess):
+    """One process and the channel to it. It dies with this process (`pbt.processes.settle`).
 
     ready    it has said that everything is built; set by the caller, where it is used
     gone     its end of the channel is closed
@@ -55,8 +53,7 @@ class Child:
         descriptors: Sequence[int] = (),
         threads: int = 1,
     ) -> None:
-        """Start `python -P -m program DESCRIPTOR`, which must begin with `settle`, and send it
-        `first`.
+        """Start `python -P -m program DESCRIPTOR`, which begins with `settle`; send it `first`.
 
         descriptors  of shared memory and queues, open in the child under the same numbers
         threads      of its numerical libraries
@@ -66,34 +63,21 @@ class Child:
         self.started_s = time.monotonic()
         self.ready = self.gone = False
         self.failure: Failed | None = None
-        # -P: a folder of the user's that holds an `arena.py` must not be imported instead of ours.
-        command = [sys.executable, "-P", "-m", program, str(theirs.fileno())]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        # A Ctrl-C must not reach the child before it has its handlers; it unblocks these signals
-        # itself.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_MAIN)
-        try:
-            # What a game prints must not get between the lines of `--json`: standard output is
-            # standard error.
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=STDERR,
-                pass_fds=(theirs.fileno(), *descriptors),
-                env=environment,
-                process_group=0,
-            )
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        super().__init__(
+            # -P: a user's folder that holds an `arena.py` must not be imported instead of ours.
+            [sys.executable, "-P", "-m", program, str(theirs.fileno())],
+            # What a game prints must not get between the lines of `--json`.
+            stdout=STDERR,
+            descriptors=(theirs.fileno(), *descriptors),
+            environment={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            # A Ctrl-C must not reach it before it has its handlers; `settle` unblocks these.
+            blocked=LEFT_TO_MAIN,
+        )
         theirs.close()
         self.channel = Channel(
             ours, outgoing=Wire(wires.outgoing), incoming=Wire(wires.incoming), blocking_send=False
         )
         self.send(first)
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
 
     def send(self, *messages: Any) -> None:
         """Never waits; to a process that is gone it says nothing."""
@@ -123,26 +107,6 @@ class Child:
         while not self.gone and (messages := self.receive()):
             yield from messages
 
-    def has_ended(self) -> bool:
-        """Looks without waiting for it: its number stays its own until `_wait`."""
-        return (
-            self.process.returncode is not None
-            or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        )
-
-    def kill(self) -> None:
-        """End it now, and what its games started in its group. Never raises; one that is stuck
-        in the kernel is left to its death signal.
-        """
-        with suppress(subprocess.TimeoutExpired):
-            self._wait(STOP_TIMEOUT_S)
-
-    def _wait(self, timeout_s: float) -> int:
-        if self.process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-        return self.process.wait(timeout_s)
-
     def is_stopped(self) -> bool:
         """By a signal, not by its own end."""
         try:
@@ -163,15 +127,15 @@ class Child:
             if time.monotonic() > deadline:
                 return f"{self.name} closed its channel"
             time.sleep(0.01)
-        code = self._wait(STOP_TIMEOUT_S)
-        if code < 0:
-            return f"{self.name} (pid {self.pid}) was killed by {signal.Signals(-code).name}"
-        return f"{self.name} (pid {self.pid}) exited with status {code}"
+        code = self.kill()
+        assert code is not None, "it has ended"
+        return f"{self.name} (pid {self.pid}) {ending(code)}"
 
 
 def hear(children: Sequence[Child], timeout_s: float) -> Iterator[tuple[Child, Any]]:
-    """Messages of all children, waiting at most timeout_s for the first; also sends what their
-    sockets could not take before.
+    """Messages of all children; waits at most timeout_s for the first.
+
+    What the children's sockets could not take before is sent as well.
     """
     with selectors.DefaultSelector() as selector:
         for child in children:

@@ -1,0 +1,112 @@
+"""A process that was started here: its start, its end with all that it started, and its end told.
+
+Everything that starts a program and outlives the call does it through this: the processes of a
+run, helpers of a match, Doom matches, guests, and what the service starts. Needs no torch.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+KILL_TIMEOUT_S = 5.0
+
+
+class ChildProcess:
+    """A process that leads a group of its own, so that `kill` ends what it started as well.
+
+    stdin, stdout, stderr  its pipes, where they were asked for
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        session: bool = False,
+        stdin: int | IO[Any] = subprocess.DEVNULL,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
+        buffered: bool = True,
+        descriptors: Iterable[int] = (),
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        blocked: Iterable[signal.Signals] = (),
+    ) -> None:
+        """Start it.
+
+        session      it leads a session as well: a terminal's signals do not reach it
+        buffered     its pipes are files with buffers here, as `open` makes them
+        descriptors  stay open in it, under the same numbers
+        environment  all of it; None: this process's
+        folder       its working directory; None: this process's
+        blocked      signals that it starts with blocked, until it has its handlers
+        Raises: OSError when it cannot be started.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+        try:
+            self._popen = subprocess.Popen(
+                list(command),
+                bufsize=-1 if buffered else 0,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=tuple(descriptors),
+                env=environment,
+                cwd=folder,
+                start_new_session=session,
+                process_group=None if session else 0,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self.pid = self._popen.pid
+        self.stdin, self.stdout, self.stderr = (
+            self._popen.stdin,
+            self._popen.stdout,
+            self._popen.stderr,
+        )
+
+    def exit_code(self) -> int | None:
+        """None while it runs; negative: the signal that ended it."""
+        return self._popen.poll()
+
+    def has_ended(self) -> bool:
+        """Look without reaping it: its pid stays its own until `wait` or `exit_code`."""
+        return (
+            self._popen.returncode is not None
+            or os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        )
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Its exit code once it has ended; None when it still runs after timeout_s."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._popen.wait(timeout_s)
+        return None
+
+    def terminate(self) -> None:
+        """Ask it, and it alone, to leave (SIGTERM)."""
+        self._popen.terminate()
+
+    def kill(self, timeout_s: float = KILL_TIMEOUT_S) -> int | None:
+        """End its whole group and reap it; returns its exit code.
+
+        None when it is still there after timeout_s, stuck in the kernel. Never raises.
+        """
+        if self._popen.returncode is None:
+            kill_group(self.pid)
+        return self.wait(timeout_s)
+
+
+def kill_group(leader: int) -> None:
+    """End a process that leads a group, and everything in that group."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def ending(code: int) -> str:
+    """How a process with this exit code ended: "was killed by SIGKILL", "exited with status 3"."""
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"exited with status {code}"
