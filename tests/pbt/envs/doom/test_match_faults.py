@@ -132,7 +132,7 @@ def test_a_match_whose_process_is_killed_or_stopped_is_over(
         parent.send_signal(number)
 
     error, _ = crash(match, hurt, 0)
-    assert ("ended by SIGKILL" if number == signal.SIGKILL else "no answer to a step") in str(error)
+    assert ("was killed by SIGKILL" if number == signal.SIGKILL else "no answer to a step") in str(error)
 
 
 def with_process(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
@@ -267,7 +267,7 @@ def test_a_match_that_is_killed_while_it_starts_leaves_nothing(match: DoomMatch)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(EnvCrash, match="ended by SIGKILL"):
+    with pytest.raises(EnvCrash, match="was killed by SIGKILL"):
         match.reset(1)
     killer.join()
     assert not engines(os.getpid())
