@@ -132,7 +132,9 @@ def test_a_match_whose_process_is_killed_or_stopped_is_over(
         parent.send_signal(number)
 
     error, _ = crash(match, hurt, 0)
-    assert ("was killed by SIGKILL" if number == signal.SIGKILL else "no answer to a step") in str(error)
+    assert ("was killed by SIGKILL" if number == signal.SIGKILL else "no answer to a step") in str(
+        error
+    )
 
 
 def with_process(monkeypatch: pytest.MonkeyPatch, code: str) -> None:

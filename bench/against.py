@@ -1,0 +1,134 @@
+"""The speed of this tree against that of another checkout, in pairs of interleaved trainings.
+
+    git worktree add --detach /tmp/old v0.1.0
+    python -m bench.against /tmp/old --config connect_four --json against.json
+
+A pair trains both trees, one after the other, in the order that the pair before had the other way
+round, as `arena train` does with league, metrics and checkpoints. Pairs go on until the 95 %
+interval of the ratio is narrow enough, or until `--most` pairs. The interval is Student's over the
+logarithms of the pairs' ratios. Every pair is written to the file at once, and the same call goes
+on from there. The other checkout needs its compiled libraries (`python hatch_build.py`).
+Run it from the repository's root on a machine with nothing else to do.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import t as student
+
+from bench.peers import in_turn, speed, trained
+from bench.throughput import ROOT, hardware
+from pbt.config.load import find_config
+from pbt.files import write_whole
+
+TREES = ("this", "other")
+CONFIDENCE = 0.95
+# A variance from fewer says nothing.
+LEAST_PAIRS = 5
+
+
+def interval(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """(geometric mean, low, high) of ratios this / other; two or more."""
+    logs = [math.log(ratio) for ratio in ratios]
+    mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
+    half = float(student.ppf((1 + CONFIDENCE) / 2, len(logs) - 1)) * error
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def narrow(ratios: Sequence[float], half_width: float) -> bool:
+    """The interval reaches no further than half_width from its middle, on a relative scale."""
+    if len(ratios) < LEAST_PAIRS:
+        return False
+    middle, low, high = interval(ratios)
+    return max(high / middle, middle / low) - 1 <= half_width
+
+
+def pair(number: int, trees: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
+    """Frames a second of both trees and their ratio. number: from 1; odd ones begin with this."""
+    rates: dict[str, float] = {}
+    for name in in_turn(TREES, number):
+        with tempfile.TemporaryDirectory(prefix=f"against-{name}-") as folder:
+            config = find_config(options.config)
+            variables = {"PYTHONPATH": str(trees[name])}
+            figures = trained(
+                Path(folder), config, options.placement, options.settings, 1, options, variables
+            )
+            rates[name] = speed(figures)
+    return {**rates, "ratio": rates["this"] / rates["other"]}
+
+
+def report(plan: dict[str, Any], pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What is stored: the plan, every pair, and what they come to."""
+    found: dict[str, Any] = {"plan": plan, "pairs": list(pairs)}
+    if len(pairs) > 1:
+        ratio, low, high = interval([one["ratio"] for one in pairs])
+        found["ratio"] = {"mean": ratio, "low": low, "high": high}
+        found["frames_per_s"] = {
+            name: statistics.median(one[name] for one in pairs) for name in TREES
+        }
+    return found
+
+
+def earlier(path: Path | None, plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Pairs of a call that was cut off. Raises: SystemExit when the file is of another plan."""
+    if path is None or not path.exists():
+        return []
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if stored["plan"] != plan:
+        raise SystemExit(
+            f"{path}: found pairs of another plan, {stored['plan']}; expected {plan}; "
+            "name another file with --json, or remove this one"
+        )
+    return list(stored["pairs"])
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("other", type=Path, help="root of the other checkout")
+    parser.add_argument("--config", default="connect_four")
+    parser.add_argument("--placement", default="inline")
+    parser.add_argument("--seconds", type=float, default=20.0, help="measured in each training")
+    parser.add_argument("--warmup", type=float, default=5.0)
+    parser.add_argument("--half-width", type=float, default=0.02, help="of the interval, relative")
+    parser.add_argument("--most", type=int, default=60, help="pairs, at most")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    parser.add_argument("--json", type=Path, default=None)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Returns 1 when this tree is slower: its whole interval lies below 1."""
+    options = parsed()
+    trees = {"this": ROOT, "other": options.other.resolve()}
+    if not (trees["other"] / "pbt/native/elu.so").exists():
+        raise SystemExit(f"{trees['other']}: found no compiled libraries; run hatch_build.py there")
+    names = ("config", "placement", "seconds", "warmup", "settings")
+    plan = {**{name: getattr(options, name) for name in names}, **hardware()}
+    pairs = earlier(options.json, plan)
+    while len(pairs) < options.most and not narrow([p["ratio"] for p in pairs], options.half_width):
+        pairs.append(pair(len(pairs) + 1, trees, options))
+        found = report(plan, pairs)
+        if options.json is not None:
+            write_whole(options.json, json.dumps(found, indent=1) + "\n")
+        shown = found.get("ratio", {})
+        print(
+            f"pair {len(pairs)}: {pairs[-1]['this']:,.0f} and {pairs[-1]['other']:,.0f} frames/s, "
+            f"{pairs[-1]['ratio']:.3f}; so far "
+            + " ".join(f"{name} {value:.4f}" for name, value in shown.items()),
+            flush=True,
+        )
+    ratio = report(plan, pairs).get("ratio")
+    return int(ratio is not None and ratio["high"] < 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
