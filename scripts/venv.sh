@@ -35,7 +35,7 @@ if command -v flock >/dev/null 2>&1; then
     flock -n 9 || { say "waiting for another installation into $venv ..."; flock -w 3600 9 || fail "another installation still runs after an hour"; }
 fi
 
-web="web/*.* web/src/*.* web/src/*/*.*"
+web="web/*.* web/src/*.* web/src/*/*.* web/src/*/*/*.*"
 fingerprint="$(cat pyproject.toml hatch_build.py pbt/native/*.[ch] $web scripts/venv.sh | cksum | cut -d' ' -f1) $(pwd)"
 stamped() { [ -x "$venv/bin/python" ] && [ "$(cat "$venv/.installed-$1" 2>/dev/null)" = "$fingerprint" ]; }
 is_installed() {

@@ -42,7 +42,7 @@ NATIVE = (
 )
 WEB = tuple(
     path.relative_to(ROOT).as_posix()
-    for folder in ("*.*", "src/*.*", "src/*/*.*")
+    for folder in ("*.*", "src/*.*", "src/*/*.*", "src/*/*/*.*")
     for path in sorted((ROOT / "web").glob(folder))
     if path.name[0] != "."
 )

@@ -22,14 +22,8 @@ def test_every_page_and_every_tab_is_in_the_list(repository: Path) -> None:
         "a",
     }
     assert drawn == {view.page for view in VIEWS.values()}
-    tabs = re.findall(
-        r'\["(\w+)", "[^"]+"\]',
-        _between(
-            (repository / "web/src/pages/Population.tsx").read_text(),
-            "const TABS = [",
-            "] as const",
-        ),
-    )
+    page = (repository / "web/src/pages/population/Population.tsx").read_text()
+    tabs = re.findall(r'\["(\w+)", "[^"]+"\]', _between(page, "const TABS = [", "] as const"))
     ours = [
         view.path.removeprefix("populations/{population}").removeprefix("/") or "overview"
         for view in VIEWS.values()

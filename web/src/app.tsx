@@ -14,7 +14,7 @@ import { Matches } from "./pages/Matches";
 import { NewPopulation } from "./pages/NewPopulation";
 import { Play } from "./pages/Play";
 import { Policy } from "./pages/Policy";
-import { Population } from "./pages/Population";
+import { Population } from "./pages/population/Population";
 import { Populations } from "./pages/Populations";
 import { SitDown } from "./pages/SitDown";
 import { System } from "./pages/System";

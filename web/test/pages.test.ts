@@ -29,14 +29,14 @@ describe("addresses", () => {
 
 describe("schedules", () => {
   it("hold each value until the next, up to now, and mark copies", async () => {
-    const { linesOf } = await import("../src/pages/Schedules");
+    const { linesOf } = await import("../src/pages/population/Schedules");
     const [first, second] = linesOf(HISTORY, "lr", new Map([["m0", 150]]));
     expect([first!.x, first!.y, first!.marks]).toEqual([[0, 100, 150], [1, 2, 2], undefined]);
     expect([second!.x, second!.y, second!.marks]).toEqual([[0, 120], [1, 3], [{ x: 120, y: 3 }]]);
   });
   it("tell copies by frames, rounds newest first", async () => {
-    const { roundsOf } = await import("../src/pages/Schedules");
-    const { copiesOf } = await import("../src/pages/Lineage");
+    const { roundsOf } = await import("../src/pages/population/Schedules");
+    const { copiesOf } = await import("../src/pages/population/Lineage");
     expect(roundsOf(HISTORY).map((round) => round.member)).toEqual(["m1", "m0"]);
     expect(copiesOf(HISTORY)).toEqual([{ from: "m0", to: "m1", frames: 120, round: 1, verdict: "" }]);
   });
@@ -132,7 +132,7 @@ describe("many lines", () => {
 
 describe("edits", () => {
   it("show what is wanted: what waits before what is in force", async () => {
-    const { wanted } = await import("../src/pages/Edits");
+    const { wanted } = await import("../src/pages/population/Edits");
     const config = { stop_at_frames: 1000, pbt: { period_frames: 10 }, evaluation: { share: 0.05 } };
     const found = wanted({ spec: { desired: "running", pending_edits: ["evaluation.share=0.3", "evaluation.share=0.4", "seed=2"], config } });
     expect(found).toMatchObject({ stop_at_frames: "1000", "pbt.period_frames": "10", "evaluation.share": "0.4", "snapshots.keep_newest": "" });
@@ -164,7 +164,7 @@ describe("the verdict of a match", () => {
 
 describe("anchors", () => {
   it("are who does not learn", async () => {
-    const { anchorsOf } = await import("../src/pages/RatingChart");
+    const { anchorsOf } = await import("../src/pages/population/RatingChart");
     const row = (player: string, kind: string, id: string) => ({ player, kind, id, elo: 0 });
     const players = [row("demo/m0@1k", "snapshot", "a"), row("demo/m1@1k", "snapshot", "b"), row("random", "scripted", "random")];
     const report = { players } as unknown as Parameters<typeof anchorsOf>[0];

@@ -6,7 +6,7 @@ import { SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
 import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../ui/parts";
-import { FIRST, linesOf } from "./Curves";
+import { FIRST, linesOf } from "./population/Curves";
 
 export function Compare() {
   const populations = useGet("/v1/populations", { query: { limit: 500 } });

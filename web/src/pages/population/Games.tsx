@@ -1,8 +1,8 @@
 /** Evaluation games of a population, each with its page; which of them were filmed. */
-import { bytes } from "../format";
-import { useGet } from "../query";
-import { type Column, Empty, Pages, Shown, Table, usePage } from "../ui/parts";
-import { type Game, GAMES } from "./Match";
+import { bytes } from "../../format";
+import { useGet } from "../../query";
+import { type Column, Empty, Pages, Shown, Table, usePage } from "../../ui/parts";
+import { type Game, GAMES } from "../Match";
 
 const PAGE = 100;
 

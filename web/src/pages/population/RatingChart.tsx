@@ -1,11 +1,11 @@
-import type { Got } from "../api/client";
-import { isRated, type RatedPlayer, type Ratings, type WinMatrix } from "../api/reports";
-import { elo, percent } from "../format";
-import { query, setQuery } from "../router";
-import { Chart, type Line } from "../ui/Chart";
-import { type Cell, cells } from "../ui/Matrix";
-import { type Column, Figure, Value } from "../ui/parts";
-import { overFrames, type RatedSnapshot } from "./ratings";
+import type { Got } from "../../api/client";
+import { isRated, type RatedPlayer, type Ratings, type WinMatrix } from "../../api/reports";
+import { elo, percent } from "../../format";
+import { query, setQuery } from "../../router";
+import { Chart, type Line } from "../../ui/Chart";
+import { type Cell, cells } from "../../ui/Matrix";
+import { type Column, Figure, Value } from "../../ui/parts";
+import { overFrames, type RatedSnapshot } from "../ratings";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 

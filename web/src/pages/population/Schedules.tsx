@@ -1,9 +1,9 @@
 /** What PBT made of every hyperparameter: one chart each, with rings where a member copied another. */
-import type { Got } from "../api/client";
-import { count } from "../format";
-import { useGet } from "../query";
-import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Figure, Shown, Table, Take } from "../ui/parts";
+import type { Got } from "../../api/client";
+import { count } from "../../format";
+import { useGet } from "../../query";
+import { Chart, type Line } from "../../ui/Chart";
+import { type Column, Empty, Figure, Shown, Table, Take } from "../../ui/parts";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 type Point = History["members"][string][number];

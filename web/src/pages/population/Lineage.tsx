@@ -1,10 +1,10 @@
 /** Where weights come from: a lane for every member, an arc for every copy. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Got } from "../api/client";
-import { count } from "../format";
-import { useGet } from "../query";
-import { dash } from "../ui/colours";
-import { type Column, Empty, Figure, Shown } from "../ui/parts";
+import type { Got } from "../../api/client";
+import { count } from "../../format";
+import { useGet } from "../../query";
+import { dash } from "../../ui/colours";
+import { type Column, Empty, Figure, Shown } from "../../ui/parts";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 

@@ -1,11 +1,11 @@
 /** Training curves: choose some, each is a chart of all members. */
 import { useMemo } from "preact/hooks";
-import { decimal } from "../format";
-import { useGet } from "../query";
-import { query, setQuery } from "../router";
-import { Chart, type Line, pointsFor } from "../ui/Chart";
-import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../ui/parts";
-import type { Got } from "../api/client";
+import { decimal } from "../../format";
+import { useGet } from "../../query";
+import { query, setQuery } from "../../router";
+import { Chart, type Line, pointsFor } from "../../ui/Chart";
+import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../../ui/parts";
+import type { Got } from "../../api/client";
 
 type Found = Got<"/v1/populations/{name}/metrics">;
 

@@ -1,11 +1,11 @@
 /** How a training is: whether anything is wrong, where its time and its rows go, how fast and how fresh. */
-import type { Got } from "../api/client";
-import { count, duration, percent } from "../format";
-import { OFTEN_MS, useGet } from "../query";
-import { pointsFor } from "../ui/Chart";
-import { type Column, Empty, Fact, Shown, Table, Value } from "../ui/parts";
-import { Processes } from "../ui/Processes";
-import { Warnings } from "../ui/Warnings";
+import type { Got } from "../../api/client";
+import { count, duration, percent } from "../../format";
+import { OFTEN_MS, useGet } from "../../query";
+import { pointsFor } from "../../ui/Chart";
+import { type Column, Empty, Fact, Shown, Table, Value } from "../../ui/parts";
+import { Processes } from "../../ui/Processes";
+import { Warnings } from "../../ui/Warnings";
 import { OneCurve } from "./Curves";
 
 type Body = Got<"/v1/populations/{name}/health">;

@@ -1,8 +1,8 @@
 /** Values of a population that can be changed at any time; a training takes them at its next rest, without a new start. */
 import { useState } from "preact/hooks";
-import { change, type Got } from "../api/client";
-import { Field } from "../ui/Field";
-import { useSending } from "../ui/sending";
+import { change, type Got } from "../../api/client";
+import { Field } from "../../ui/Field";
+import { useSending } from "../../ui/sending";
 
 type Body = Got<"/v1/populations/{name}">;
 

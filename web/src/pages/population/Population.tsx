@@ -1,21 +1,21 @@
-import type { Got } from "../api/client";
-import { count, decimal, duration, when } from "../format";
-import { OFTEN_MS, SELDOM_MS, useGet } from "../query";
-import { query, setQuery, to } from "../router";
-import { type Column, Empty, Fact, Failed, Shown, Table, Tabs, Take, Value, save } from "../ui/parts";
-import { useSpeed } from "../ui/speed";
-import { Warnings } from "../ui/Warnings";
-import { Actions, StateChip } from "./actions";
+import type { Got } from "../../api/client";
+import { count, decimal, duration, when } from "../../format";
+import { OFTEN_MS, SELDOM_MS, useGet } from "../../query";
+import { query, setQuery, to } from "../../router";
+import { type Column, Empty, Fact, Failed, Shown, Table, Tabs, Take, Value, save } from "../../ui/parts";
+import { useSpeed } from "../../ui/speed";
+import { Warnings } from "../../ui/Warnings";
+import { Actions, StateChip } from "../actions";
 import { Curves } from "./Curves";
 import { Edits } from "./Edits";
 import { Games } from "./Games";
 import { Health } from "./Health";
 import { Lineage } from "./Lineage";
-import { CirclesOf, RatingTable, WinMatrixFigure } from "./ratings";
+import { CirclesOf, RatingTable, WinMatrixFigure } from "../ratings";
 import { RatingChart } from "./RatingChart";
 import { Schedules } from "./Schedules";
-import type { Ratings, WinMatrix } from "../api/reports";
-import { session } from "../api/session";
+import type { Ratings, WinMatrix } from "../../api/reports";
+import { session } from "../../api/session";
 
 type Body = Got<"/v1/populations/{name}">;
 
