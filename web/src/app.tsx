@@ -19,7 +19,8 @@ import { Populations } from "./pages/Populations";
 import { SitDown } from "./pages/SitDown";
 import { System } from "./pages/System";
 import { parts, to } from "./router";
-import { Empty, Loading, useCurrentSeen } from "./ui/parts";
+import { Empty, Loading } from "./ui/state";
+import { useCurrentSeen } from "./ui/tabs";
 
 const SECTIONS = [
   ["populations", "Populations"],

@@ -4,7 +4,12 @@ import { App } from "./app";
 import { followLinks, go, parts, to } from "./router";
 import "./style/tokens.css";
 import "./style/page.css";
-import "./style/parts.css";
+import "./style/controls.css";
+import "./style/value.css";
+import "./style/state.css";
+import "./style/table.css";
+import "./style/chart.css";
+import "./style/bars.css";
 import "./style/board.css";
 
 // First of all, since it takes the code out of the address.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, csv, decimal, duration, elo, percent, short, span } from "../src/format";
+import { bytes, count, decimal, duration, elo, percent, short, span } from "../src/format";
+import { csv } from "../src/ui/csv";
 
 /** What the service's own labels look like: three digits, rounded up. */
 const LABELS: readonly [number, string][] = [

@@ -116,7 +116,7 @@ describe("comparing", () => {
 
 describe("what is not there", () => {
   it("says whether it was asked for", async () => {
-    const { whyNot } = await import("../src/ui/parts");
+    const { whyNot } = await import("../src/ui/state");
     const { ServiceProblem } = await import("../src/api/client");
     const told = (value: unknown, problem: InstanceType<typeof ServiceProblem> | null = null) => whyNot({ value, problem }, "it has not played");
     expect([told({}), told(undefined), told(undefined, new ServiceProblem(503, "not ready", ""))]).toEqual(["it has not played", "it is being loaded", "not ready"]);

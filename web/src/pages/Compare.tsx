@@ -5,7 +5,10 @@ import { count, decimal, span } from "../format";
 import { SELDOM_MS, useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
-import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../ui/parts";
+import { Figure } from "../ui/Figure";
+import { Empty, Failed, Loading, Shown } from "../ui/state";
+import type { Column } from "../ui/table";
+import { Value } from "../ui/value";
 import { FIRST, linesOf } from "./population/Curves";
 
 export function Compare() {

@@ -7,7 +7,11 @@ import { count, decimal, percent, when } from "../format";
 import { OFTEN_MS, useGet } from "../query";
 import { to } from "../router";
 import { Chart } from "../ui/Chart";
-import { type Column, Empty, Fact, Figure, Shown, Value, save } from "../ui/parts";
+import { saveFile } from "../ui/Downloads";
+import { Figure } from "../ui/Figure";
+import { Empty, Shown } from "../ui/state";
+import type { Column } from "../ui/table";
+import { Fact, Value } from "../ui/value";
 import { useSending } from "../ui/sending";
 import { Statistics } from "./Statistics";
 
@@ -54,9 +58,9 @@ export function Evaluation({ id }: { id: string }) {
               />
             </Figure>
           )}
-          <div class="take">
+          <div class="downloads">
             {body.match && <a href={to(["matches", body.match])}>Its games</a>}
-            {body.report && <button onClick={() => save(`match-${id}.json`, JSON.stringify(body.report, null, 1), "application/json")}>JSON</button>}
+            {body.report && <button onClick={() => saveFile(`match-${id}.json`, JSON.stringify(body.report, null, 1), "application/json")}>JSON</button>}
           </div>
         </>
       )}

@@ -6,7 +6,9 @@ import { decimal, when } from "../format";
 import { useGet } from "../query";
 import { query, setQuery, to } from "../router";
 import { Board } from "../ui/Board";
-import { type Column, Empty, Fact, Shown, Table } from "../ui/parts";
+import { Empty, Shown } from "../ui/state";
+import { type Column, Table } from "../ui/table";
+import { Fact } from "../ui/value";
 import { Moves, Sides } from "../ui/Sides";
 import { Player } from "./ratings";
 

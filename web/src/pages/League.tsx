@@ -1,7 +1,8 @@
 import { gameOf, type Ratings, type WinMatrix } from "../api/reports";
 import { useGet } from "../query";
 import { query, setQuery, to } from "../router";
-import { Empty, Shown, Table } from "../ui/parts";
+import { Empty, Shown } from "../ui/state";
+import { Table } from "../ui/table";
 import { STORED } from "./Matches";
 import { CirclesOf, RatingTable, WinMatrixFigure } from "./ratings";
 import { SitDownLink } from "./SitDownLink";

@@ -1,10 +1,14 @@
 /** A match of the league, game by game. */
-import { type Got } from "../api/client";
+import type { Got } from "../api/client";
 import { when } from "../format";
 import { labelOf } from "../labels";
 import { useGet } from "../query";
 import { to } from "../router";
-import { type Column, Empty, Fact, Pages, Shown, Table, Take, usePage, Value } from "../ui/parts";
+import { Downloads } from "../ui/Downloads";
+import { Pages, usePage } from "../ui/paging";
+import { Empty, Shown } from "../ui/state";
+import { type Column, Table } from "../ui/table";
+import { Fact, Value } from "../ui/value";
 import { Statistics, verdictOf } from "./Statistics";
 
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
@@ -79,7 +83,7 @@ function Games({ id }: { id: string }) {
         list.items.length ? (
           <>
             <h2>Games</h2>
-            <Take name={`games of match ${id}`} columns={GAMES} rows={list.items} />
+            <Downloads name={`games of match ${id}`} columns={GAMES} rows={list.items} />
             <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} cards />
             <Pages of="games" page={page} next={list.next} />
           </>

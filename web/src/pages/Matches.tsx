@@ -4,7 +4,10 @@ import { percent, when } from "../format";
 import { labelOf } from "../labels";
 import { useGet } from "../query";
 import { query, setQuery, to } from "../router";
-import { type Column, Empty, Pages, Shown, Table, usePage, Value } from "../ui/parts";
+import { Pages, usePage } from "../ui/paging";
+import { Empty, Shown } from "../ui/state";
+import { type Column, Table } from "../ui/table";
+import { Value } from "../ui/value";
 import { NewMatch } from "./NewMatch";
 
 type Asked = Got<"/v1/evaluations">["items"][number];

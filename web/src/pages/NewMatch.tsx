@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { gameOf, isRated, type Ratings } from "../api/reports";
 import { useGet } from "../query";
 import { query, setQuery } from "../router";
-import { Shown } from "../ui/parts";
+import { Shown } from "../ui/state";
 import { opponents } from "./SitDown";
 import { Games } from "./StartMatch";
 

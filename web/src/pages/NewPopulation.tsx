@@ -4,7 +4,7 @@ import { change, type Schemas, ServiceProblem } from "../api/client";
 import { useGet } from "../query";
 import { go, query, setQuery, to } from "../router";
 import { Field } from "../ui/Field";
-import { Shown } from "../ui/parts";
+import { Shown } from "../ui/state";
 
 type Template = Schemas["TemplateBody"];
 type Config = Record<string, unknown>;

@@ -7,7 +7,11 @@ import { type Query, useGet } from "../query";
 import { to } from "../router";
 import { cells } from "../ui/Matrix";
 import { Chart, type Line } from "../ui/Chart";
-import { type Column, Empty, Fact, Figure, Shown, Table, Take, Value, whyNot } from "../ui/parts";
+import { Downloads } from "../ui/Downloads";
+import { Figure } from "../ui/Figure";
+import { Empty, Shown, whyNot } from "../ui/state";
+import { type Column, Table } from "../ui/table";
+import { Fact, Value } from "../ui/value";
 import { Player } from "./ratings";
 import { SitDownLink } from "./SitDownLink";
 
@@ -76,7 +80,7 @@ export function Policy({ population, player }: { population: string; player: str
               </p>
             )}
             <h2>Where it comes from</h2>
-            <Take name={`lineage of ${population}-${player}`} columns={STEPS} rows={steps} />
+            <Downloads name={`lineage of ${population}-${player}`} columns={STEPS} rows={steps} />
             <Table label="Ancestry, newest first" columns={STEPS} rows={steps} cards />
             <h2>Its schedule</h2>
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
@@ -147,7 +151,7 @@ function Opponents({ label, pairs, id }: { label: string | null; pairs: readonly
   if (mine.length === 0) return <Empty title="It has not met anybody for a rating yet" />;
   return (
     <>
-      <Take name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />
+      <Downloads name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />
       <Table label="Opponents, best score first" columns={OPPONENTS} rows={mine} id={(row) => row.column} />
     </>
   );

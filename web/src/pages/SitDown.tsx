@@ -7,7 +7,7 @@ import { hasBoard } from "../board";
 import { count, elo } from "../format";
 import { useGet } from "../query";
 import { go, query, setQuery, to } from "../router";
-import { Empty, Failed, Shown } from "../ui/parts";
+import { Empty, Failed, Shown } from "../ui/state";
 import { useSending } from "../ui/sending";
 
 const KEPT_NAME = "pbt-arena name";

@@ -1,7 +1,7 @@
 /** The block of numbers of a match of two: score and interval, Elo, pairs, seats, games. */
 import type { Duel, Tally } from "../api/reports";
 import { decimal, elo, percent } from "../format";
-import { Fact, Value } from "../ui/parts";
+import { Fact, Value } from "../ui/value";
 
 /** first, second: the players' names; the numbers are the first one's. */
 export function Statistics({ of, first, second, verdict }: { of: Duel; first: string; second: string; verdict: string }) {

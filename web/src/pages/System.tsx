@@ -2,7 +2,9 @@
 import type { Got } from "../api/client";
 import { bytes, decimal, duration, percent } from "../format";
 import { OFTEN_MS, useGet } from "../query";
-import { Fact, Shown, Table } from "../ui/parts";
+import { Shown } from "../ui/state";
+import { Table } from "../ui/table";
+import { Fact } from "../ui/value";
 import { Processes } from "../ui/Processes";
 import { Warnings } from "../ui/Warnings";
 

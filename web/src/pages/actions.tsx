@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { change, type Schemas } from "../api/client";
 import { session } from "../api/session";
-import { Confirm } from "../ui/parts";
+import { Confirm } from "../ui/Confirm";
 import { useSending } from "../ui/sending";
 
 type State = Schemas["PopulationStatus"]["state"];

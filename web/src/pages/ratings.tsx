@@ -7,7 +7,11 @@ import { session } from "../api/session";
 import { decimal, elo, percent, short } from "../format";
 import { to } from "../router";
 import { Matrix } from "../ui/Matrix";
-import { type Column, Empty, Figure, Hint, Table, Take, Value } from "../ui/parts";
+import { Downloads } from "../ui/Downloads";
+import { Figure } from "../ui/Figure";
+import { Empty } from "../ui/state";
+import { type Column, Table } from "../ui/table";
+import { Hint, Value } from "../ui/value";
 import { StartMatch } from "./StartMatch";
 
 /** "demo/m0@351k" as a link to the policy; others are no policies of ours. */
@@ -69,12 +73,12 @@ export function RatingTable({ report }: { report: Ratings }) {
       {isRated(report.players) ? (
         <>
           <Table label="Ratings" columns={RATED} rows={report.players} id={(row) => row.id} />
-          <Take name={`ratings of ${report.population}`} columns={RATED} rows={report.players} />
+          <Downloads name={`ratings of ${report.population}`} columns={RATED} rows={report.players} />
         </>
       ) : (
         <>
           <Table label="Returns" columns={RETURNS} rows={report.players} id={(row) => row.id} />
-          <Take name={`returns of ${report.population}`} columns={RETURNS} rows={report.players} />
+          <Downloads name={`returns of ${report.population}`} columns={RETURNS} rows={report.players} />
         </>
       )}
     </section>

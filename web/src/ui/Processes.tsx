@@ -1,7 +1,10 @@
 /** Processes of trainings: what each does, how its time is spent, what it costs. */
 import type { Schemas } from "../api/client";
 import { bytes, count, percent } from "../format";
-import { type Column, Empty, Table, Take, Value } from "./parts";
+import { Downloads } from "./Downloads";
+import { Empty } from "./state";
+import { type Column, Table } from "./table";
+import { Value } from "./value";
 
 type Process = Schemas["ProcessBody"];
 
@@ -37,7 +40,7 @@ export function Processes({ of, mixed = false, ended = false, name }: { of: read
           </span>
         ))}
       </p>
-      <Take name={name} columns={columns} rows={of} />
+      <Downloads name={name} columns={columns} rows={of} />
     </>
   );
 }

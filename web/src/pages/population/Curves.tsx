@@ -4,7 +4,10 @@ import { decimal } from "../../format";
 import { useGet } from "../../query";
 import { query, setQuery } from "../../router";
 import { Chart, type Line, pointsFor } from "../../ui/Chart";
-import { type Column, Empty, Failed, Figure, Loading, Shown, Value } from "../../ui/parts";
+import { Figure } from "../../ui/Figure";
+import { Empty, Failed, Loading, Shown } from "../../ui/state";
+import type { Column } from "../../ui/table";
+import { Value } from "../../ui/value";
 import type { Got } from "../../api/client";
 
 type Found = Got<"/v1/populations/{name}/metrics">;

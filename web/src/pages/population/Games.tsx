@@ -1,7 +1,9 @@
 /** Evaluation games of a population, each with its page; which of them were filmed. */
 import { bytes } from "../../format";
 import { useGet } from "../../query";
-import { type Column, Empty, Pages, Shown, Table, usePage } from "../../ui/parts";
+import { Pages, usePage } from "../../ui/paging";
+import { Empty, Shown } from "../../ui/state";
+import { type Column, Table } from "../../ui/table";
 import { type Game, GAMES } from "../Match";
 
 const PAGE = 100;

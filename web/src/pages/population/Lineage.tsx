@@ -4,7 +4,9 @@ import type { Got } from "../../api/client";
 import { count } from "../../format";
 import { useGet } from "../../query";
 import { dash } from "../../ui/colours";
-import { type Column, Empty, Figure, Shown } from "../../ui/parts";
+import { Figure } from "../../ui/Figure";
+import { Empty, Shown } from "../../ui/state";
+import type { Column } from "../../ui/table";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 

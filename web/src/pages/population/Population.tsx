@@ -2,7 +2,11 @@ import type { Got } from "../../api/client";
 import { count, decimal, duration, when } from "../../format";
 import { OFTEN_MS, SELDOM_MS, useGet } from "../../query";
 import { query, setQuery, to } from "../../router";
-import { type Column, Empty, Fact, Failed, Shown, Table, Tabs, Take, Value, save } from "../../ui/parts";
+import { Downloads, saveFile } from "../../ui/Downloads";
+import { Empty, Failed, Shown } from "../../ui/state";
+import { type Column, Table } from "../../ui/table";
+import { Tabs } from "../../ui/tabs";
+import { Fact, Value } from "../../ui/value";
 import { useSpeed } from "../../ui/speed";
 import { Warnings } from "../../ui/Warnings";
 import { Actions, StateChip } from "../actions";
@@ -212,7 +216,7 @@ function Events({ name, everyMs }: { name: string; everyMs: number }) {
                   ))}
                 </select>
               </label>
-              <Take name={`events of ${name}`} columns={EVENTS} rows={rows} />
+              <Downloads name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
             <Table label="Events" columns={EVENTS} rows={rows} cards />
             {list.items.length === most && <p class="note">These are of the newest {most} events.</p>}
@@ -236,8 +240,8 @@ function Config({ body, again }: { body: Body; again: () => void }) {
       )}
       <h2>In force</h2>
       {body.spec.pending_edits.length > 0 && <p class="note">Not in force yet: {body.spec.pending_edits.join(", ")}</p>}
-      <div class="take">
-        <button onClick={() => save(`${body.id}.json`, text, "application/json")}>JSON</button>
+      <div class="downloads">
+        <button onClick={() => saveFile(`${body.id}.json`, text, "application/json")}>JSON</button>
       </div>
       <pre tabIndex={0}>{text}</pre>
     </>

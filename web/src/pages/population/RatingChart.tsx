@@ -4,7 +4,9 @@ import { elo, percent } from "../../format";
 import { query, setQuery } from "../../router";
 import { Chart, type Line } from "../../ui/Chart";
 import { type Cell, cells } from "../../ui/Matrix";
-import { type Column, Figure, Value } from "../../ui/parts";
+import { Figure } from "../../ui/Figure";
+import type { Column } from "../../ui/table";
+import { Value } from "../../ui/value";
 import { overFrames, type RatedSnapshot } from "../ratings";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;

@@ -3,7 +3,10 @@ import type { Got } from "../../api/client";
 import { count } from "../../format";
 import { useGet } from "../../query";
 import { Chart, type Line } from "../../ui/Chart";
-import { type Column, Empty, Figure, Shown, Table, Take } from "../../ui/parts";
+import { Downloads } from "../../ui/Downloads";
+import { Figure } from "../../ui/Figure";
+import { Empty, Shown } from "../../ui/state";
+import { type Column, Table } from "../../ui/table";
 
 type History = Got<"/v1/populations/{name}/hyperparameters">;
 type Point = History["members"][string][number];
@@ -51,7 +54,7 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
             <h2>Rounds</h2>
             {rounds.length ? (
               <>
-                <Take name={`rounds of ${name}`} columns={ROUNDS} rows={rounds} />
+                <Downloads name={`rounds of ${name}`} columns={ROUNDS} rows={rounds} />
                 <Table label="Rounds" columns={ROUNDS} rows={rounds} cards />
               </>
             ) : (

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Downloads } from "./Downloads";
+import { type Column, Table } from "./table";
+
+const MOST_ROWS = 500;
+
+/** A heading, a picture, and the same as numbers to read and to take along. */
+export function Figure<Row>({
+  title,
+  note,
+  columns,
+  rows,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  columns: readonly Column<Row>[];
+  /** A function, where they are many and only made when somebody opens them. */
+  rows: readonly Row[] | (() => readonly Row[]);
+  children: ComponentChildren;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <section class="figure">
+      <h3>{title}</h3>
+      {note && <p class="note">{note}</p>}
+      {children}
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Numbers</summary>
+        {open && <Numbers title={title} columns={columns} rows={typeof rows === "function" ? rows() : rows} />}
+      </details>
+    </section>
+  );
+}
+
+function Numbers<Row>({ title, columns, rows }: { title: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+  return (
+    <>
+      <Downloads name={title} columns={columns} rows={rows} />
+      <Table label={title} columns={columns} rows={rows.slice(0, MOST_ROWS)} />
+      {rows.length > MOST_ROWS && (
+        <p class="note">
+          The first {MOST_ROWS} of {rows.length} rows; the files have all of them.
+        </p>
+      )}
+    </>
+  );
+}

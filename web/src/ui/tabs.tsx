@@ -1,0 +1,25 @@
+/** Links between several views of one thing. */
+import { useEffect, useRef } from "preact/hooks";
+
+/** One of several views of the same thing; each has an address. */
+export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { name: string; href: string; title: string }[]; now: string }) {
+  const bar = useRef<HTMLElement>(null);
+  useCurrentSeen(bar, now);
+  return (
+    <nav ref={bar} class="tabs" aria-label={label}>
+      {tabs.map((tab) => (
+        <a key={tab.name} href={tab.href} aria-current={tab.name === now ? "page" : undefined}>
+          {tab.title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** On a narrow screen a row of links scrolls sideways: so far that the current one is seen. */
+export function useCurrentSeen(bar: { current: HTMLElement | null }, now: unknown): void {
+  useEffect(() => {
+    const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
+  }, [now]);
+}
