@@ -54,7 +54,7 @@ VIEWS = {
     "matches": View("Matches", "matches", "All of the league"),
     "new-match": View("Matches", "matches?new=1&population={population}", "Second player"),
     "match": View("Match", "matches/{match}", "Pairs by the points of"),
-    "evaluation": View("Evaluation", "evaluations/{evaluation}", "Pairs by the points of"),
+    "evaluation": View("MatchRequest", "evaluations/{evaluation}", "Pairs by the points of"),
     "game": View("Game", "games/{game}", "Arrow keys step"),
     "sit-down": View("SitDown", "play?population={population}", "Your name"),
     "play": View("Play", "play/{play}", "You begin."),

@@ -95,7 +95,7 @@ describe("a part of a chart that was chosen", () => {
 
 describe("a match that is watched", () => {
   it("is a chart of at most so many looks, from the first to the newest", async () => {
-    const { withLook } = await import("../src/pages/Evaluation");
+    const { withLook } = await import("../src/pages/MatchRequest");
     let looks: ReturnType<typeof withLook> = [];
     for (let games = 2; games <= 20_000; games += 2) looks = withLook(looks, { games, score: 0.5, low: 0.4, high: 0.6 });
     expect(looks.length).toBeLessThanOrEqual(400);
@@ -156,7 +156,7 @@ describe("the schedule of a policy", () => {
 
 describe("the verdict of a match", () => {
   it("follows from the interval", async () => {
-    const { verdictOf } = await import("../src/pages/Statistics");
+    const { verdictOf } = await import("../src/pages/MatchStatistics");
     const told = (low: number, high: number) => verdictOf({ low, high } as Parameters<typeof verdictOf>[0], "a", "b");
     expect([told(0.51, 0.6), told(0.3, 0.49), told(0.4, 0.6)].map((text) => text.split(" ")[0])).toEqual(["a", "b", "Not"]);
   });

@@ -72,7 +72,7 @@ describe("what was answered once", () => {
 
 describe("a view", () => {
   async function begun(answers: (boolean | Error)[], everyMs = 0) {
-    const { asking } = await import("../src/query");
+    const { asking } = await import("../src/api/useGet");
     const ask = vi.fn(async () => {
       const answer = answers.shift() ?? true;
       if (answer instanceof Error) throw answer;

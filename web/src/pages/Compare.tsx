@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { count, decimal, span } from "../format";
-import { SELDOM_MS, useGet } from "../query";
+import { SELDOM_MS, useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
 import { Figure } from "../ui/Figure";

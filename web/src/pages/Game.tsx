@@ -3,14 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { drops } from "../board";
 import { decimal, when } from "../format";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Board } from "../ui/Board";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact } from "../ui/value";
 import { Moves, Sides } from "../ui/Sides";
-import { Player } from "./ratings";
+import { Player } from "./RatingTable";
 
 type GameBody = Got<"/v1/games/{game_id}">;
 type Replay = Got<"/v1/games/{game_id}/replay">;

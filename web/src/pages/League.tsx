@@ -1,10 +1,10 @@
 import { gameOf, type Ratings, type WinMatrix } from "../api/reports";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Empty, Shown } from "../ui/state";
 import { Table } from "../ui/table";
 import { STORED } from "./Matches";
-import { CirclesOf, RatingTable, WinMatrixFigure } from "./ratings";
+import { CirclesOf, RatingTable, WinMatrixFigure } from "./RatingTable";
 import { SitDownLink } from "./SitDownLink";
 
 /** Everybody who plays a game: of one population, or of all. */

@@ -1,15 +1,15 @@
 /** A match of the league, game by game. */
 import type { Got } from "../api/client";
 import { when } from "../format";
-import { labelOf } from "../labels";
-import { useGet } from "../query";
+import { labelOf } from "../playerLabels";
+import { useGet } from "../api/useGet";
 import { to } from "../router";
 import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
-import { Statistics, verdictOf } from "./Statistics";
+import { MatchStatistics, verdictOf } from "./MatchStatistics";
 
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
@@ -69,7 +69,7 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
   }
   return (
     <Shown query={told} what="its numbers">
-      {(found) => found && <Statistics of={found} first={first!} second={second!} verdict={verdictOf(found, first!, second!)} />}
+      {(found) => found && <MatchStatistics of={found} first={first!} second={second!} verdict={verdictOf(found, first!, second!)} />}
     </Shown>
   );
 }

@@ -1,8 +1,8 @@
 import type { Got } from "../api/client";
 import { session } from "../api/session";
 import { percent, when } from "../format";
-import { labelOf } from "../labels";
-import { useGet } from "../query";
+import { labelOf } from "../playerLabels";
+import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";

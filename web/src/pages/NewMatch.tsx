@@ -1,7 +1,7 @@
 /** A match between any two players of a population, whether or not they have met. */
 import { useState } from "preact/hooks";
 import { gameOf, isRated, type Ratings } from "../api/reports";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { query, setQuery } from "../router";
 import { Shown } from "../ui/state";
 import { opponents } from "./SitDown";

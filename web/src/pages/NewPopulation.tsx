@@ -1,7 +1,7 @@
 /** A population made from a template, with what is wrong beside the field it is wrong in. */
 import { useState } from "preact/hooks";
 import { change, type Schemas, ServiceProblem } from "../api/client";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { go, query, setQuery, to } from "../router";
 import { Field } from "../ui/Field";
 import { Shown } from "../ui/state";

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
 import { type Choice, choiceName, drops, outcome } from "../board";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { go, query, to } from "../router";
 import { Board } from "../ui/Board";
 import { Confirm } from "../ui/Confirm";

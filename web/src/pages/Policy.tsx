@@ -3,7 +3,7 @@ import type { Lineage, LineageStep, Pair, Ratings, WinMatrix } from "../api/repo
 import { isRated } from "../api/reports";
 import type { Got } from "../api/client";
 import { bytes, count, decimal, elo, percent, when } from "../format";
-import { type Query, useGet } from "../query";
+import { type Query, useGet } from "../api/useGet";
 import { to } from "../router";
 import { cells } from "../ui/Matrix";
 import { Chart, type Line } from "../ui/Chart";
@@ -12,7 +12,7 @@ import { Figure } from "../ui/Figure";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
-import { Player } from "./ratings";
+import { Player } from "./RatingTable";
 import { SitDownLink } from "./SitDownLink";
 
 const STEPS: readonly Column<LineageStep>[] = [

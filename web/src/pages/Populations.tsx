@@ -2,14 +2,14 @@ import type { Schemas } from "../api/client";
 import { isRated, type Ratings } from "../api/reports";
 import { session } from "../api/session";
 import { count, decimal, duration, elo, short } from "../format";
-import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../query";
+import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../api/useGet";
 import { to } from "../router";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { Value } from "../ui/value";
 import { useSpeed } from "../ui/speed";
 import { Warnings } from "../ui/Warnings";
-import { Actions, StateChip } from "./actions";
+import { PopulationActions, StateChip } from "./PopulationActions";
 
 type Population = Schemas["PopulationBody"];
 
@@ -108,7 +108,7 @@ function Row({ of, again }: { of: Population; again: () => void }) {
         )}
       </td>
       <td>
-        <Actions name={of.id} state={of.status.state} done={again} />
+        <PopulationActions name={of.id} state={of.status.state} done={again} />
       </td>
     </tr>
   );

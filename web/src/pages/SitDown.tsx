@@ -5,7 +5,7 @@ import { change, type Got } from "../api/client";
 import { session } from "../api/session";
 import { hasBoard } from "../board";
 import { count, elo } from "../format";
-import { useGet } from "../query";
+import { useGet } from "../api/useGet";
 import { go, query, setQuery, to } from "../router";
 import { Empty, Failed, Shown } from "../ui/state";
 import { useSending } from "../ui/sending";

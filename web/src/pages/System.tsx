@@ -1,7 +1,7 @@
 /** The machine and the service: whether it is well, what it runs, what room is left. */
 import type { Got } from "../api/client";
 import { bytes, decimal, duration, percent } from "../format";
-import { OFTEN_MS, useGet } from "../query";
+import { OFTEN_MS, useGet } from "../api/useGet";
 import { Shown } from "../ui/state";
 import { Table } from "../ui/table";
 import { Fact } from "../ui/value";

@@ -1,7 +1,7 @@
 /** Training curves: choose some, each is a chart of all members. */
 import { useMemo } from "preact/hooks";
 import { decimal } from "../../format";
-import { useGet } from "../../query";
+import { useGet } from "../../api/useGet";
 import { query, setQuery } from "../../router";
 import { Chart, type Line, pointsFor } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";

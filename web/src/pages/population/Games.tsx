@@ -1,6 +1,6 @@
 /** Evaluation games of a population, each with its page; which of them were filmed. */
 import { bytes } from "../../format";
-import { useGet } from "../../query";
+import { useGet } from "../../api/useGet";
 import { Pages, usePage } from "../../ui/paging";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";

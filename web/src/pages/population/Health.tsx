@@ -1,7 +1,7 @@
 /** How a training is: whether anything is wrong, where its time and its rows go, how fast and how fresh. */
 import type { Got } from "../../api/client";
 import { count, duration, percent } from "../../format";
-import { OFTEN_MS, useGet } from "../../query";
+import { OFTEN_MS, useGet } from "../../api/useGet";
 import { pointsFor } from "../../ui/Chart";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";

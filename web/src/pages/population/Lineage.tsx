@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Got } from "../../api/client";
 import { count } from "../../format";
-import { useGet } from "../../query";
+import { useGet } from "../../api/useGet";
 import { dash } from "../../ui/colours";
 import { Figure } from "../../ui/Figure";
 import { Empty, Shown } from "../../ui/state";

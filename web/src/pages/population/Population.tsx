@@ -1,6 +1,6 @@
 import type { Got } from "../../api/client";
 import { count, decimal, duration, when } from "../../format";
-import { OFTEN_MS, SELDOM_MS, useGet } from "../../query";
+import { OFTEN_MS, SELDOM_MS, useGet } from "../../api/useGet";
 import { query, setQuery, to } from "../../router";
 import { Downloads, saveFile } from "../../ui/Downloads";
 import { Empty, Failed, Shown } from "../../ui/state";
@@ -9,13 +9,13 @@ import { Tabs } from "../../ui/tabs";
 import { Fact, Value } from "../../ui/value";
 import { useSpeed } from "../../ui/speed";
 import { Warnings } from "../../ui/Warnings";
-import { Actions, StateChip } from "../actions";
+import { PopulationActions, StateChip } from "../PopulationActions";
 import { Curves } from "./Curves";
 import { Edits } from "./Edits";
 import { Games } from "./Games";
 import { Health } from "./Health";
 import { Lineage } from "./Lineage";
-import { CirclesOf, RatingTable, WinMatrixFigure } from "../ratings";
+import { CirclesOf, RatingTable, WinMatrixFigure } from "../RatingTable";
 import { RatingChart } from "./RatingChart";
 import { Schedules } from "./Schedules";
 import type { Ratings, WinMatrix } from "../../api/reports";
@@ -48,7 +48,7 @@ export function Population({ name, tab }: { name: string; tab: string }) {
               <h1>{name}</h1>
               <StateChip status={body.status} />
             </div>
-            <Actions name={name} state={body.status.state} done={found.again} />
+            <PopulationActions name={name} state={body.status.state} done={found.again} />
           </div>
           <Tabs label={`Views of ${name}`} tabs={tabs} now={tab} />
           <Content name={name} tab={tab} body={body} again={found.again} />

@@ -7,7 +7,7 @@ import { type Cell, cells } from "../../ui/Matrix";
 import { Figure } from "../../ui/Figure";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
-import { overFrames, type RatedSnapshot } from "../ratings";
+import { overFrames, type RatedSnapshot } from "../RatingTable";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 

@@ -1,8 +1,8 @@
 /** What a view shows of the service, kept fresh: read when it appears, when an event touches it, and every so often while it is seen. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { paths } from "../generated/schema";
-import { get, type Got, type Place, remembered, ServiceProblem } from "./api/client";
-import { heard, onEvent } from "./live";
+import type { paths } from "../../generated/schema";
+import { get, type Got, type Place, remembered, ServiceProblem } from "./client";
+import { heard, onEvent } from "./events";
 
 export interface Query<T> {
   /** The newest answer; stays while a newer one is on its way or fails. */
@@ -50,7 +50,7 @@ export function asking(ask: () => Promise<boolean>, everyMs: number): { now: () 
     }
   };
   const soon = () => {
-    // What was missed while hidden is asked for when the page is shown: `live.ts` tells everybody to read anew.
+    // What was missed while hidden is asked for when the page is shown: `events.ts` tells everybody to read anew.
     if (document.hidden) return;
     if (busy) asked = true;
     else after(GATHER_MS);

@@ -4,7 +4,7 @@ import { decimal, elo, percent } from "../format";
 import { Fact, Value } from "../ui/value";
 
 /** first, second: the players' names; the numbers are the first one's. */
-export function Statistics({ of, first, second, verdict }: { of: Duel; first: string; second: string; verdict: string }) {
+export function MatchStatistics({ of, first, second, verdict }: { of: Duel; first: string; second: string; verdict: string }) {
   return (
     <section class="figure" aria-label="Statistics">
       <h2>

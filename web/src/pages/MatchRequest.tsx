@@ -4,7 +4,7 @@ import { change, type Got } from "../api/client";
 import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
 import { count, decimal, percent, when } from "../format";
-import { OFTEN_MS, useGet } from "../query";
+import { OFTEN_MS, useGet } from "../api/useGet";
 import { to } from "../router";
 import { Chart } from "../ui/Chart";
 import { saveFile } from "../ui/Downloads";
@@ -13,7 +13,7 @@ import { Empty, Shown } from "../ui/state";
 import type { Column } from "../ui/table";
 import { Fact, Value } from "../ui/value";
 import { useSending } from "../ui/sending";
-import { Statistics } from "./Statistics";
+import { MatchStatistics } from "./MatchStatistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
 type Look = Pick<NonNullable<Body["statistics"]>, "score" | "low" | "high"> & { games: number };
@@ -28,7 +28,7 @@ const LOOKS: readonly Column<Look>[] = [
   { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
 ];
 
-export function Evaluation({ id }: { id: string }) {
+export function MatchRequest({ id }: { id: string }) {
   const [over, setOver] = useState(false);
   const found = useGet("/v1/evaluations/{evaluation_id}", { path: { evaluation_id: id } }, { everyMs: over ? 0 : OFTEN_MS / 2 });
   const looks = useLooks(found.value);
@@ -74,7 +74,7 @@ function Told({ body }: { body: Body }) {
   if (report?.kind !== "duel") return <Waiting body={body} />;
   return (
     <>
-      <Statistics of={report} first={body.players[0]!} second={body.players[1]!} verdict={report.verdict} />
+      <MatchStatistics of={report} first={body.players[0]!} second={body.players[1]!} verdict={report.verdict} />
       {report.notes.map((note) => (
         <p key={note} class="note">
           {note}

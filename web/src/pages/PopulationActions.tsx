@@ -16,7 +16,7 @@ const ACTIONS = {
 
 type Action = keyof typeof ACTIONS;
 
-export function Actions({ name, state, done }: { name: string; state: State; done: () => void }) {
+export function PopulationActions({ name, state, done }: { name: string; state: State; done: () => void }) {
   const [asking, setAsking] = useState(false);
   const { busy, problem, send } = useSending();
   const viewer = session.value !== "admin";
