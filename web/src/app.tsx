@@ -2,15 +2,15 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
+import { connected, follow, heardAt } from "./api/events";
 import { logOut, refusal, session } from "./api/session";
 import { duration } from "./format";
-import { connected, follow, heardAt } from "./api/events";
 import { Compare } from "./pages/Compare";
-import { MatchRequest } from "./pages/MatchRequest";
 import { Game } from "./pages/Game";
 import { League } from "./pages/League";
 import { Match } from "./pages/Match";
 import { Matches } from "./pages/Matches";
+import { MatchRequest } from "./pages/MatchRequest";
 import { NewPopulation } from "./pages/NewPopulation";
 import { Play } from "./pages/Play";
 import { Policy } from "./pages/Policy";

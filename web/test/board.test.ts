@@ -84,7 +84,7 @@ describe("a game", () => {
     expect(["connect_four", "tictactoe", "openspiel:othello", "doom_duel", "openspielish", undefined].map(hasBoard)).toEqual([true, true, true, false, false, false]);
   });
   it("is told by who came first", async () => {
-    const { result } = await import("../src/pages/Game");
+    const { result } = await import("../src/pages/Replay");
     const seat = (place: number, returns = 0) => ({ place, returns });
     expect(result({ labels: ["a", "b"], seats: [seat(1), seat(0)] })).toBe("b won");
     expect(result({ labels: ["a", "b"], seats: [seat(0), seat(0)] })).toBe("drawn");
@@ -94,7 +94,8 @@ describe("a game", () => {
 
 describe("opponents", () => {
   it("are the best, then who has weights by strength, then who needs none", async () => {
-    const { chooseAgain, opponents } = await import("../src/pages/SitDown");
+    const { chooseAgain } = await import("../src/pages/SitDown");
+    const { opponents } = await import("../src/pages/opponents");
     const row = (id: string, player: string, kind: string, elo: number | null) => ({ id, player, kind, elo }) as never;
     const snapshot = (id: string, member: string, frames: number, has_weights = true) => ({ id, member, frames, has_weights, superseded: false });
     const found = opponents(

@@ -33,7 +33,7 @@ export interface ReturnRow {
   high: number | null;
 }
 
-export interface Ratings {
+export interface RatingReport {
   population: string;
   everyone: boolean;
   best: string | null;
@@ -65,7 +65,7 @@ export interface Pair {
   high: number;
 }
 
-export interface WinMatrix {
+export interface WinMatrixReport {
   table: string;
   players: string[];
   pairs: Pair[];
@@ -94,7 +94,7 @@ export interface Lineage {
 }
 
 /** Whether a game is won and lost; else `players` are rows of returns. */
-export function isRated(rows: Ratings["players"]): rows is RatedPlayer[] {
+export function isRated(rows: RatingReport["players"]): rows is RatedPlayer[] {
   return rows.every((row) => "elo" in row);
 }
 

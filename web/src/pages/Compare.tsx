@@ -1,15 +1,14 @@
 /** One metric of any populations, overlaid over frames or over time. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Got } from "../api/client";
-import { count, decimal, span } from "../format";
 import { SELDOM_MS, useGet } from "../api/useGet";
+import { count, decimal, span } from "../format";
 import { query, setQuery, to } from "../router";
 import { Chart, type Line, pointsFor } from "../ui/Chart";
 import { Figure } from "../ui/Figure";
 import { Empty, Failed, Loading, Shown } from "../ui/state";
 import type { Column } from "../ui/table";
 import { Value } from "../ui/value";
-import { FIRST, linesOf } from "./population/Curves";
+import { curveLines, type CurvesBody, FIRST_METRICS } from "./curveLines";
 
 export function Compare() {
   const populations = useGet("/v1/populations", { query: { limit: 500 } });
@@ -52,21 +51,19 @@ export function Compare() {
 
 /** The metric to begin with: that most people want of those that are there. Before anything is known, the one that most have. */
 export function firstOf(there: ReadonlySet<string>): string {
-  return FIRST.find((key) => there.has(key)) ?? [...there].sort()[0] ?? FIRST[0]!;
+  return FIRST_METRICS.find((key) => there.has(key)) ?? [...there].sort()[0] ?? FIRST_METRICS[0]!;
 }
-
-type Found = Got<"/v1/populations/{name}/metrics">;
 
 /** curves null: there are none to be had, and why was said. */
 interface Answer {
   metric: string;
-  curves: Found | null;
+  curves: CurvesBody | null;
 }
 
 /** All that is drawn at a time. */
 interface Whole {
   metric: string;
-  curves: readonly (readonly [string, Found])[];
+  curves: readonly (readonly [string, CurvesBody])[];
 }
 
 /** sizes: how many members each has, so that many get fewer points each. */
@@ -139,7 +136,7 @@ function overlaid({ metric, curves: here }: Whole, overTime: boolean): { lines: 
   const ends = here.flatMap(([, curves]) => Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0));
   const { unit, seconds } = span(Math.max(0, ...ends));
   const lines: Line[] = [];
-  for (const [name, curves] of here) lines.push(...linesOf(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
+  for (const [name, curves] of here) lines.push(...curveLines(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
   return { lines, unit: overTime ? `${unit} of training` : "frames" };
 }
 
@@ -167,7 +164,7 @@ interface Fetching {
   points: number;
   /** Something is drawn already: waiting need not be told. */
   quiet: boolean;
-  got: (curves: Found | null) => void;
+  got: (curves: CurvesBody | null) => void;
 }
 
 /** Gives what it reads to the one who draws; shows only what went wrong. */

@@ -1,22 +1,14 @@
 /** One stored game: how it was played, on its board or as a film. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Got } from "../api/client";
-import { drops } from "../board";
-import { decimal, when } from "../format";
 import { useGet } from "../api/useGet";
-import { query, setQuery, to } from "../router";
-import { Board } from "../ui/Board";
+import { when } from "../format";
+import { to } from "../router";
 import { Empty, Shown } from "../ui/state";
-import { type Column, Table } from "../ui/table";
 import { Fact } from "../ui/value";
-import { Moves, Sides } from "../ui/Sides";
-import { Player } from "./RatingTable";
+import { Replay, result } from "./Replay";
 
 type GameBody = Got<"/v1/games/{game_id}">;
-type Replay = Got<"/v1/games/{game_id}/replay">;
-type Move = Replay["moves"][number];
-
-const STEP_MS = 800;
 
 export function Game({ id }: { id: string }) {
   const found = useGet("/v1/games/{game_id}", { path: { game_id: id } }, { everyMs: 0, population: "" });
@@ -39,17 +31,11 @@ export function Game({ id }: { id: string }) {
             <Fact name="ended by">{game.end_reason}</Fact>
             <Fact name="stored">{when(game.committed_at)}</Fact>
           </dl>
-          {game.no_replay ? <NoReplay game={game} why={game.no_replay} /> : game.population ? <Filmed game={game} /> : <Replayed game={game} noFilm={OF_MATCHES} />}
+          {game.no_replay ? <NoReplay game={game} why={game.no_replay} /> : game.population ? <Filmed game={game} /> : <Replay id={game.id} noFilm={OF_MATCHES} />}
         </>
       )}
     </Shown>
   );
-}
-
-export function result(game: { labels: readonly string[]; seats: readonly { place: number; returns: number }[] }): string {
-  const first = game.labels.filter((_, seat) => game.seats[seat]?.place === 0);
-  if (game.seats.length === 1) return `return ${decimal(game.seats[0]!.returns)}`;
-  return first.length === game.seats.length ? "drawn" : `${first.join(", ")} won`;
 }
 
 function NoReplay({ game, why }: { game: GameBody; why: string }) {
@@ -72,7 +58,7 @@ function Filmed({ game }: { game: GameBody }) {
       {({ items, problem }) =>
         items.some((film) => film.game === game.id) ? (
           broken ? (
-            <Replayed game={game} noFilm={NOT_PLAYABLE} />
+            <Replay id={game.id} noFilm={NOT_PLAYABLE} />
           ) : (
             <video
               class="film"
@@ -84,7 +70,7 @@ function Filmed({ game }: { game: GameBody }) {
             />
           )
         ) : (
-          <Replayed game={game} noFilm={problem ?? NOT_RECORDED} film={items[0]?.game} />
+          <Replay id={game.id} noFilm={problem ?? NOT_RECORDED} film={items[0]?.game} />
         )
       }
     </Shown>
@@ -93,141 +79,3 @@ function Filmed({ game }: { game: GameBody }) {
 
 const NOT_PLAYABLE = "Its film cannot be played: it made room for newer ones, or this browser does not know its format";
 const NOT_RECORDED = "It was not filmed: evaluation.record_share says how many of a training's evaluation games are, and old films make room for new ones";
-
-/** noFilm: why there is none;  film: another game of the same population that has one. */
-function Replayed({ game, noFilm, film }: { game: GameBody; noFilm: string; film?: string | undefined }) {
-  const found = useGet("/v1/games/{game_id}/replay", { path: { game_id: game.id } }, { everyMs: 0, population: "" });
-  const refused = found.problem !== null && found.problem.status > 0 && found.problem.status !== 429 && found.problem.status < 500;
-  if (found.problem && refused && !found.value) {
-    return (
-      <Empty title="There is nothing to see of this game">
-        <p>{noFilm}.</p>
-        <p>{found.problem.detail || found.problem.title}.</p>
-        {film && (
-          <p>
-            <a href={to(["games", film])}>The newest film</a>
-          </p>
-        )}
-      </Empty>
-    );
-  }
-  return (
-    <Shown query={found} what="its moves: it is played again">
-      {(replay) => (
-        <>
-          {replay.problems.length > 0 && (
-            <div class="state failed" role="alert">
-              <p class="state-title">It does not replay as it was stored</p>
-              {replay.problems.map((line) => (
-                <p key={line}>{line}</p>
-              ))}
-            </div>
-          )}
-          {replay.start === null ? <Lines replay={replay} /> : <Stepper replay={replay} start={replay.start} />}
-          <p class="note">
-            In a terminal: <code>arena replay {replay.game}</code>
-          </p>
-        </>
-      )}
-    </Shown>
-  );
-}
-
-/** The board after each move; which one is in the address. */
-function Stepper({ replay, start }: { replay: Replay; start: string }) {
-  const frames = [start, ...replay.moves.map((move) => move.board ?? start)];
-  const last = frames.length - 1;
-  const at = moveShown(last);
-  const [plays, setPlays] = useState(false);
-  const show = (made: number) => setQuery({ move: made > 0 ? String(Math.min(last, made)) : undefined });
-  // From what is shown now, which may be newer than this picture of it.
-  const step = (by: number) => show(moveShown(last) + by);
-  useEffect(() => {
-    if (!plays) return;
-    if (at >= last) return setPlays(false);
-    const timer = setTimeout(() => step(1), STEP_MS);
-    return () => clearTimeout(timer);
-  }, [plays, at]);
-  const toggle = () => {
-    if (!plays && at >= last) show(0);
-    setPlays(!plays);
-  };
-  useKeys({ ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => show(0), End: () => show(last), " ": toggle });
-  const move = replay.moves[at - 1];
-  return (
-    <div class="table-of-two">
-      <div>
-        <Board grid={replay.grid} position={frames[at]!} before={at ? frames[at - 1] : null} falls={drops(replay.moves)} long={replay.in_a_row ?? null} />
-        <div class="stepper">
-          <button aria-label="First" disabled={at === 0} onClick={() => show(0)}>
-            «
-          </button>
-          <button aria-label="Back" disabled={at === 0} onClick={() => step(-1)}>
-            ‹
-          </button>
-          <button class="primary" onClick={toggle}>
-            {plays ? "Pause" : "Play"}
-          </button>
-          <button aria-label="Forward" disabled={at === last} onClick={() => step(1)}>
-            ›
-          </button>
-          <button aria-label="Last" disabled={at === last} onClick={() => show(last)}>
-            »
-          </button>
-          <input type="range" aria-label="Move" min={0} max={last} value={at} onInput={(event) => show(event.currentTarget.valueAsNumber)} />
-          <span class="number" role="status">
-            {at} of {last}
-          </span>
-        </div>
-      </div>
-      <aside>
-        <Sides names={replay.seats.map((seat) => <Player key={seat.seat} label={seat.player} kind={seat.kind} />)} now={move?.seat} pieces={replay.grid !== null} />
-        <p class="note">
-          {at === 0 ? "Before the first move" : `Move ${at}${move?.opening ? ", random: nobody chose it" : ""}`}
-          {at === last && `: ${result({ seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}.
-        </p>
-        <Moves moves={replay.moves} grid={replay.grid} now={at} go={show} />
-        <p class="note">Arrow keys step, the space bar plays.</p>
-      </aside>
-    </div>
-  );
-}
-
-/** By the address. last: moves of the game */
-function moveShown(last: number): number {
-  const asked = Number.parseInt(query.value.get("move") ?? "", 10);
-  return Number.isNaN(asked) ? 0 : Math.min(last, Math.max(0, asked));
-}
-
-/** Keys for the whole page, but where a control has its own use for them. */
-function useKeys(keys: Record<string, () => void>): void {
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      const act = keys[event.key];
-      const taken = event.target instanceof Element && event.target.closest("input, select, textarea, button, a, video, summary, [role=region]");
-      if (!act || taken || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      act();
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  });
-}
-
-/** Games without a board: what everybody did. */
-function Lines({ replay }: { replay: Replay }) {
-  const columns: readonly Column<Move>[] = [
-    { name: "step", value: (row) => row.step, numeric: true },
-    { name: "who", value: (row) => replay.seats[row.seat]?.player },
-    { name: "action", value: (row) => row.name ?? JSON.stringify(row.action), show: (row) => `${row.name ?? JSON.stringify(row.action)}${row.opening ? " (random opening)" : ""}` },
-    { name: "rewards", value: (row) => JSON.stringify(row.rewards), show: (row) => rewards(row, replay) },
-  ];
-  return <Table label="Moves" columns={columns} rows={replay.moves} />;
-}
-
-function rewards(move: Move, { seats, reward_terms: terms }: Replay): string {
-  const said = Object.entries(move.rewards).flatMap(([seat, values]) =>
-    values.flatMap((value, term) => (value ? [`${seats[Number(seat)]?.seat} ${decimal(value)}${terms.length > 1 ? ` ${terms[term]}` : ""}`] : [])),
-  );
-  return said.join(", ");
-}

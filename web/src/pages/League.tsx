@@ -1,11 +1,13 @@
-import { gameOf, type Ratings, type WinMatrix } from "../api/reports";
+import { gameOf, type RatingReport, type WinMatrixReport } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Empty, Shown } from "../ui/state";
 import { Table } from "../ui/table";
-import { STORED } from "./Matches";
-import { CirclesOf, RatingTable, WinMatrixFigure } from "./RatingTable";
+import { Circles } from "./Circles";
+import { MATCH_COLUMNS } from "./Matches";
+import { RatingTable } from "./RatingTable";
 import { SitDownLink } from "./SitDownLink";
+import { WinMatrixFigure } from "./WinMatrixFigure";
 
 /** Everybody who plays a game: of one population, or of all. */
 export function League() {
@@ -61,16 +63,16 @@ function Standings({ population, everyone }: { population: string; everyone: boo
   return (
     <Shown query={ratings} what="ratings">
       {(report) => {
-        const rated = report as unknown as Ratings;
+        const rated = report as unknown as RatingReport;
         return (
           <>
             <RatingTable report={rated} />
             {rated.players.length > 0 && (
               <Shown query={matrix} what="the win matrix">
-                {(found) => <WinMatrixFigure report={found as unknown as WinMatrix} />}
+                {(found) => <WinMatrixFigure report={found as unknown as WinMatrixReport} />}
               </Shown>
             )}
-            <CirclesOf report={rated} />
+            <Circles report={rated} />
           </>
         );
       }}
@@ -91,7 +93,7 @@ function MatchesOfGame({ population }: { population: string }) {
       <h2>Matches of {env}</h2>
       {found.value.items.length ? (
         <>
-          <Table label={`Newest matches of ${env}`} columns={STORED} rows={found.value.items} id={(row) => row.id} cards />
+          <Table label={`Newest matches of ${env}`} columns={MATCH_COLUMNS} rows={found.value.items} id={(row) => row.id} cards />
           <p class="note">
             <a href={to(["matches"])}>All matches</a>
           </p>

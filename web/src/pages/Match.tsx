@@ -1,8 +1,8 @@
 /** A match of the league, game by game. */
 import type { Got } from "../api/client";
+import { useGet } from "../api/useGet";
 import { when } from "../format";
 import { labelOf } from "../playerLabels";
-import { useGet } from "../api/useGet";
 import { to } from "../router";
 import { Downloads } from "../ui/Downloads";
 import { Pages, usePage } from "../ui/paging";
@@ -13,7 +13,7 @@ import { MatchStatistics, verdictOf } from "./MatchStatistics";
 
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
-export const GAMES: readonly Column<Game>[] = [
+export const GAME_COLUMNS: readonly Column<Game>[] = [
   { name: "number", value: (row) => row.number, show: (row) => <a href={to(["games", row.id])}>{row.number}</a>, numeric: true },
   { name: "pair", value: (row) => row.pair, show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />, numeric: true },
   { name: "seats", value: (row) => row.seats.map((seat) => seat.player).join(" "), show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – ") },
@@ -83,8 +83,8 @@ function Games({ id }: { id: string }) {
         list.items.length ? (
           <>
             <h2>Games</h2>
-            <Downloads name={`games of match ${id}`} columns={GAMES} rows={list.items} />
-            <Table label="Games, newest first" columns={GAMES} rows={list.items} id={(row) => row.id} cards />
+            <Downloads name={`games of match ${id}`} columns={GAME_COLUMNS} rows={list.items} />
+            <Table label="Games, newest first" columns={GAME_COLUMNS} rows={list.items} id={(row) => row.id} cards />
             <Pages of="games" page={page} next={list.next} />
           </>
         ) : (

@@ -3,16 +3,16 @@ import { useEffect, useState } from "preact/hooks";
 import { change, type Got } from "../api/client";
 import type { MatchReport } from "../api/reports";
 import { session } from "../api/session";
-import { count, decimal, percent, when } from "../format";
 import { OFTEN_MS, useGet } from "../api/useGet";
+import { count, decimal, percent, when } from "../format";
 import { to } from "../router";
 import { Chart } from "../ui/Chart";
 import { saveFile } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
+import { useSending } from "../ui/sending";
 import { Empty, Shown } from "../ui/state";
 import type { Column } from "../ui/table";
 import { Fact, Value } from "../ui/value";
-import { useSending } from "../ui/sending";
 import { MatchStatistics } from "./MatchStatistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;

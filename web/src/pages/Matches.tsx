@@ -1,8 +1,8 @@
 import type { Got } from "../api/client";
 import { session } from "../api/session";
+import { useGet } from "../api/useGet";
 import { percent, when } from "../format";
 import { labelOf } from "../playerLabels";
-import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
 import { Pages, usePage } from "../ui/paging";
 import { Empty, Shown } from "../ui/state";
@@ -15,7 +15,7 @@ type Stored = Got<"/v1/matches">["items"][number];
 
 const MOST = 100;
 
-const ASKED: readonly Column<Asked>[] = [
+const REQUEST_COLUMNS: readonly Column<Asked>[] = [
   { name: "match", value: (row) => row.id, show: (row) => <a href={to(["evaluations", row.id])}>{row.players.join(" – ")}</a> },
   { name: "state", value: (row) => row.state, show: (row) => <span class={`chip chip-${row.state}`}>{row.state.toLowerCase()}</span> },
   { name: "games", value: (row) => row.games, show: (row) => `${row.games} of ${row.planned ?? "?"}`, numeric: true },
@@ -32,7 +32,7 @@ function score({ statistics }: Asked) {
   );
 }
 
-export const STORED: readonly Column<Stored>[] = [
+export const MATCH_COLUMNS: readonly Column<Stored>[] = [
   { name: "number", value: (row) => row.id, show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>, numeric: true },
   { name: "game", value: (row) => row.env },
   { name: "players", value: (row) => row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – ") },
@@ -48,13 +48,13 @@ export function Matches() {
   return (
     <>
       <h1>Matches</h1>
-      {session.value === "admin" && <Another />}
+      {session.value === "admin" && <NewMatchSection />}
       <h2>Asked for here</h2>
       <Shown query={asked} what="matches">
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="Matches asked for here" columns={ASKED} rows={list.items} id={(row) => row.id} cards />
+              <Table label="Matches asked for here" columns={REQUEST_COLUMNS} rows={list.items} id={(row) => row.id} cards />
               <Pages of="matches asked for" page={older} next={list.next} />
             </>
           ) : (
@@ -71,7 +71,7 @@ export function Matches() {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="All matches" columns={STORED} rows={list.items} id={(row) => row.id} cards />
+              <Table label="All matches" columns={MATCH_COLUMNS} rows={list.items} id={(row) => row.id} cards />
               <Pages of="matches" page={page} next={list.next} />
             </>
           ) : (
@@ -88,7 +88,7 @@ export function Matches() {
 }
 
 /** The form for a new match, once it is asked for. */
-function Another() {
+function NewMatchSection() {
   const open = query.value.get("new") === "1";
   return (
     <details open={open} onToggle={(event) => event.currentTarget.open !== open && setQuery({ new: event.currentTarget.open })}>

@@ -1,11 +1,11 @@
 /** A match between any two players of a population, whether or not they have met. */
 import { useState } from "preact/hooks";
-import { gameOf, isRated, type Ratings } from "../api/reports";
+import { gameOf, isRated, type RatingReport } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { query, setQuery } from "../router";
 import { Shown } from "../ui/state";
-import { opponents } from "./SitDown";
-import { Games } from "./StartMatch";
+import { opponents } from "./opponents";
+import { MatchForm } from "./StartMatch";
 
 export function NewMatch() {
   const found = useGet("/v1/populations", { query: { limit: 500 } }, { everyMs: 0 });
@@ -27,7 +27,7 @@ export function NewMatch() {
               </select>
               {next && <small>the first {names.length}; others by the address</small>}
             </label>
-            <Sides key={chosen} population={chosen} />
+            <PlayerChoices key={chosen} population={chosen} />
           </>
         );
       }}
@@ -37,7 +37,7 @@ export function NewMatch() {
 
 const SIDES = ["First player", "Second player"] as const;
 
-function Sides({ population }: { population: string }) {
+function PlayerChoices({ population }: { population: string }) {
   const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
   const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
@@ -48,7 +48,7 @@ function Sides({ population }: { population: string }) {
       {(report) => (
         <Shown query={snapshots} what="snapshots">
           {(list) => {
-            const { players: rows } = report as unknown as Ratings;
+            const { players: rows } = report as unknown as RatingReport;
             const choices = opponents(population, isRated(rows) ? rows : [], list);
             const players = [asked[0] ?? choices[0]!.name, asked[1] ?? choices.at(-1)!.name];
             return (
@@ -68,7 +68,7 @@ function Sides({ population }: { population: string }) {
                     </select>
                   </label>
                 ))}
-                <Games players={players} env={players.some((name) => /[/@]/.test(name)) ? undefined : env} />
+                <MatchForm players={players} env={players.some((name) => /[/@]/.test(name)) ? undefined : env} />
               </>
             );
           }}

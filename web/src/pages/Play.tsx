@@ -2,14 +2,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
-import { type Choice, choiceName, drops, outcome } from "../board";
 import { useGet } from "../api/useGet";
+import { type Choice, choiceName, drops, outcome } from "../board";
 import { go, query, to } from "../router";
 import { Board } from "../ui/Board";
 import { Confirm } from "../ui/Confirm";
-import { Empty, Failed, Shown } from "../ui/state";
+import { Moves } from "../ui/Moves";
 import { useSending } from "../ui/sending";
-import { Moves, Sides } from "../ui/Sides";
+import { Sides } from "../ui/Sides";
+import { Empty, Failed, Shown } from "../ui/state";
 import { begin, chooseAgain } from "./SitDown";
 
 export type PlayBody = Got<"/v1/plays/{play_id}">;
@@ -26,10 +27,10 @@ export function Play({ id }: { id: string }) {
   const play = found.value && newer(found.value, answered);
   const waiting = play?.state === "starting" || play?.state === "thinking";
   useEffect(() => setWaits(waiting || play === undefined), [waiting, play === undefined]);
-  if (found.problem?.status === 404 && !play?.result) return <Gone problem={found.problem} />;
+  if (found.problem?.status === 404 && !play?.result) return <BoardCleared problem={found.problem} />;
   return (
     <Shown query={found} what="the board">
-      {() => play && (play.seats ? <Table play={play} done={setAnswered} /> : <Before play={play} />)}
+      {() => play && (play.seats ? <GameInPlay play={play} done={setAnswered} /> : <NotBegun play={play} />)}
     </Shown>
   );
 }
@@ -40,7 +41,7 @@ export function newer(polled: PlayBody, answered: PlayBody | undefined): PlayBod
   return answered.moves.length > polled.moves.length || (answered.result && !polled.result) || answered.message ? answered : polled;
 }
 
-function Gone({ problem }: { problem: ServiceProblem }) {
+function BoardCleared({ problem }: { problem: ServiceProblem }) {
   return (
     <Empty title="This board was cleared">
       <p>{problem.detail}. A finished game stays in the league; one that was cut off is not stored.</p>
@@ -54,7 +55,7 @@ function Gone({ problem }: { problem: ServiceProblem }) {
 }
 
 /** Until the opponent is there, or why there is none. */
-function Before({ play }: { play: PlayBody }) {
+function NotBegun({ play }: { play: PlayBody }) {
   if (play.state === "starting") {
     return (
       <div class="state loading" role="status">
@@ -73,7 +74,7 @@ function Before({ play }: { play: PlayBody }) {
   );
 }
 
-function Table({ play, done }: { play: PlayBody; done: (play: PlayBody) => void }) {
+function GameInPlay({ play, done }: { play: PlayBody; done: (play: PlayBody) => void }) {
   const { busy, problem, send } = useSending();
   const [missed, setMissed] = useState("");
   const shown = useUnrolled(play.moves, play.seat);
@@ -115,7 +116,7 @@ function Table({ play, done }: { play: PlayBody; done: (play: PlayBody) => void 
         </div>
         <aside>
           <Sides names={names(play)} now={play.state === "turn" && settled ? play.seat : undefined} pieces={play.grid !== null} />
-          {play.result ? <Over play={play} result={play.result} /> : admin && play.state === "turn" && <Resign play={play} run={run} />}
+          {play.result ? <GameOver play={play} result={play.result} /> : admin && play.state === "turn" && <Resign play={play} run={run} />}
           {(play.state === "dropped" || play.state === "failed") && (
             <p class="wrong" role="alert">
               {play.message}
@@ -147,7 +148,7 @@ function said(play: PlayBody, settled: boolean): string {
   return play.state === "thinking" ? `${names(play)[1 - play.seat]} thinks …` : "This game was not finished.";
 }
 
-function Over({ play, result }: { play: PlayBody; result: NonNullable<PlayBody["result"]> }) {
+function GameOver({ play, result }: { play: PlayBody; result: NonNullable<PlayBody["result"]> }) {
   const { busy, problem, send } = useSending();
   const population = play.seats?.[1 - play.seat]?.player.split("/")[0] ?? "";
   const trained = play.seats?.[1 - play.seat]?.kind === "snapshot";

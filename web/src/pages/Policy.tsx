@@ -1,18 +1,18 @@
 /** One policy: its rating, whom it beats, where its weights come from, and what can be taken along. */
-import type { Lineage, LineageStep, Pair, Ratings, WinMatrix } from "../api/reports";
-import { isRated } from "../api/reports";
 import type { Got } from "../api/client";
-import { bytes, count, decimal, elo, percent, when } from "../format";
+import type { Lineage, LineageStep, Pair, RatingReport, WinMatrixReport } from "../api/reports";
+import { isRated } from "../api/reports";
 import { type Query, useGet } from "../api/useGet";
+import { bytes, count, decimal, elo, percent, when } from "../format";
 import { to } from "../router";
-import { cells } from "../ui/Matrix";
 import { Chart, type Line } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
+import { cells } from "../ui/Matrix";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { type Column, Table } from "../ui/table";
 import { Fact, Value } from "../ui/value";
-import { Player } from "./RatingTable";
+import { PlayerLink } from "./PlayerLink";
 import { SitDownLink } from "./SitDownLink";
 
 const STEPS: readonly Column<LineageStep>[] = [
@@ -31,7 +31,7 @@ function came(step: LineageStep): string {
 type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;
 
 const OPPONENTS: readonly Column<Met>[] = [
-  { name: "opponent", value: (row) => row.column, show: (row) => <Player label={row.column} /> },
+  { name: "opponent", value: (row) => row.column, show: (row) => <PlayerLink label={row.column} /> },
   { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
   { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
   { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
@@ -48,7 +48,7 @@ export function Policy({ population, player }: { population: string; player: str
       {(answer) => {
         const lineage = answer as unknown as Lineage;
         const snapshot = snapshots.value?.items.find((one) => one.id === lineage.snapshot);
-        const rated = ((ratings.value as unknown as Ratings | undefined)?.players ?? []).find((row) => row.id === lineage.snapshot);
+        const rated = ((ratings.value as unknown as RatingReport | undefined)?.players ?? []).find((row) => row.id === lineage.snapshot);
         const steps = [...lineage.steps].reverse();
         return (
           <>
@@ -57,7 +57,7 @@ export function Policy({ population, player }: { population: string; player: str
             </h1>
             <dl class="facts">
               <Fact name="Elo">
-                {rated && isRated([rated] as Ratings["players"]) && "elo" in rated ? (
+                {rated && isRated([rated] as RatingReport["players"]) && "elo" in rated ? (
                   <>
                     <Value of={rated.elo} format={elo} why="no chain of games connects it to the others" />{" "}
                     {rated.low !== null && rated.high !== null && <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>}
@@ -86,7 +86,7 @@ export function Policy({ population, player }: { population: string; player: str
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
             <h2>Whom it met</h2>
             <Shown query={matrix} what="whom it met">
-              {(report) => <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(report as unknown as WinMatrix).pairs} id={rated?.player} />}
+              {(report) => <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(report as unknown as WinMatrixReport).pairs} id={rated?.player} />}
             </Shown>
           </>
         );

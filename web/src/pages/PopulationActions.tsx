@@ -59,11 +59,3 @@ export function PopulationActions({ name, state, done }: { name: string; state: 
     </div>
   );
 }
-
-export function StateChip({ status }: { status: Schemas["PopulationStatus"] }) {
-  return (
-    <span class={`chip chip-${status.state}`} title={status.message}>
-      {status.state}
-    </span>
-  );
-}

@@ -1,15 +1,16 @@
 import type { Schemas } from "../api/client";
-import { isRated, type Ratings } from "../api/reports";
+import { isRated, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
-import { count, decimal, duration, elo, short } from "../format";
 import { OFTEN_MS, type Query, SELDOM_MS, useGet } from "../api/useGet";
+import { count, decimal, duration, elo, short } from "../format";
 import { to } from "../router";
 import { Pages, usePage } from "../ui/paging";
+import { useSpeed } from "../ui/speed";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { Value } from "../ui/value";
-import { useSpeed } from "../ui/speed";
 import { Warnings } from "../ui/Warnings";
-import { PopulationActions, StateChip } from "./PopulationActions";
+import { PopulationActions } from "./PopulationActions";
+import { StateChip } from "./StateChip";
 
 type Population = Schemas["PopulationBody"];
 
@@ -115,11 +116,11 @@ function Row({ of, again }: { of: Population; again: () => void }) {
 }
 
 function Best({ of }: { of: Query<unknown> }) {
-  const report = of.value as Ratings | undefined;
+  const report = of.value as RatingReport | undefined;
   if (!report) return <Value of={null} format={elo} why={whyNot(of, "")} />;
   const best = report.players.find((row) => row.id === report.best);
   if (!best) return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
-  const value = isRated([best] as Ratings["players"]) ? ("elo" in best ? best.elo : null) : null;
+  const value = isRated([best] as RatingReport["players"]) ? ("elo" in best ? best.elo : null) : null;
   return (
     <>
       {value !== null ? <strong class="number">{elo(value)}</strong> : "mean_return" in best && <strong class="number">{decimal(best.mean_return)}</strong>}

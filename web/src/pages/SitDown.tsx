@@ -1,14 +1,14 @@
 /** Against whom to play, and from which seat. */
 import { useState } from "preact/hooks";
-import { gameOf, isRated, type RatedPlayer, type Ratings } from "../api/reports";
-import { change, type Got } from "../api/client";
+import { change } from "../api/client";
+import { gameOf, isRated, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
-import { hasBoard } from "../board";
-import { count, elo } from "../format";
 import { useGet } from "../api/useGet";
+import { hasBoard } from "../board";
 import { go, query, setQuery, to } from "../router";
-import { Empty, Failed, Shown } from "../ui/state";
 import { useSending } from "../ui/sending";
+import { Empty, Failed, Shown } from "../ui/state";
+import { opponents } from "./opponents";
 
 const KEPT_NAME = "pbt-arena name";
 
@@ -46,7 +46,7 @@ export function SitDown() {
           {(list) => {
             const names = list.items.map((one) => one.id);
             const chosen = query.value.get("population") ?? names[0];
-            return chosen === undefined ? <NobodyThere /> : <Room key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} cut={list.next !== null} />;
+            return chosen === undefined ? <NoPopulation /> : <OfPopulation key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} cut={list.next !== null} />;
           }}
         </Shown>
       )}
@@ -54,7 +54,7 @@ export function SitDown() {
   );
 }
 
-function NobodyThere() {
+function NoPopulation() {
   return (
     <Empty title="Nobody to play against yet">
       <p>
@@ -65,7 +65,7 @@ function NobodyThere() {
 }
 
 /** Everything that is to be known before one can choose. */
-function Room({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
+function OfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
   const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
   const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
@@ -76,7 +76,7 @@ function Room({ population, populations, cut }: Omit<Choosing, "env" | "choices"
           {(report) => (
             <Shown query={snapshots} what="snapshots">
               {(list) => {
-                const { players } = report as unknown as Ratings;
+                const { players } = report as unknown as RatingReport;
                 const choices = opponents(population, isRated(players) ? players : [], list);
                 return <Form population={population} populations={populations} cut={cut} env={gameOf(known) ?? null} choices={choices} />;
               }}
@@ -158,22 +158,4 @@ function Form({ population, populations, cut, env, choices }: Choosing) {
       </div>
     </form>
   );
-}
-
-type Snapshots = Got<"/v1/populations/{name}/snapshots">;
-
-/** Whom one may choose: the best, everybody whose weights are there, strongest first, and the scripted players that were met. */
-export function opponents(population: string, rated: readonly RatedPlayer[], snapshots: Snapshots | undefined): { name: string; title: string }[] {
-  const byId = new Map(rated.map((row, place) => [row.id, { row, place }]));
-  const there = (snapshots?.items ?? []).filter((one) => one.has_weights && !one.superseded);
-  const place = (id: string) => byId.get(id)?.place ?? rated.length;
-  const strongest = [...there].sort((a, b) => place(a.id) - place(b.id) || b.frames - a.frames);
-  const frozen = strongest.map((one) => {
-    const name = `${population}/${one.member}@${count(one.frames)}`;
-    const rating = byId.get(one.id)?.row.elo;
-    return { name, title: `${one.member} at ${count(one.frames)} frames${rating === null || rating === undefined ? "" : `, Elo ${elo(rating)}`}` };
-  });
-  const scripted = [...new Set(["random", ...rated.filter((row) => row.kind === "scripted").map((row) => row.player)])];
-  const best = there.length ? [{ name: `${population}@best`, title: "the best so far" }] : [];
-  return [...best, ...frozen, ...scripted.map((name) => ({ name, title: name }))];
 }

@@ -1,7 +1,7 @@
 import { gameOf } from "../api/reports";
 import { session } from "../api/session";
-import { hasBoard } from "../board";
 import { useGet } from "../api/useGet";
+import { hasBoard } from "../board";
 import { to } from "../router";
 
 /** To the board, where the population's game has one and whoever looks may play. */

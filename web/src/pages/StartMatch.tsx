@@ -14,17 +14,17 @@ export function StartMatch({ first, second, close }: { first: string; second: st
       <h2 id="match-title">
         {first} against {second}
       </h2>
-      <Games players={[first, second]}>
+      <MatchForm players={[first, second]}>
         <button type="button" onClick={() => dialog.current?.close()}>
           Cancel
         </button>
-      </Games>
+      </MatchForm>
     </dialog>
   );
 }
 
 /** How many games they play, and the start. env: where nobody of them was trained;  children: other buttons */
-export function Games({ players, env, children }: { players: readonly string[]; env?: string | undefined; children?: preact.ComponentChildren }) {
+export function MatchForm({ players, env, children }: { players: readonly string[]; env?: string | undefined; children?: preact.ComponentChildren }) {
   const [games, setGames] = useState(GAMES);
   const { busy, problem, send } = useSending();
   const start = async () => {

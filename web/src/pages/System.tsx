@@ -1,11 +1,11 @@
 /** The machine and the service: whether it is well, what it runs, what room is left. */
 import type { Got } from "../api/client";
-import { bytes, decimal, duration, percent } from "../format";
 import { OFTEN_MS, useGet } from "../api/useGet";
+import { bytes, decimal, duration, percent } from "../format";
+import { Processes } from "../ui/Processes";
 import { Shown } from "../ui/state";
 import { Table } from "../ui/table";
 import { Fact } from "../ui/value";
-import { Processes } from "../ui/Processes";
 import { Warnings } from "../ui/Warnings";
 
 type Body = Got<"/v1/system">;

@@ -1,6 +1,6 @@
 /** Who beats whom: a square for every two players, drawn on one canvas, since there may be 200 x 200. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Pair, WinMatrix } from "../api/reports";
+import type { Pair, WinMatrixReport } from "../api/reports";
 import { percent, short } from "../format";
 import { inkOn, scoreColour, token } from "./colours";
 import { dark } from "./theme";
@@ -28,7 +28,7 @@ export function cells(pairs: readonly Pair[]): Map<string, Cell> {
 }
 
 /** open: told the players of the row and the column of a square, whether or not they have met */
-export function Matrix({ of, open }: { of: WinMatrix; open?: (row: string, column: string) => void }) {
+export function Matrix({ of, open }: { of: WinMatrixReport; open?: (row: string, column: string) => void }) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);

@@ -1,18 +1,14 @@
 /** Training curves: choose some, each is a chart of all members. */
 import { useMemo } from "preact/hooks";
-import { decimal } from "../../format";
 import { useGet } from "../../api/useGet";
+import { decimal } from "../../format";
 import { query, setQuery } from "../../router";
 import { Chart, type Line, pointsFor } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
 import { Empty, Failed, Loading, Shown } from "../../ui/state";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
-import type { Got } from "../../api/client";
-
-type Found = Got<"/v1/populations/{name}/metrics">;
-
-export const FIRST: readonly string[] = ["win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl"];
+import { curveLines, type CurvesBody, FIRST_METRICS } from "../curveLines";
 
 interface Point {
   member: string;
@@ -41,7 +37,7 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
             </Empty>
           );
         }
-        const chosen = asked.length ? asked : FIRST.filter((key) => keys.includes(key));
+        const chosen = asked.length ? asked : FIRST_METRICS.filter((key) => keys.includes(key));
         const flip = (key: string) => setQuery({ key: chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key] });
         return (
           <>
@@ -74,24 +70,13 @@ function Fetched({ population, name, members, everyMs }: { population: string; n
 }
 
 /** One metric of all members. */
-export function OneCurve({ name, curves, title = name }: { name: string; curves: Found; title?: string }) {
-  const lines = useMemo(() => linesOf(curves, name), [curves, name]);
+export function OneCurve({ name, curves, title = name }: { name: string; curves: CurvesBody; title?: string }) {
+  const lines = useMemo(() => curveLines(curves, name), [curves, name]);
   return (
     <Figure title={title} columns={POINT_COLUMNS} rows={() => pointsOf(lines)}>
       <Chart label={title} lines={lines} height={180} />
     </Figure>
   );
-}
-
-/** One line per member, in the order of their names. prefix: of the lines' names;  eachS: x is time, in units of so many seconds. */
-export function linesOf(curves: Found, key: string, prefix = "", firstColour = 0, eachS = 0): Line[] {
-  const members = Object.keys(curves.members).sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
-  return members.flatMap((member, index) => {
-    const curve = curves.members[member]![key];
-    if (!curve) return [];
-    const x = eachS ? (curve.seconds ?? []).map((seconds) => seconds / eachS) : curve.frames;
-    return [{ name: prefix + member, colour: firstColour + index, x, y: curve.values }];
-  });
 }
 
 function pointsOf(lines: readonly Line[]): Point[] {

@@ -1,10 +1,10 @@
 /** Evaluation games of a population, each with its page; which of them were filmed. */
-import { bytes } from "../../format";
 import { useGet } from "../../api/useGet";
+import { bytes } from "../../format";
 import { Pages, usePage } from "../../ui/paging";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
-import { type Game, GAMES } from "../Match";
+import { type Game, GAME_COLUMNS } from "../Match";
 
 const PAGE = 100;
 
@@ -18,7 +18,7 @@ export function Games({ name, everyMs }: { name: string; everyMs: number }) {
     value: (row) => filmed.has(row.id),
     show: (row) => (filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : ""),
   };
-  const columns = [...GAMES.filter((column) => column.name !== "pair"), ...(filmed.size ? [film] : [])];
+  const columns = [...GAME_COLUMNS.filter((column) => column.name !== "pair"), ...(filmed.size ? [film] : [])];
   return (
     <>
       <p class="note">Evaluation games; training games keep neither moves nor films.</p>

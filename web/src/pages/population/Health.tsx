@@ -1,12 +1,12 @@
 /** How a training is: whether anything is wrong, where its time and its rows go, how fast and how fresh. */
 import type { Got } from "../../api/client";
-import { count, duration, percent } from "../../format";
 import { OFTEN_MS, useGet } from "../../api/useGet";
+import { count, duration, percent } from "../../format";
 import { pointsFor } from "../../ui/Chart";
+import { Processes } from "../../ui/Processes";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Fact, Value } from "../../ui/value";
-import { Processes } from "../../ui/Processes";
 import { Warnings } from "../../ui/Warnings";
 import { OneCurve } from "./Curves";
 

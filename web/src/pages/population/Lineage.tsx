@@ -1,8 +1,8 @@
 /** Where weights come from: a lane for every member, an arc for every copy. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Got } from "../../api/client";
-import { count } from "../../format";
 import { useGet } from "../../api/useGet";
+import { count } from "../../format";
 import { dash } from "../../ui/colours";
 import { Figure } from "../../ui/Figure";
 import { Empty, Shown } from "../../ui/state";

@@ -1,15 +1,20 @@
 import type { Got } from "../../api/client";
-import { isRated, type RatedPlayer, type Ratings, type WinMatrix } from "../../api/reports";
+import { isRated, type RatedPlayer, type RatingReport, type WinMatrixReport } from "../../api/reports";
 import { elo, percent } from "../../format";
 import { query, setQuery } from "../../router";
 import { Chart, type Line } from "../../ui/Chart";
-import { type Cell, cells } from "../../ui/Matrix";
 import { Figure } from "../../ui/Figure";
+import { type Cell, cells } from "../../ui/Matrix";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
-import { overFrames, type RatedSnapshot } from "../RatingTable";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
+
+interface RatedSnapshot {
+  member: string;
+  frames: number;
+  row: RatedPlayer;
+}
 
 interface Met extends RatedSnapshot {
   cell: Cell;
@@ -33,7 +38,7 @@ const AGAINST: readonly Column<Met>[] = [
 ];
 
 /** Does it get better: ratings of snapshots over the frames they were trained for, and their score against somebody who does not change. */
-export function RatingChart({ report, snapshots, matrix }: { report: Ratings; snapshots: Snapshots; matrix: WinMatrix | undefined }) {
+export function RatingChart({ report, snapshots, matrix }: { report: RatingReport; snapshots: Snapshots; matrix: WinMatrixReport | undefined }) {
   const rated = overFrames(report, snapshots);
   if (rated.length === 0) return null;
   const rating = linesOf(rated, (one) => [one.row.elo, one.row.low, one.row.high]);
@@ -47,13 +52,24 @@ export function RatingChart({ report, snapshots, matrix }: { report: Ratings; sn
   );
 }
 
+/** Ratings with the members and frames of their snapshots, oldest first. */
+function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[] {
+  if (!isRated(report.players)) return [];
+  const known = new Map(snapshots.items.map((one) => [one.id, one]));
+  const found = report.players.flatMap((row) => {
+    const snapshot = known.get(row.id);
+    return snapshot ? [{ member: snapshot.member, frames: snapshot.frames, row }] : [];
+  });
+  return found.sort((a, b) => a.frames - b.frames);
+}
+
 /** Players that do not learn: scripted ones, guests, and snapshots marked as anchors. */
-export function anchorsOf(report: Ratings, snapshots: Snapshots): string[] {
+export function anchorsOf(report: RatingReport, snapshots: Snapshots): string[] {
   const marked = new Set(snapshots.items.filter((one) => one.is_anchor).map((one) => one.id));
   return (isRated(report.players) ? report.players : []).filter((row: RatedPlayer) => row.kind !== "snapshot" || marked.has(row.id)).map((row) => row.player);
 }
 
-function AgainstAnchor({ rated, anchors, matrix }: { rated: readonly RatedSnapshot[]; anchors: readonly string[]; matrix: WinMatrix }) {
+function AgainstAnchor({ rated, anchors, matrix }: { rated: readonly RatedSnapshot[]; anchors: readonly string[]; matrix: WinMatrixReport }) {
   const asked = query.value.get("against");
   const anchor = asked ?? (anchors.includes("random") ? "random" : anchors[0]);
   if (anchor === undefined) return null;

@@ -1,7 +1,7 @@
 /** What PBT made of every hyperparameter: one chart each, with rings where a member copied another. */
 import type { Got } from "../../api/client";
-import { count } from "../../format";
 import { useGet } from "../../api/useGet";
+import { count } from "../../format";
 import { Chart, type Line } from "../../ui/Chart";
 import { Downloads } from "../../ui/Downloads";
 import { Figure } from "../../ui/Figure";

@@ -1,0 +1,9 @@
+import type { Schemas } from "../api/client";
+
+export function StateChip({ status }: { status: Schemas["PopulationStatus"] }) {
+  return (
+    <span class={`chip chip-${status.state}`} title={status.message}>
+      {status.state}
+    </span>
+  );
+}

@@ -1,0 +1,55 @@
+import type { Got } from "../../api/client";
+import { useGet } from "../../api/useGet";
+import { count, when } from "../../format";
+import { query, setQuery } from "../../router";
+import { Downloads } from "../../ui/Downloads";
+import { Empty, Shown } from "../../ui/state";
+import { type Column, Table } from "../../ui/table";
+
+type Event = Got<"/v1/populations/{name}/events">["items"][number];
+
+const EVENTS: readonly Column<Event>[] = [
+  { name: "when", value: (row) => row.created_at, show: (row) => <span class="number">{when(row.created_at)}</span> },
+  { name: "kind", value: (row) => row.kind },
+  { name: "member", value: (row) => row.member, show: (row) => row.member ?? "all" },
+  { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
+  { name: "what", value: (row) => row.text, wide: true },
+];
+
+const FEW_EVENTS = 500;
+/** More are not given at once. */
+const MANY_EVENTS = 5000;
+
+export function Events({ name, everyMs }: { name: string; everyMs: number }) {
+  const most = query.value.get("many") === "1" ? MANY_EVENTS : FEW_EVENTS;
+  const found = useGet("/v1/populations/{name}/events", { path: { name }, query: { limit: most } }, { everyMs, population: name, keep: true });
+  const kind = query.value.get("kind") ?? "";
+  return (
+    <Shown query={found} what="events">
+      {(list) => {
+        const rows = list.items.filter((event) => !kind || event.kind === kind).reverse();
+        return list.items.length === 0 ? (
+          <Empty title="Nothing happened yet" />
+        ) : (
+          <>
+            <div class="choices">
+              <label>
+                Kind
+                <select value={kind} onChange={(event) => setQuery({ kind: event.currentTarget.value })}>
+                  <option value="">all</option>
+                  {[...new Set([...list.items.map((event) => event.kind), ...(kind ? [kind] : [])])].sort().map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </select>
+              </label>
+              <Downloads name={`events of ${name}`} columns={EVENTS} rows={rows} />
+            </div>
+            <Table label="Events" columns={EVENTS} rows={rows} cards />
+            {list.items.length === most && <p class="note">These are of the newest {most} events.</p>}
+            {list.items.length === most && most < MANY_EVENTS && <button onClick={() => setQuery({ many: true })}>More events</button>}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
