@@ -50,7 +50,11 @@ export function App() {
         </a>
         <nav ref={bar} aria-label="Sections">
           {SECTIONS.map(([name, title]) => (
-            <a key={name} href={to([name])} aria-current={sectionOf(parts.value[0]) === name ? "page" : undefined}>
+            <a
+              key={name}
+              href={to([name])}
+              aria-current={sectionOf(parts.value[0]) === name ? "page" : undefined}
+            >
               {title}
             </a>
           ))}
@@ -66,7 +70,15 @@ export function App() {
         )}
       </header>
       <main id="view" tabIndex={-1}>
-        <Guarded address={title}>{known ? view(parts.value) : level === "none" ? <LoggedOut /> : <Loading what="the session" />}</Guarded>
+        <Guarded address={title}>
+          {known ? (
+            view(parts.value)
+          ) : level === "none" ? (
+            <LoggedOut />
+          ) : (
+            <Loading what="the session" />
+          )}
+        </Guarded>
       </main>
       <p class="unseen" aria-live="polite">
         {announced}
@@ -85,14 +97,17 @@ function useArrival(title: string): string {
     before.current = title;
     setAnnounced(title);
     const focused = document.activeElement;
-    if (!focused?.isConnected || !focused.closest(".tabs")) document.getElementById("view")?.focus({ preventScroll: true });
+    if (!focused?.isConnected || !focused.closest(".tabs"))
+      document.getElementById("view")?.focus({ preventScroll: true });
   }, [title]);
   return announced;
 }
 
 /** A view that cannot be drawn takes nothing else with it: the frame stays, and another address is tried anew. */
 function Guarded({ address, children }: { address: string; children: ComponentChildren }) {
-  const [error, again] = useErrorBoundary((error: unknown) => console.error("a view failed:", error));
+  const [error, again] = useErrorBoundary((error: unknown) =>
+    console.error("a view failed:", error),
+  );
   useEffect(() => {
     if (error) again();
   }, [address]);
@@ -112,9 +127,12 @@ function sectionOf(part: string | undefined): string | undefined {
 
 function view([section, name, more, item]: readonly string[]): ComponentChild {
   if (section === "populations" && name === undefined) return <Populations />;
-  if (section === "populations" && name === "new" && more === "population") return <NewPopulation />;
-  if (section === "populations" && more === "policies" && item) return <Policy key={`${name} ${item}`} population={name!} player={item} />;
-  if (section === "populations") return <Population key={name} name={name!} tab={more ?? "overview"} />;
+  if (section === "populations" && name === "new" && more === "population")
+    return <NewPopulation />;
+  if (section === "populations" && more === "policies" && item)
+    return <Policy key={`${name} ${item}`} population={name!} player={item} />;
+  if (section === "populations")
+    return <Population key={name} name={name!} tab={more ?? "overview"} />;
   if (section === "league") return <League />;
   if (section === "matches" && name === undefined) return <Matches />;
   if (section === "matches") return <Match key={name} id={name!} />;
@@ -137,7 +155,8 @@ function LoggedOut() {
     <Empty title="Nobody is logged in here">
       {refusal.value && <p role="alert">{refusal.value}</p>}
       <p>
-        Run <code>arena open</code> on the machine of the service: it makes a link that logs this browser in, once.
+        Run <code>arena open</code> on the machine of the service: it makes a link that logs this
+        browser in, once.
       </p>
     </Empty>
   );

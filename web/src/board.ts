@@ -21,22 +21,47 @@ export function marks(position: string, [rows, columns]: Grid): string[][] {
 }
 
 /** Squares that are not as they were: where the last move went, and where it came from. */
-export function changed(before: string | null | undefined, after: string, grid: Grid): [row: number, column: number][] {
+export function changed(
+  before: string | null | undefined,
+  after: string,
+  grid: Grid,
+): [row: number, column: number][] {
   if (before === null || before === undefined) return [];
   const old = marks(before, grid);
-  return marks(after, grid).flatMap((line, row) => line.flatMap((mark, column): [number, number][] => (mark === old[row]?.[column] ? [] : [[row, column]])));
+  return marks(after, grid).flatMap((line, row) =>
+    line.flatMap((mark, column): [number, number][] =>
+      mark === old[row]?.[column] ? [] : [[row, column]],
+    ),
+  );
 }
 
 /** First and last square of a line of equal marks that is long enough, if there is one. */
-export function winningLine(position: string, grid: Grid, long: number | null): readonly [[number, number], [number, number]] | null {
+export function winningLine(
+  position: string,
+  grid: Grid,
+  long: number | null,
+): readonly [[number, number], [number, number]] | null {
   if (long === null) return null;
   const board = marks(position, grid);
   for (const [row, line] of board.entries()) {
     for (const [column, mark] of line.entries()) {
-      for (const [down, right] of [[0, 1], [1, 0], [1, 1], [1, -1]] as const) {
+      for (const [down, right] of [
+        [0, 1],
+        [1, 0],
+        [1, 1],
+        [1, -1],
+      ] as const) {
         let steps = 0;
-        while (mark !== "." && board[row + down * (steps + 1)]?.[column + right * (steps + 1)] === mark) steps += 1;
-        if (steps + 1 >= long) return [[row, column], [row + down * steps, column + right * steps]];
+        while (
+          mark !== "." &&
+          board[row + down * (steps + 1)]?.[column + right * (steps + 1)] === mark
+        )
+          steps += 1;
+        if (steps + 1 >= long)
+          return [
+            [row, column],
+            [row + down * steps, column + right * steps],
+          ];
       }
     }
   }
@@ -48,7 +73,10 @@ export function squareName([row, column]: Square, [rows]: Grid): string {
   return String.fromCharCode(97 + column) + (row === null ? "" : String(rows - row));
 }
 
-export function choiceName({ action, name, square }: { action: unknown; name: string | null; square: Square | null }, grid: Grid | null): string {
+export function choiceName(
+  { action, name, square }: { action: unknown; name: string | null; square: Square | null },
+  grid: Grid | null,
+): string {
   if (square && grid) return squareName(square, grid);
   return name ?? (Array.isArray(action) ? action.join(" ") : String(action));
 }
@@ -58,10 +86,19 @@ export function drops(choices: readonly { square: Square | null }[]): boolean {
   return choices.some(({ square }) => square !== null && square[0] === null);
 }
 
-const STEPS: Record<string, Square> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const STEPS: Record<string, Square> = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+};
 
 /** The choice to go to from another one with an arrow key: the nearest in that direction, first in the same line. Of those without a place, the next. */
-export function beside(choices: readonly Choice[], at: Choice | undefined, key: string): Choice | undefined {
+export function beside(
+  choices: readonly Choice[],
+  at: Choice | undefined,
+  key: string,
+): Choice | undefined {
   const step = STEPS[key];
   if (!step) return undefined;
   if (!at) return choices[0];
@@ -71,7 +108,9 @@ export function beside(choices: readonly Choice[], at: Choice | undefined, key: 
   const distances = choices.flatMap((choice) => {
     if (!choice.square) return [];
     const [rows, columns] = [(choice.square[0] ?? 0) - (from[0] ?? 0), choice.square[1] - from[1]];
-    const [along, aside] = down ? [rows * down, Math.abs(columns)] : [columns * right, Math.abs(rows)];
+    const [along, aside] = down
+      ? [rows * down, Math.abs(columns)]
+      : [columns * right, Math.abs(rows)];
     return along > 0 ? [{ choice, far: along + 100 * aside }] : [];
   });
   return distances.sort((a, b) => a.far - b.far)[0]?.choice ?? at;

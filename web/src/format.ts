@@ -6,7 +6,11 @@ function signed(text: string): string {
   return text.replace("-", MINUS);
 }
 
-const UNITS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
+const UNITS = [
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "k"],
+] as const;
 
 /** 421888 -> "422k": three digits, rounded up, as the service names snapshots, so that "the snapshot at or below" is the same one. */
 export function count(value: number): string {
@@ -48,7 +52,10 @@ export function duration(seconds: number): string {
 }
 
 export function when(epochSeconds: number): string {
-  return new Date(1000 * epochSeconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(1000 * epochSeconds).toLocaleString(undefined, {
+    dateStyle: "medium",
+    timeStyle: "medium",
+  });
 }
 
 export function bytes(size: number): string {
@@ -56,7 +63,11 @@ export function bytes(size: number): string {
   return size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(1)} GB`;
 }
 
-const SPANS = [[3600, "h"], [60, "min"], [1, "s"]] as const;
+const SPANS = [
+  [3600, "h"],
+  [60, "min"],
+  [1, "s"],
+] as const;
 
 /** The unit in which so many seconds are read most easily: 7200 -> hours, 600 -> minutes. */
 export function span(seconds: number): { unit: string; seconds: number } {

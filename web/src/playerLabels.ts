@@ -19,7 +19,10 @@ export function labelOf(kind: string, name: string): string {
 async function learn(id: string): Promise<void> {
   try {
     const snapshot = await get("/v1/snapshots/{snapshot_id}", { path: { snapshot_id: id } });
-    known.value = new Map([...known.value, [id, `${snapshot.population}/${snapshot.member}@${count(snapshot.frames)}`]]);
+    known.value = new Map([
+      ...known.value,
+      [id, `${snapshot.population}/${snapshot.member}@${count(snapshot.frames)}`],
+    ]);
   } catch (error) {
     if (!(error instanceof ServiceProblem)) throw error;
     // Nothing is lost: its id stays, and a later page asks again where the service did not answer.

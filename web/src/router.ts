@@ -64,12 +64,16 @@ export function setQuery(parameters: Parameters): void {
 /** The values of a parameter that begin so, without that beginning. */
 export function noted(key: string, beginning: string): string[] {
   const values = new URLSearchParams(location.search).getAll(key);
-  return values.filter((value) => value.startsWith(beginning)).map((value) => value.slice(beginning.length));
+  return values
+    .filter((value) => value.startsWith(beginning))
+    .map((value) => value.slice(beginning.length));
 }
 
 /** Write down, for a link or a reload, what a part of a view has changed by itself: the values that begin so. Nothing is drawn anew. */
 export function note(key: string, beginning: string, ends: readonly string[]): void {
-  const others = new URLSearchParams(location.search).getAll(key).filter((value) => !value.startsWith(beginning));
+  const others = new URLSearchParams(location.search)
+    .getAll(key)
+    .filter((value) => !value.startsWith(beginning));
   const target = changed({ [key]: [...others, ...ends.map((end) => beginning + end)] });
   if (target !== location.pathname + location.search) history.replaceState(null, "", target);
 }
@@ -77,8 +81,22 @@ export function note(key: string, beginning: string, ends: readonly string[]): v
 /** Clicks on links within the dashboard change the view, not the page. */
 export function followLinks(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
-  const elsewhere = event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
-  if (!link || elsewhere || link.target || link.hash || link.hasAttribute("download") || link.origin !== location.origin) return;
+  const elsewhere =
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey;
+  if (
+    !link ||
+    elsewhere ||
+    link.target ||
+    link.hash ||
+    link.hasAttribute("download") ||
+    link.origin !== location.origin
+  )
+    return;
   if (!link.pathname.startsWith(`${BASE}/`)) return;
   event.preventDefault();
   go(link.pathname + link.search);

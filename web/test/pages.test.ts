@@ -10,20 +10,33 @@ beforeAll(() => {
 const POINT = { round: 1, values: { lr: 2 }, copied_from: null, mutated: [], verdict: "" };
 const HISTORY = {
   start: { m0: { lr: 1 }, m1: { lr: 1 } },
-  members: { m0: [{ ...POINT, frames: 100 }], m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0" }] },
+  members: {
+    m0: [{ ...POINT, frames: 100 }],
+    m1: [{ ...POINT, frames: 120, values: { lr: 3 }, copied_from: "m0" }],
+  },
 };
 
 describe("addresses", () => {
   it("say what is shown, and say it back", async () => {
     const { partsOf, to } = await import("../src/router");
-    expect(to(["populations", "a/b"], { key: ["x", "y&z"], all: true, none: "" })).toBe("/app/populations/a%2Fb?key=x&key=y%26z&all=1");
+    expect(to(["populations", "a/b"], { key: ["x", "y&z"], all: true, none: "" })).toBe(
+      "/app/populations/a%2Fb?key=x&key=y%26z&all=1",
+    );
     expect(partsOf("/app/populations/a%2Fb/")).toEqual(["populations", "a/b"]);
     expect(partsOf("/")).toEqual([]);
-    expect([partsOf("/app/%"), partsOf("/app/matches/%E0%A4")]).toEqual([["%"], ["matches", "%E0%A4"]]);
+    expect([partsOf("/app/%"), partsOf("/app/matches/%E0%A4")]).toEqual([
+      ["%"],
+      ["matches", "%E0%A4"],
+    ]);
   });
   it("of resources leave out what is undefined", async () => {
     const { address } = await import("../src/api/client");
-    expect(address("/v1/populations/{name}", { path: { name: "a?b" }, query: { limit: 5, cursor: undefined } })).toBe("/v1/populations/a%3Fb?limit=5");
+    expect(
+      address("/v1/populations/{name}", {
+        path: { name: "a?b" },
+        query: { limit: 5, cursor: undefined },
+      }),
+    ).toBe("/v1/populations/a%3Fb?limit=5");
   });
 });
 
@@ -38,15 +51,39 @@ describe("schedules", () => {
     const { roundsOf } = await import("../src/pages/population/Schedules");
     const { copiesOf } = await import("../src/pages/population/Lineage");
     expect(roundsOf(HISTORY).map((round) => round.member)).toEqual(["m1", "m0"]);
-    expect(copiesOf(HISTORY)).toEqual([{ from: "m0", to: "m1", frames: 120, round: 1, verdict: "" }]);
+    expect(copiesOf(HISTORY)).toEqual([
+      { from: "m0", to: "m1", frames: 120, round: 1, verdict: "" },
+    ]);
   });
 });
 
 describe("the matrix", () => {
   it("knows each pair from both sides", async () => {
     const { cells } = await import("../src/ui/Matrix");
-    const found = cells([{ player: "a", opponent: "b", games: 4, wins: 3, draws: 1, losses: 0, score: 0.875, low: 0.5, high: 1 }]);
-    expect(found.get("b a")).toEqual({ row: "b", column: "a", games: 4, wins: 0, draws: 1, losses: 3, score: 0.125, low: 0, high: 0.5 });
+    const found = cells([
+      {
+        player: "a",
+        opponent: "b",
+        games: 4,
+        wins: 3,
+        draws: 1,
+        losses: 0,
+        score: 0.875,
+        low: 0.5,
+        high: 1,
+      },
+    ]);
+    expect(found.get("b a")).toEqual({
+      row: "b",
+      column: "a",
+      games: 4,
+      wins: 0,
+      draws: 1,
+      losses: 3,
+      score: 0.125,
+      low: 0,
+      high: 0.5,
+    });
     expect(found.size).toBe(2);
   });
   it("is blue above a half, orange below, and written in ink that is read", async () => {
@@ -62,16 +99,38 @@ describe("charts", () => {
   it("tell the newest value at a place", async () => {
     const { valueAt } = await import("../src/ui/Chart");
     const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3] };
-    expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual(["–", "1", "1", "–", "3"]);
+    expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual([
+      "–",
+      "1",
+      "1",
+      "–",
+      "3",
+    ]);
   });
 });
 
 describe("lines", () => {
   it("are drawn again when any point differs, not only the newest", async () => {
     const { same } = await import("../src/ui/Chart");
-    const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3], low: [0, null, 2], high: [2, null, 4], marks: [{ x: 10, y: 2 }] };
-    expect(same([line], [{ ...line, x: [...line.x], y: [...line.y], marks: [{ x: 10, y: 2 }] }])).toBe(true);
-    const others = [{ ...line, y: [2, null, 3] }, { ...line, low: [1, null, 2] }, { ...line, marks: [{ x: 10, y: 1 }] }, { ...line, name: "m1" }, { ...line, x: [0, 11, 20] }];
+    const line = {
+      name: "m0",
+      colour: 0,
+      x: [0, 10, 20],
+      y: [1, null, 3],
+      low: [0, null, 2],
+      high: [2, null, 4],
+      marks: [{ x: 10, y: 2 }],
+    };
+    expect(
+      same([line], [{ ...line, x: [...line.x], y: [...line.y], marks: [{ x: 10, y: 2 }] }]),
+    ).toBe(true);
+    const others = [
+      { ...line, y: [2, null, 3] },
+      { ...line, low: [1, null, 2] },
+      { ...line, marks: [{ x: 10, y: 1 }] },
+      { ...line, name: "m1" },
+      { ...line, x: [0, 11, 20] },
+    ];
     expect(others.map((other) => same([line], [other]))).toEqual(others.map(() => false));
     expect(same([line], [line, line])).toBe(false);
   });
@@ -80,16 +139,26 @@ describe("lines", () => {
 describe("a part of a chart that was chosen", () => {
   it("stays while points are added; all of it grows", async () => {
     const { zoomOf } = await import("../src/ui/Chart");
-    const chart = (min: number, max: number) => ({ data: [[0, 10, 20]], scales: { x: { min, max } } }) as unknown as Parameters<typeof zoomOf>[0];
+    const chart = (min: number, max: number) =>
+      ({ data: [[0, 10, 20]], scales: { x: { min, max } } }) as unknown as Parameters<
+        typeof zoomOf
+      >[0];
     expect(zoomOf(chart(0, 20), "frames")).toBeNull();
     expect(zoomOf(chart(5, 20), "frames")).toEqual({ min: 5, max: 20, unit: "frames" });
     expect(zoomOf(chart(0, 15), "frames")).toEqual({ min: 0, max: 15, unit: "frames" });
-    expect(zoomOf({ data: [[]], scales: { x: {} } } as unknown as Parameters<typeof zoomOf>[0], "frames")).toBeNull();
+    expect(
+      zoomOf(
+        { data: [[]], scales: { x: {} } } as unknown as Parameters<typeof zoomOf>[0],
+        "frames",
+      ),
+    ).toBeNull();
   });
   it("stands in the address; what nobody could have written there chooses nothing", async () => {
     const { zoomIn } = await import("../src/ui/Chart");
     expect(zoomIn("5~20.5", "frames")).toEqual({ min: 5, max: 20.5, unit: "frames" });
-    expect([undefined, "", "5", "20~5", "a~b", "5~"].map((told) => zoomIn(told, "frames"))).toEqual(Array(6).fill(null));
+    expect([undefined, "", "5", "20~5", "a~b", "5~"].map((told) => zoomIn(told, "frames"))).toEqual(
+      Array(6).fill(null),
+    );
   });
 });
 
@@ -97,7 +166,8 @@ describe("a match that is watched", () => {
   it("is a chart of at most so many looks, from the first to the newest", async () => {
     const { withLook } = await import("../src/pages/MatchRequest");
     let looks: ReturnType<typeof withLook> = [];
-    for (let games = 2; games <= 20_000; games += 2) looks = withLook(looks, { games, score: 0.5, low: 0.4, high: 0.6 });
+    for (let games = 2; games <= 20_000; games += 2)
+      looks = withLook(looks, { games, score: 0.5, low: 0.4, high: 0.6 });
     expect(looks.length).toBeLessThanOrEqual(400);
     expect(looks.length).toBeGreaterThan(100);
     expect([looks[0]!.games, looks.at(-1)!.games]).toEqual([2, 20_000]);
@@ -110,7 +180,11 @@ describe("a match that is watched", () => {
 describe("comparing", () => {
   it("begins with a metric that is there", async () => {
     const { firstOf } = await import("../src/pages/Compare");
-    expect([["kl", "win_rate"], ["return", "kl"], ["zeta", "eta"], []].map((keys) => firstOf(new Set(keys)))).toEqual(["win_rate", "return", "eta", "win_rate"]);
+    expect(
+      [["kl", "win_rate"], ["return", "kl"], ["zeta", "eta"], []].map((keys) =>
+        firstOf(new Set(keys)),
+      ),
+    ).toEqual(["win_rate", "return", "eta", "win_rate"]);
   });
 });
 
@@ -118,8 +192,13 @@ describe("what is not there", () => {
   it("says whether it was asked for", async () => {
     const { whyNot } = await import("../src/ui/state");
     const { ServiceProblem } = await import("../src/api/client");
-    const told = (value: unknown, problem: InstanceType<typeof ServiceProblem> | null = null) => whyNot({ value, problem }, "it has not played");
-    expect([told({}), told(undefined), told(undefined, new ServiceProblem(503, "not ready", ""))]).toEqual(["it has not played", "it is being loaded", "not ready"]);
+    const told = (value: unknown, problem: InstanceType<typeof ServiceProblem> | null = null) =>
+      whyNot({ value, problem }, "it has not played");
+    expect([
+      told({}),
+      told(undefined),
+      told(undefined, new ServiceProblem(503, "not ready", "")),
+    ]).toEqual(["it has not played", "it is being loaded", "not ready"]);
   });
 });
 
@@ -133,14 +212,36 @@ describe("many lines", () => {
 describe("edits", () => {
   it("show what is wanted: what waits before what is in force", async () => {
     const { wanted } = await import("../src/pages/population/Edits");
-    const config = { stop_at_frames: 1000, pbt: { period_frames: 10 }, evaluation: { share: 0.05 } };
-    const found = wanted({ spec: { desired: "running", pending_edits: ["evaluation.share=0.3", "evaluation.share=0.4", "seed=2"], config } });
-    expect(found).toMatchObject({ stop_at_frames: "1000", "pbt.period_frames": "10", "evaluation.share": "0.4", "snapshots.keep_newest": "" });
+    const config = {
+      stop_at_frames: 1000,
+      pbt: { period_frames: 10 },
+      evaluation: { share: 0.05 },
+    };
+    const found = wanted({
+      spec: {
+        desired: "running",
+        pending_edits: ["evaluation.share=0.3", "evaluation.share=0.4", "seed=2"],
+        config,
+      },
+    });
+    expect(found).toMatchObject({
+      stop_at_frames: "1000",
+      "pbt.period_frames": "10",
+      "evaluation.share": "0.4",
+      "snapshots.keep_newest": "",
+    });
   });
 });
 
 describe("the schedule of a policy", () => {
-  const step = { member: "m0", member_frames: 0, changed: [], round: null, verdict: "", donor: null };
+  const step = {
+    member: "m0",
+    member_frames: 0,
+    changed: [],
+    round: null,
+    verdict: "",
+    donor: null,
+  };
   const donor = { member: "m1", frames: 50, generation: 0, snapshot: null };
   it("goes on through its copies to the frames it has", async () => {
     const { scheduleLine } = await import("../src/pages/Policy");
@@ -149,7 +250,11 @@ describe("the schedule of a policy", () => {
       { ...step, frames: 50, kind: "copy" as const, hyperparams: { lr: 2 }, donor },
       { ...step, frames: 80, kind: "mutate" as const, hyperparams: { lr: 3 } },
     ];
-    expect(scheduleLine(steps, "lr", 120)).toMatchObject({ x: [0, 50, 80, 120], y: [1, 2, 3, 3], marks: [{ x: 50, y: 2 }] });
+    expect(scheduleLine(steps, "lr", 120)).toMatchObject({
+      x: [0, 50, 80, 120],
+      y: [1, 2, 3, 3],
+      marks: [{ x: 50, y: 2 }],
+    });
     expect(scheduleLine(steps.slice(0, 1), "lr", 10)).not.toHaveProperty("marks");
   });
 });
@@ -157,8 +262,11 @@ describe("the schedule of a policy", () => {
 describe("the verdict of a match", () => {
   it("follows from the interval", async () => {
     const { verdictOf } = await import("../src/pages/MatchStatistics");
-    const told = (low: number, high: number) => verdictOf({ low, high } as Parameters<typeof verdictOf>[0], "a", "b");
-    expect([told(0.51, 0.6), told(0.3, 0.49), told(0.4, 0.6)].map((text) => text.split(" ")[0])).toEqual(["a", "b", "Not"]);
+    const told = (low: number, high: number) =>
+      verdictOf({ low, high } as Parameters<typeof verdictOf>[0], "a", "b");
+    expect(
+      [told(0.51, 0.6), told(0.3, 0.49), told(0.4, 0.6)].map((text) => text.split(" ")[0]),
+    ).toEqual(["a", "b", "Not"]);
   });
 });
 
@@ -166,9 +274,18 @@ describe("anchors", () => {
   it("are who does not learn", async () => {
     const { anchorsOf } = await import("../src/pages/population/RatingChart");
     const row = (player: string, kind: string, id: string) => ({ player, kind, id, elo: 0 });
-    const players = [row("demo/m0@1k", "snapshot", "a"), row("demo/m1@1k", "snapshot", "b"), row("random", "scripted", "random")];
+    const players = [
+      row("demo/m0@1k", "snapshot", "a"),
+      row("demo/m1@1k", "snapshot", "b"),
+      row("random", "scripted", "random"),
+    ];
     const report = { players } as unknown as Parameters<typeof anchorsOf>[0];
-    const snapshots = { items: [{ id: "a", is_anchor: false }, { id: "b", is_anchor: true }] } as unknown as Parameters<typeof anchorsOf>[1];
+    const snapshots = {
+      items: [
+        { id: "a", is_anchor: false },
+        { id: "b", is_anchor: true },
+      ],
+    } as unknown as Parameters<typeof anchorsOf>[1];
     expect(anchorsOf(report, snapshots)).toEqual(["demo/m1@1k", "random"]);
   });
 });

@@ -14,7 +14,10 @@ afterEach(() => vi.useRealTimers());
 describe("an answer that ends in the middle", () => {
   const cut = [
     () => new Response('{"items": ['),
-    () => new Response(new ReadableStream({ start: (stream) => stream.error(new TypeError("network error")) })),
+    () =>
+      new Response(
+        new ReadableStream({ start: (stream) => stream.error(new TypeError("network error")) }),
+      ),
   ];
   it.each(cut)("is as good as none, and said so", async (answer) => {
     const { get, change, ServiceProblem } = await import("../src/api/client");
@@ -28,7 +31,10 @@ describe("an answer that ends in the middle", () => {
   it("is no problem for who took the question back", async () => {
     const { get } = await import("../src/api/client");
     const taken = new DOMException("taken back", "AbortError");
-    vi.stubGlobal("fetch", async () => new Response(new ReadableStream({ start: (stream) => stream.error(taken) })));
+    vi.stubGlobal(
+      "fetch",
+      async () => new Response(new ReadableStream({ start: (stream) => stream.error(taken) })),
+    );
     await expect(get("/v1/populations")).rejects.toMatchObject({ name: "AbortError" });
   });
 });
@@ -39,7 +45,11 @@ describe("what was answered once", () => {
     const place = { path: { name: "demo" }, query: { keys: "entropy" } };
     const metrics = "/v1/populations/{name}/metrics";
     expect(remembered(metrics, place)).toBeUndefined();
-    vi.stubGlobal("fetch", async () => new Response('{"members": {}, "keys": ["entropy"]}', { headers: { etag: '"1"' } }));
+    vi.stubGlobal(
+      "fetch",
+      async () =>
+        new Response('{"members": {}, "keys": ["entropy"]}', { headers: { etag: '"1"' } }),
+    );
     const answer = await get(metrics, place);
     expect(remembered(metrics, place)).toBe(answer);
     expect(remembered(metrics, { ...place, query: { keys: "kl" } })).toBeUndefined();
@@ -48,7 +58,8 @@ describe("what was answered once", () => {
     const { change, get, remembered } = await import("../src/api/client");
     const place = { path: { name: "old" } };
     const lineage = "/v1/populations/{name}/hyperparameters";
-    const there = async () => new Response('{"start": {}, "members": {}}', { headers: { etag: '"1"' } });
+    const there = async () =>
+      new Response('{"start": {}, "members": {}}', { headers: { etag: '"1"' } });
     for (const going of [
       () => get(lineage, place).catch(() => null),
       () => change("delete", "/v1/populations/{name}", place).catch(() => null),
@@ -56,7 +67,11 @@ describe("what was answered once", () => {
       vi.stubGlobal("fetch", there);
       await get(lineage, place);
       expect(remembered(lineage, place)).toBeDefined();
-      vi.stubGlobal("fetch", async (_: string, init: RequestInit) => new Response("{}", { status: init.method === "DELETE" ? 202 : 404 }));
+      vi.stubGlobal(
+        "fetch",
+        async (_: string, init: RequestInit) =>
+          new Response("{}", { status: init.method === "DELETE" ? 202 : 404 }),
+      );
       await going();
       expect(remembered(lineage, place)).toBeUndefined();
     }
@@ -64,7 +79,10 @@ describe("what was answered once", () => {
   it("is not shown of a population itself, whose tag is only a revision: its frames would be old", async () => {
     const { get, remembered } = await import("../src/api/client");
     const place = { path: { name: "demo" } };
-    vi.stubGlobal("fetch", async () => new Response('{"id": "demo"}', { headers: { etag: '"7"' } }));
+    vi.stubGlobal(
+      "fetch",
+      async () => new Response('{"id": "demo"}', { headers: { etag: '"7"' } }),
+    );
     await get("/v1/populations/{name}", place);
     expect(remembered("/v1/populations/{name}", place)).toBeUndefined();
   });

@@ -4,7 +4,9 @@ import { session } from "./session";
 
 export type Schemas = components["schemas"];
 type Json<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
-type Operation<P extends keyof paths, M extends string> = M extends keyof paths[P] ? paths[P][M] : never;
+type Operation<P extends keyof paths, M extends string> = M extends keyof paths[P]
+  ? paths[P][M]
+  : never;
 type Success<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
 export type Got<P extends keyof paths> = Success<Operation<P, "get">>;
 
@@ -26,9 +28,14 @@ export class ServiceProblem extends Error {
 
 /** The address of a resource: `{name}` in the template is replaced, undefined parameters are left out. */
 export function address(template: string, { path = {}, query = {} }: Place = {}): string {
-  const filled = template.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(path[key] ?? ""));
+  const filled = template.replace(/\{(\w+)\}/g, (_, key: string) =>
+    encodeURIComponent(path[key] ?? ""),
+  );
   const said = Object.entries(query).filter(([, value]) => value !== undefined);
-  return filled + (said.length ? `?${new URLSearchParams(said.map(([key, value]) => [key, String(value)]))}` : "");
+  return (
+    filled +
+    (said.length ? `?${new URLSearchParams(said.map(([key, value]) => [key, String(value)]))}` : "")
+  );
 }
 
 const MOST_KEPT = 100;
@@ -43,10 +50,17 @@ export function remembered<P extends keyof paths>(template: P, place?: Place): G
 }
 
 /** What a GET answers. With its last ETag: where nothing changed, the very same object comes back. */
-export async function get<P extends keyof paths>(template: P, place?: Place, signal?: AbortSignal): Promise<Got<P>> {
+export async function get<P extends keyof paths>(
+  template: P,
+  place?: Place,
+  signal?: AbortSignal,
+): Promise<Got<P>> {
   const url = address(template, place);
   const known = kept.get(url);
-  const answer = await send(url, { ...(known && { headers: { "if-none-match": known.tag } }), ...(signal && { signal }) }).catch((error: unknown) => {
+  const answer = await send(url, {
+    ...(known && { headers: { "if-none-match": known.tag } }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
     if (error instanceof ServiceProblem && GONE.has(error.status)) kept.delete(url);
     throw error;
   });
@@ -72,7 +86,9 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
   body?: unknown,
   revision?: number,
 ): Promise<Success<Operation<P, M>>> {
-  const headers: Record<string, string> = { "idempotency-key": `${Date.now()}-${Math.random().toString(36).slice(2)}` };
+  const headers: Record<string, string> = {
+    "idempotency-key": `${Date.now()}-${Math.random().toString(36).slice(2)}`,
+  };
   if (body !== undefined) headers["content-type"] = "application/json";
   if (revision !== undefined) headers["if-match"] = `"${revision}"`;
   const answer = await send(address(template, place), {
@@ -112,12 +128,18 @@ async function read(answer: Response): Promise<unknown> {
 /** What to throw in its place: who took a question back wants no answer. */
 function unanswered(error: unknown): unknown {
   if (error instanceof DOMException && error.name === "AbortError") return error;
-  return new ServiceProblem(0, "The service does not answer", "It may be stopped, or starting. This page tries again by itself.");
+  return new ServiceProblem(
+    0,
+    "The service does not answer",
+    "It may be stopped, or starting. This page tries again by itself.",
+  );
 }
 
 async function problemOf(answer: Response): Promise<ServiceProblem> {
   try {
-    const said = (await answer.json()) as Schemas["Problem"] & { errors?: { pointer: string; detail: string }[] };
+    const said = (await answer.json()) as Schemas["Problem"] & {
+      errors?: { pointer: string; detail: string }[];
+    };
     return new ServiceProblem(answer.status, said.title, said.detail, said.errors ?? []);
   } catch {
     return new ServiceProblem(answer.status, `The service answered ${answer.status}`, "");

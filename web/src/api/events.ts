@@ -69,7 +69,9 @@ function read(channel: BroadcastChannel): () => void {
   // What happened while nothing was read is asked for anew.
   tell({ id: newest, topic: "resync", population: null });
   if (navigator.locks) {
-    navigator.locks.request(LOCK, { signal: over.signal }, () => stream(channel, over.signal)).catch(() => {});
+    navigator.locks
+      .request(LOCK, { signal: over.signal }, () => stream(channel, over.signal))
+      .catch(() => {});
   } else {
     void stream(channel, over.signal);
   }

@@ -136,6 +136,8 @@ export interface MatchReport extends Duel {
 }
 
 /** The game that a population plays, by its config; undefined until that is known. */
-export function gameOf(body: { spec: { config?: Record<string, unknown> | null } } | undefined): string | undefined {
+export function gameOf(
+  body: { spec: { config?: Record<string, unknown> | null } } | undefined,
+): string | undefined {
   return (body?.spec.config?.["env"] as { name: string } | undefined)?.name;
 }

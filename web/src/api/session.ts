@@ -19,7 +19,11 @@ export async function logIn(): Promise<void> {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ code }),
     }).catch(() => null);
-    refusal.value = answer?.ok ? null : answer ? "This code is wrong, used or old." : "The service does not answer.";
+    refusal.value = answer?.ok
+      ? null
+      : answer
+        ? "This code is wrong, used or old."
+        : "The service does not answer.";
   }
   await ask();
 }
@@ -27,7 +31,9 @@ export async function logIn(): Promise<void> {
 export async function ask(): Promise<void> {
   const asked = fetch("/v1/session", { cache: "no-store" });
   type Said = components["schemas"]["SessionBody"];
-  const said = await asked.then((answer) => (answer.ok ? (answer.json() as Promise<Said>) : null)).catch(() => null);
+  const said = await asked
+    .then((answer) => (answer.ok ? (answer.json() as Promise<Said>) : null))
+    .catch(() => null);
   if (said) session.value = said.level;
   else setTimeout(() => void ask(), 1000);
 }

@@ -28,7 +28,10 @@ export const SELDOM_MS = 5000;
  * When to ask, never twice at once: now, soon after an event, and every so often; while nobody sees the page, not at all.
  * ask: gives whether there was an answer; where there was none it is asked again in any case.
  */
-export function asking(ask: () => Promise<boolean>, everyMs: number): { now: () => Promise<void>; soon: () => void; end: () => void } {
+export function asking(
+  ask: () => Promise<boolean>,
+  everyMs: number,
+): { now: () => Promise<void>; soon: () => void; end: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let [busy, asked, over] = [false, false, false];
   const after = (ms: number) => {
@@ -63,9 +66,17 @@ export function asking(ask: () => Promise<boolean>, everyMs: number): { now: () 
 }
 
 /** template null: nothing is asked for yet. */
-export function useGet<P extends keyof paths>(template: P | null, place: Place = {}, { everyMs = SELDOM_MS, population, keep = false }: Freshness = {}): Query<Got<P>> {
+export function useGet<P extends keyof paths>(
+  template: P | null,
+  place: Place = {},
+  { everyMs = SELDOM_MS, population, keep = false }: Freshness = {},
+): Query<Got<P>> {
   const name = JSON.stringify([template, place]);
-  const [state, setState] = useState<{ name: string; value?: Got<P>; problem: ServiceProblem | null }>({ name, problem: null });
+  const [state, setState] = useState<{
+    name: string;
+    value?: Got<P>;
+    problem: ServiceProblem | null;
+  }>({ name, problem: null });
   const reload = useRef(() => {});
 
   useEffect(() => {
@@ -75,12 +86,19 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
       try {
         const value = await get(template, place, over.signal);
         heard();
-        setState((old) => (old.name === name && old.value === value && !old.problem ? old : { name, value, problem: null }));
+        setState((old) =>
+          old.name === name && old.value === value && !old.problem
+            ? old
+            : { name, value, problem: null },
+        );
         return true;
       } catch (error) {
         if (over.signal.aborted) return true;
         if (!(error instanceof ServiceProblem)) throw error;
-        setState((old) => ({ ...(old.name === name || keep ? { ...old, name } : { name }), problem: error }));
+        setState((old) => ({
+          ...(old.name === name || keep ? { ...old, name } : { name }),
+          problem: error,
+        }));
         return error.status > 0 && error.status !== 429 && error.status < 500;
       }
     };
@@ -88,7 +106,8 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
     reload.current = () => void now();
     void now();
     const forget = onEvent((event) => {
-      if (event.population === null || population === undefined || event.population === population) soon();
+      if (event.population === null || population === undefined || event.population === population)
+        soon();
     });
     return () => {
       forget();
@@ -99,6 +118,15 @@ export function useGet<P extends keyof paths>(template: P | null, place: Place =
 
   const mine = state.name === name;
   // Who comes back to a view sees what it showed, at once, while it is asked for again.
-  const value = mine && state.value !== undefined ? state.value : template === null ? undefined : remembered(template, place);
-  return { value: value ?? (keep ? state.value : undefined), problem: mine ? state.problem : null, again: () => reload.current() };
+  const value =
+    mine && state.value !== undefined
+      ? state.value
+      : template === null
+        ? undefined
+        : remembered(template, place);
+  return {
+    value: value ?? (keep ? state.value : undefined),
+    problem: mine ? state.problem : null,
+    again: () => reload.current(),
+  };
 }

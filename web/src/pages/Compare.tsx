@@ -29,18 +29,34 @@ export function Compare() {
           }
           const asked = query.value.getAll("population");
           const chosen = asked.length ? asked : names.slice(0, 2);
-          const flip = (name: string) => setQuery({ population: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
+          const flip = (name: string) =>
+            setQuery({
+              population: chosen.includes(name)
+                ? chosen.filter((one) => one !== name)
+                : [...chosen, name],
+            });
           return (
             <>
               <div class="chips" role="group" aria-label="Populations">
                 {[...new Set([...names, ...chosen])].map((name) => (
-                  <button key={name} aria-pressed={chosen.includes(name)} onClick={() => flip(name)}>
+                  <button
+                    key={name}
+                    aria-pressed={chosen.includes(name)}
+                    onClick={() => flip(name)}
+                  >
                     {name}
                   </button>
                 ))}
               </div>
-              {list.next && <p class="note">The first {list.items.length} populations; others by the address.</p>}
-              <Overlay names={chosen} sizes={new Map(list.items.map((one) => [one.id, one.status.members.length]))} />
+              {list.next && (
+                <p class="note">
+                  The first {list.items.length} populations; others by the address.
+                </p>
+              )}
+              <Overlay
+                names={chosen}
+                sizes={new Map(list.items.map((one) => [one.id, one.status.members.length]))}
+              />
             </>
           );
         }}
@@ -67,7 +83,13 @@ interface Whole {
 }
 
 /** sizes: how many members each has, so that many get fewer points each. */
-function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMap<string, number> }) {
+function Overlay({
+  names,
+  sizes,
+}: {
+  names: readonly string[];
+  sizes: ReadonlyMap<string, number>;
+}) {
   const [found, setFound] = useState<ReadonlyMap<string, Answer>>(new Map());
   const overTime = query.value.get("x") === "time";
   const there = new Set(names.flatMap((name) => found.get(name)?.curves?.keys ?? []));
@@ -91,7 +113,10 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
       <div class="choices">
         <label>
           Metric
-          <select value={metric} onChange={(event) => setQuery({ metric: event.currentTarget.value })}>
+          <select
+            value={metric}
+            onChange={(event) => setQuery({ metric: event.currentTarget.value })}
+          >
             {keys.map((key) => (
               <option key={key}>{key}</option>
             ))}
@@ -99,15 +124,29 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
         </label>
         <label>
           Over
-          <select value={overTime ? "time" : "frames"} onChange={(event) => setQuery({ x: event.currentTarget.value === "time" && "time" })}>
+          <select
+            value={overTime ? "time" : "frames"}
+            onChange={(event) => setQuery({ x: event.currentTarget.value === "time" && "time" })}
+          >
             <option value="frames">frames</option>
             <option value="time">time of training</option>
           </select>
         </label>
       </div>
       {lines.length ? (
-        <Figure title={`${whole.metric} over ${overTime ? "time" : "frames"}`} columns={columnsOf(unit)} rows={() => rowsOf(lines)}>
-          <Chart label={`${whole.metric} over ${unit}`} place="curves" lines={lines} height={360} unit={unit} formatX={overTime ? decimal : count} />
+        <Figure
+          title={`${whole.metric} over ${overTime ? "time" : "frames"}`}
+          columns={columnsOf(unit)}
+          rows={() => rowsOf(lines)}
+        >
+          <Chart
+            label={`${whole.metric} over ${unit}`}
+            place="curves"
+            lines={lines}
+            height={360}
+            unit={unit}
+            formatX={overTime ? decimal : count}
+          />
         </Figure>
       ) : (
         whole.curves.length > 0 && (
@@ -121,10 +160,16 @@ function Overlay({ names, sizes }: { names: readonly string[]; sizes: ReadonlyMa
 }
 
 /** The curves of a metric once all populations have answered; until then those that were drawn before. */
-function useWhole(names: readonly string[], metric: string, found: ReadonlyMap<string, Answer>): Whole {
+function useWhole(
+  names: readonly string[],
+  metric: string,
+  found: ReadonlyMap<string, Answer>,
+): Whole {
   const kept = useRef<Whole>({ metric, curves: [] });
   return useMemo(() => {
-    const answers = names.flatMap((name) => (found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : []));
+    const answers = names.flatMap((name) =>
+      found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : [],
+    );
     const curves = answers.flatMap(([name, curves]) => (curves ? [[name, curves] as const] : []));
     if (answers.length === names.length) kept.current = { metric, curves };
     return kept.current;
@@ -132,11 +177,17 @@ function useWhole(names: readonly string[], metric: string, found: ReadonlyMap<s
 }
 
 /** All members of all populations; time in the unit that fits the longest, breaks left out. */
-function overlaid({ metric, curves: here }: Whole, overTime: boolean): { lines: Line[]; unit: string } {
-  const ends = here.flatMap(([, curves]) => Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0));
+function overlaid(
+  { metric, curves: here }: Whole,
+  overTime: boolean,
+): { lines: Line[]; unit: string } {
+  const ends = here.flatMap(([, curves]) =>
+    Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0),
+  );
   const { unit, seconds } = span(Math.max(0, ...ends));
   const lines: Line[] = [];
-  for (const [name, curves] of here) lines.push(...curveLines(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
+  for (const [name, curves] of here)
+    lines.push(...curveLines(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
   return { lines, unit: overTime ? `${unit} of training` : "frames" };
 }
 
@@ -150,12 +201,19 @@ function columnsOf(unit: string): readonly Column<Row>[] {
   return [
     { name: "member", value: (row) => row.member },
     { name: unit, value: (row) => row.x, show: (row) => decimal(row.x), numeric: true },
-    { name: "value", value: (row) => row.value, show: (row) => <Value of={row.value} format={decimal} why="not finite" />, numeric: true },
+    {
+      name: "value",
+      value: (row) => row.value,
+      show: (row) => <Value of={row.value} format={decimal} why="not finite" />,
+      numeric: true,
+    },
   ];
 }
 
 function rowsOf(lines: readonly Line[]): Row[] {
-  return lines.flatMap((line) => line.x.map((x, index) => ({ member: line.name, x, value: line.y[index] ?? null })));
+  return lines.flatMap((line) =>
+    line.x.map((x, index) => ({ member: line.name, x, value: line.y[index] ?? null })),
+  );
 }
 
 interface Fetching {
@@ -170,8 +228,12 @@ interface Fetching {
 /** Gives what it reads to the one who draws; shows only what went wrong. */
 function Fetch({ name, metric, points, quiet, got }: Fetching) {
   const place = { path: { name }, query: { keys: metric, points, times: true } };
-  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs: SELDOM_MS, population: name });
-  const failed = found.problem !== null && (found.problem.status !== 0 || found.value === undefined);
+  const found = useGet("/v1/populations/{name}/metrics", place, {
+    everyMs: SELDOM_MS,
+    population: name,
+  });
+  const failed =
+    found.problem !== null && (found.problem.status !== 0 || found.value === undefined);
   useEffect(() => {
     if (failed || found.value) got(failed ? null : found.value!);
   }, [found.value, failed]);

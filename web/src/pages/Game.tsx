@@ -11,7 +11,11 @@ import { Replay, result } from "./Replay";
 type GameBody = Got<"/v1/games/{game_id}">;
 
 export function Game({ id }: { id: string }) {
-  const found = useGet("/v1/games/{game_id}", { path: { game_id: id } }, { everyMs: 0, population: "" });
+  const found = useGet(
+    "/v1/games/{game_id}",
+    { path: { game_id: id } },
+    { everyMs: 0, population: "" },
+  );
   return (
     <Shown query={found} what="the game">
       {(game) => (
@@ -24,14 +28,22 @@ export function Game({ id }: { id: string }) {
               {game.match ? (
                 <a href={to(["matches", game.match])}>match {game.match}</a>
               ) : (
-                game.population && <a href={to(["populations", game.population])}>{game.population}</a>
+                game.population && (
+                  <a href={to(["populations", game.population])}>{game.population}</a>
+                )
               )}
             </Fact>
             <Fact name="decisions">{game.steps}</Fact>
             <Fact name="ended by">{game.end_reason}</Fact>
             <Fact name="stored">{when(game.committed_at)}</Fact>
           </dl>
-          {game.no_replay ? <NoReplay game={game} why={game.no_replay} /> : game.population ? <Filmed game={game} /> : <Replay id={game.id} noFilm={OF_MATCHES} />}
+          {game.no_replay ? (
+            <NoReplay game={game} why={game.no_replay} />
+          ) : game.population ? (
+            <Filmed game={game} />
+          ) : (
+            <Replay id={game.id} noFilm={OF_MATCHES} />
+          )}
         </>
       )}
     </Shown>
@@ -52,7 +64,11 @@ const OF_MATCHES = "Games of matches are not filmed; arena watch films games of 
 /** What a training filmed of the game, where it did; else its moves. */
 function Filmed({ game }: { game: GameBody }) {
   const [broken, setBroken] = useState(false);
-  const films = useGet("/v1/populations/{name}/films", { path: { name: game.population! } }, { everyMs: 0, population: "" });
+  const films = useGet(
+    "/v1/populations/{name}/films",
+    { path: { name: game.population! } },
+    { everyMs: 0, population: "" },
+  );
   return (
     <Shown query={films} what="its film">
       {({ items, problem }) =>
@@ -77,5 +93,7 @@ function Filmed({ game }: { game: GameBody }) {
   );
 }
 
-const NOT_PLAYABLE = "Its film cannot be played: it made room for newer ones, or this browser does not know its format";
-const NOT_RECORDED = "It was not filmed: evaluation.record_share says how many of a training's evaluation games are, and old films make room for new ones";
+const NOT_PLAYABLE =
+  "Its film cannot be played: it made room for newer ones, or this browser does not know its format";
+const NOT_RECORDED =
+  "It was not filmed: evaluation.record_share says how many of a training's evaluation games are, and old films make room for new ones";

@@ -34,7 +34,10 @@ export function League() {
               <div class="choices">
                 <label>
                   Population
-                  <select value={chosen} onChange={(event) => setQuery({ population: event.currentTarget.value })}>
+                  <select
+                    value={chosen}
+                    onChange={(event) => setQuery({ population: event.currentTarget.value })}
+                  >
                     {[...new Set([...names, chosen])].map((name) => (
                       <option key={name}>{name}</option>
                     ))}
@@ -42,7 +45,12 @@ export function League() {
                   {list.next && <small>the first {names.length}; others by the address</small>}
                 </label>
                 <label class="check">
-                  <input type="checkbox" checked={everyone} onChange={(event) => setQuery({ all: event.currentTarget.checked })} /> with all others of its game
+                  <input
+                    type="checkbox"
+                    checked={everyone}
+                    onChange={(event) => setQuery({ all: event.currentTarget.checked })}
+                  />{" "}
+                  with all others of its game
                 </label>
                 <SitDownLink population={chosen}>Sit down and play</SitDownLink>
               </div>
@@ -84,7 +92,11 @@ const NEWEST = 10;
 
 /** The newest matches of the game that a population plays. */
 function MatchesOfGame({ population }: { population: string }) {
-  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const body = useGet(
+    "/v1/populations/{name}",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   const env = gameOf(body.value);
   const found = useGet(env === undefined ? null : "/v1/matches", { query: { env, limit: NEWEST } });
   if (!env || !found.value) return null;
@@ -93,7 +105,13 @@ function MatchesOfGame({ population }: { population: string }) {
       <h2>Matches of {env}</h2>
       {found.value.items.length ? (
         <>
-          <Table label={`Newest matches of ${env}`} columns={MATCH_COLUMNS} rows={found.value.items} id={(row) => row.id} cards />
+          <Table
+            label={`Newest matches of ${env}`}
+            columns={MATCH_COLUMNS}
+            rows={found.value.items}
+            id={(row) => row.id}
+            cards
+          />
           <p class="note">
             <a href={to(["matches"])}>All matches</a>
           </p>

@@ -14,9 +14,23 @@ import { MatchStatistics, verdictOf } from "./MatchStatistics";
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
 export const GAME_COLUMNS: readonly Column<Game>[] = [
-  { name: "number", value: (row) => row.number, show: (row) => <a href={to(["games", row.id])}>{row.number}</a>, numeric: true },
-  { name: "pair", value: (row) => row.pair, show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />, numeric: true },
-  { name: "seats", value: (row) => row.seats.map((seat) => seat.player).join(" "), show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – ") },
+  {
+    name: "number",
+    value: (row) => row.number,
+    show: (row) => <a href={to(["games", row.id])}>{row.number}</a>,
+    numeric: true,
+  },
+  {
+    name: "pair",
+    value: (row) => row.pair,
+    show: (row) => <Value of={row.pair} format={String} why="not played in pairs" />,
+    numeric: true,
+  },
+  {
+    name: "seats",
+    value: (row) => row.seats.map((seat) => seat.player).join(" "),
+    show: (row) => row.seats.map((seat) => labelOf(seat.player_kind, seat.player)).join(" – "),
+  },
   { name: "result", value: (row) => row.seats.map((seat) => seat.place).join(" "), show: result },
   { name: "decisions", value: (row) => row.steps, numeric: true },
   { name: "ended by", value: (row) => row.end_reason },
@@ -46,7 +60,13 @@ export function Match({ id }: { id: string }) {
               <Fact name="seed">{match.seed}</Fact>
               <Fact name="moves">{match.settings["greedy"] ? "greedy" : "sampled"}</Fact>
               <Fact name="begun">{when(match.created_at)}</Fact>
-              <Fact name="finished">{match.finished_at === null ? <Value of={null} format={String} why="it is open" /> : when(match.finished_at)}</Fact>
+              <Fact name="finished">
+                {match.finished_at === null ? (
+                  <Value of={null} format={String} why="it is open" />
+                ) : (
+                  when(match.finished_at)
+                )}
+              </Fact>
             </dl>
             <Numbers id={id} names={names} />
             <Games id={id} />
@@ -69,14 +89,27 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
   }
   return (
     <Shown query={told} what="its numbers">
-      {(found) => found && <MatchStatistics of={found} first={first!} second={second!} verdict={verdictOf(found, first!, second!)} />}
+      {(found) =>
+        found && (
+          <MatchStatistics
+            of={found}
+            first={first!}
+            second={second!}
+            verdict={verdictOf(found, first!, second!)}
+          />
+        )
+      }
     </Shown>
   );
 }
 
 function Games({ id }: { id: string }) {
   const page = usePage("before");
-  const games = useGet("/v1/matches/{match_id}/games", { path: { match_id: id }, query: { limit: 100, cursor: page[0] } }, { keep: true });
+  const games = useGet(
+    "/v1/matches/{match_id}/games",
+    { path: { match_id: id }, query: { limit: 100, cursor: page[0] } },
+    { keep: true },
+  );
   return (
     <Shown query={games} what="games">
       {(list) =>
@@ -84,7 +117,13 @@ function Games({ id }: { id: string }) {
           <>
             <h2>Games</h2>
             <Downloads name={`games of match ${id}`} columns={GAME_COLUMNS} rows={list.items} />
-            <Table label="Games, newest first" columns={GAME_COLUMNS} rows={list.items} id={(row) => row.id} cards />
+            <Table
+              label="Games, newest first"
+              columns={GAME_COLUMNS}
+              rows={list.items}
+              id={(row) => row.id}
+              cards
+            />
             <Pages of="games" page={page} next={list.next} />
           </>
         ) : (

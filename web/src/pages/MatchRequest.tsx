@@ -30,7 +30,11 @@ const LOOKS: readonly Column<Look>[] = [
 
 export function MatchRequest({ id }: { id: string }) {
   const [over, setOver] = useState(false);
-  const found = useGet("/v1/evaluations/{evaluation_id}", { path: { evaluation_id: id } }, { everyMs: over ? 0 : OFTEN_MS / 2 });
+  const found = useGet(
+    "/v1/evaluations/{evaluation_id}",
+    { path: { evaluation_id: id } },
+    { everyMs: over ? 0 : OFTEN_MS / 2 },
+  );
   const looks = useLooks(found.value);
   const ended = found.value && found.value.state !== "PENDING" && found.value.state !== "RUNNING";
   useEffect(() => setOver(Boolean(ended)), [ended]);
@@ -49,10 +53,24 @@ export function MatchRequest({ id }: { id: string }) {
           <Told body={body} />
           <Facts body={body} />
           {looks.length > 1 && (
-            <Figure title="Score as games came in" note="with its 95 % interval, as this page saw it" columns={LOOKS} rows={looks}>
+            <Figure
+              title="Score as games came in"
+              note="with its 95 % interval, as this page saw it"
+              columns={LOOKS}
+              rows={looks}
+            >
               <Chart
                 label="Score over games"
-                lines={[{ name: body.players[0]!, colour: 0, x: looks.map((look) => look.games), y: looks.map((look) => look.score), low: looks.map((look) => look.low), high: looks.map((look) => look.high) }]}
+                lines={[
+                  {
+                    name: body.players[0]!,
+                    colour: 0,
+                    x: looks.map((look) => look.games),
+                    y: looks.map((look) => look.score),
+                    low: looks.map((look) => look.low),
+                    high: looks.map((look) => look.high),
+                  },
+                ]}
                 format={(share) => percent(share, 0)}
                 unit="games"
               />
@@ -60,7 +78,19 @@ export function MatchRequest({ id }: { id: string }) {
           )}
           <div class="downloads">
             {body.match && <a href={to(["matches", body.match])}>Its games</a>}
-            {body.report && <button onClick={() => saveFile(`match-${id}.json`, JSON.stringify(body.report, null, 1), "application/json")}>JSON</button>}
+            {body.report && (
+              <button
+                onClick={() =>
+                  saveFile(
+                    `match-${id}.json`,
+                    JSON.stringify(body.report, null, 1),
+                    "application/json",
+                  )
+                }
+              >
+                JSON
+              </button>
+            )}
           </div>
         </>
       )}
@@ -74,7 +104,12 @@ function Told({ body }: { body: Body }) {
   if (report?.kind !== "duel") return <Waiting body={body} />;
   return (
     <>
-      <MatchStatistics of={report} first={body.players[0]!} second={body.players[1]!} verdict={report.verdict} />
+      <MatchStatistics
+        of={report}
+        first={body.players[0]!}
+        second={body.players[1]!}
+        verdict={report.verdict}
+      />
       {report.notes.map((note) => (
         <p key={note} class="note">
           {note}
@@ -85,8 +120,15 @@ function Told({ body }: { body: Body }) {
 }
 
 function Waiting({ body }: { body: Body }) {
-  if (body.state === "PENDING" || body.state === "RUNNING") return <Empty title={body.state === "PENDING" ? "It waits for its turn" : "No whole pair yet"} />;
-  return <Empty title="No statistics">{body.players.length > 2 && <p>They are in the JSON, for more than two players.</p>}</Empty>;
+  if (body.state === "PENDING" || body.state === "RUNNING")
+    return (
+      <Empty title={body.state === "PENDING" ? "It waits for its turn" : "No whole pair yet"} />
+    );
+  return (
+    <Empty title="No statistics">
+      {body.players.length > 2 && <p>They are in the JSON, for more than two players.</p>}
+    </Empty>
+  );
 }
 
 function Facts({ body }: { body: Body }) {
@@ -95,10 +137,14 @@ function Facts({ body }: { body: Body }) {
       <Fact name="games">
         {count(body.games)} of {body.planned === null ? "?" : count(body.planned)}
       </Fact>
-      <Fact name="game">{body.env ?? <Value of={null} format={String} why="known when it begins" />}</Fact>
+      <Fact name="game">
+        {body.env ?? <Value of={null} format={String} why="known when it begins" />}
+      </Fact>
       <Fact name="seed">{body.seed}</Fact>
       <Fact name="moves">{body.greedy ? "greedy" : "sampled"}</Fact>
-      {body.sprt && <Fact name="sequential test">{`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}</Fact>}
+      {body.sprt && (
+        <Fact name="sequential test">{`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}</Fact>
+      )}
       <Fact name="asked for">{when(body.created_at)}</Fact>
     </dl>
   );
@@ -107,7 +153,12 @@ function Facts({ body }: { body: Body }) {
 function Cancel({ id, done }: { id: string; done: () => void }) {
   const { busy, problem, send } = useSending();
   const cancel = async () => {
-    if (await send(() => change("post", "/v1/evaluations/{evaluation_id}/cancel", { path: { evaluation_id: id } }))) done();
+    if (
+      await send(() =>
+        change("post", "/v1/evaluations/{evaluation_id}/cancel", { path: { evaluation_id: id } }),
+      )
+    )
+      done();
   };
   return (
     <div class="actions">
@@ -128,7 +179,15 @@ function useLooks(body: Body | undefined): readonly Look[] {
   const [looks, setLooks] = useState<readonly Look[]>([]);
   const { statistics, games } = body ?? {};
   useEffect(() => {
-    if (statistics && games) setLooks((old) => withLook(old, { games, score: statistics.score, low: statistics.low, high: statistics.high }));
+    if (statistics && games)
+      setLooks((old) =>
+        withLook(old, {
+          games,
+          score: statistics.score,
+          low: statistics.low,
+          high: statistics.high,
+        }),
+      );
   }, [games]);
   return looks;
 }
@@ -141,5 +200,7 @@ export function withLook(looks: readonly Look[], look: Look): readonly Look[] {
   const all = [...looks, look];
   if (all.length <= MOST_LOOKS) return all;
   const part = ({ games }: Look) => Math.floor((games * MOST_LOOKS) / (2 * look.games));
-  return all.filter((one, index) => one === look || index === 0 || part(one) !== part(all[index - 1]!));
+  return all.filter(
+    (one, index) => one === look || index === 0 || part(one) !== part(all[index - 1]!),
+  );
 }

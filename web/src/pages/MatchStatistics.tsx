@@ -4,7 +4,17 @@ import { decimal, elo, percent } from "../format";
 import { Fact, Value } from "../ui/value";
 
 /** first, second: the players' names; the numbers are the first one's. */
-export function MatchStatistics({ of, first, second, verdict }: { of: Duel; first: string; second: string; verdict: string }) {
+export function MatchStatistics({
+  of,
+  first,
+  second,
+  verdict,
+}: {
+  of: Duel;
+  first: string;
+  second: string;
+  verdict: string;
+}) {
   return (
     <section class="figure" aria-label="Statistics">
       <h2>
@@ -20,10 +30,12 @@ export function MatchStatistics({ of, first, second, verdict }: { of: Duel; firs
           <Won of={of} />
         </Fact>
         <Fact name="Elo">
-          <Value of={of.elo} format={elo} why="the score has no finite Elo" /> <small class="number">{interval(of.elo_low, of.elo_high)}</small>
+          <Value of={of.elo} format={elo} why="the score has no finite Elo" />{" "}
+          <small class="number">{interval(of.elo_low, of.elo_high)}</small>
         </Fact>
         <Fact name="normalised Elo">
-          <Value of={of.nelo} format={elo} why="fewer than ten pairs, or all alike" /> <small class="number">{interval(of.nelo_low, of.nelo_high)}</small>
+          <Value of={of.nelo} format={elo} why="fewer than ten pairs, or all alike" />{" "}
+          <small class="number">{interval(of.nelo_low, of.nelo_high)}</small>
         </Fact>
         <Fact name="likely the stronger">{percent(of.los)}</Fact>
         <Fact name="in the first seat">
@@ -56,7 +68,10 @@ function Bar({ of, first, second }: { of: Duel; first: string; second: string })
     <>
       <div class="bar" aria-hidden="true">
         <span class="half" />
-        <span class="interval" style={{ left: `${100 * of.low}%`, width: `${100 * (of.high - of.low)}%` }} />
+        <span
+          class="interval"
+          style={{ left: `${100 * of.low}%`, width: `${100 * (of.high - of.low)}%` }}
+        />
         <span class="point" style={{ left: `${100 * of.score}%` }} />
       </div>
       <p class="bar-ends note" aria-hidden="true">
@@ -107,5 +122,7 @@ function interval(low: number | null, high: number | null): string {
 /** What follows from the interval. */
 export function verdictOf(of: Duel, first: string, second: string): string {
   if (of.low > 0.5) return `${first} is stronger (95 %).`;
-  return of.high < 0.5 ? `${second} is stronger (95 %).` : "Not decided (95 %): the interval holds one half.";
+  return of.high < 0.5
+    ? `${second} is stronger (95 %).`
+    : "Not decided (95 %): the interval holds one half.";
 }

@@ -16,34 +16,71 @@ type Stored = Got<"/v1/matches">["items"][number];
 const MOST = 100;
 
 const REQUEST_COLUMNS: readonly Column<Asked>[] = [
-  { name: "match", value: (row) => row.id, show: (row) => <a href={to(["evaluations", row.id])}>{row.players.join(" – ")}</a> },
-  { name: "state", value: (row) => row.state, show: (row) => <span class={`chip chip-${row.state}`}>{row.state.toLowerCase()}</span> },
-  { name: "games", value: (row) => row.games, show: (row) => `${row.games} of ${row.planned ?? "?"}`, numeric: true },
+  {
+    name: "match",
+    value: (row) => row.id,
+    show: (row) => <a href={to(["evaluations", row.id])}>{row.players.join(" – ")}</a>,
+  },
+  {
+    name: "state",
+    value: (row) => row.state,
+    show: (row) => <span class={`chip chip-${row.state}`}>{row.state.toLowerCase()}</span>,
+  },
+  {
+    name: "games",
+    value: (row) => row.games,
+    show: (row) => `${row.games} of ${row.planned ?? "?"}`,
+    numeric: true,
+  },
   { name: "score", value: (row) => row.statistics?.score, show: score, numeric: true },
   { name: "asked for", value: (row) => row.created_at, show: (row) => when(row.created_at) },
 ];
 
 function score({ statistics }: Asked) {
-  if (!statistics) return <Value of={null} format={percent} why="no whole pair yet, or more than two players" />;
+  if (!statistics)
+    return <Value of={null} format={percent} why="no whole pair yet, or more than two players" />;
   return (
     <span class="number">
-      {percent(statistics.score)} <small>{`[${percent(statistics.low, 0)}, ${percent(statistics.high, 0)}]`}</small>
+      {percent(statistics.score)}{" "}
+      <small>{`[${percent(statistics.low, 0)}, ${percent(statistics.high, 0)}]`}</small>
     </span>
   );
 }
 
 export const MATCH_COLUMNS: readonly Column<Stored>[] = [
-  { name: "number", value: (row) => row.id, show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>, numeric: true },
+  {
+    name: "number",
+    value: (row) => row.id,
+    show: (row) => <a href={to(["matches", row.id])}>{row.id}</a>,
+    numeric: true,
+  },
   { name: "game", value: (row) => row.env },
-  { name: "players", value: (row) => row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – ") },
+  {
+    name: "players",
+    value: (row) =>
+      row.players.map((player) => labelOf(player["kind"]!, player["name"]!)).join(" – "),
+  },
   { name: "games", value: (row) => row.games, numeric: true },
   { name: "begun", value: (row) => row.created_at, show: (row) => when(row.created_at) },
-  { name: "finished", value: (row) => row.finished_at, show: (row) => (row.finished_at === null ? <Value of={null} format={String} why="open: `arena match --resume` goes on with it" /> : when(row.finished_at)) },
+  {
+    name: "finished",
+    value: (row) => row.finished_at,
+    show: (row) =>
+      row.finished_at === null ? (
+        <Value of={null} format={String} why="open: `arena match --resume` goes on with it" />
+      ) : (
+        when(row.finished_at)
+      ),
+  },
 ];
 
 export function Matches() {
   const [page, older] = [usePage("before"), usePage("asked")];
-  const asked = useGet("/v1/evaluations", { query: { limit: MOST, cursor: older[0] } }, { keep: true });
+  const asked = useGet(
+    "/v1/evaluations",
+    { query: { limit: MOST, cursor: older[0] } },
+    { keep: true },
+  );
   const stored = useGet("/v1/matches", { query: { limit: MOST, cursor: page[0] } }, { keep: true });
   return (
     <>
@@ -54,7 +91,13 @@ export function Matches() {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="Matches asked for here" columns={REQUEST_COLUMNS} rows={list.items} id={(row) => row.id} cards />
+              <Table
+                label="Matches asked for here"
+                columns={REQUEST_COLUMNS}
+                rows={list.items}
+                id={(row) => row.id}
+                cards
+              />
               <Pages of="matches asked for" page={older} next={list.next} />
             </>
           ) : (
@@ -71,7 +114,13 @@ export function Matches() {
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="All matches" columns={MATCH_COLUMNS} rows={list.items} id={(row) => row.id} cards />
+              <Table
+                label="All matches"
+                columns={MATCH_COLUMNS}
+                rows={list.items}
+                id={(row) => row.id}
+                cards
+              />
               <Pages of="matches" page={page} next={list.next} />
             </>
           ) : (
@@ -91,7 +140,12 @@ export function Matches() {
 function NewMatchSection() {
   const open = query.value.get("new") === "1";
   return (
-    <details open={open} onToggle={(event) => event.currentTarget.open !== open && setQuery({ new: event.currentTarget.open })}>
+    <details
+      open={open}
+      onToggle={(event) =>
+        event.currentTarget.open !== open && setQuery({ new: event.currentTarget.open })
+      }
+    >
       <summary>New match</summary>
       {open && <NewMatch />}
     </details>

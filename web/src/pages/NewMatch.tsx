@@ -20,7 +20,10 @@ export function NewMatch() {
           <>
             <label class="field">
               <span>Population</span>
-              <select value={chosen} onChange={(event) => setQuery({ population: event.currentTarget.value })}>
+              <select
+                value={chosen}
+                onChange={(event) => setQuery({ population: event.currentTarget.value })}
+              >
                 {[...new Set([...names, chosen])].map((name) => (
                   <option key={name}>{name}</option>
                 ))}
@@ -38,10 +41,21 @@ export function NewMatch() {
 const SIDES = ["First player", "Second player"] as const;
 
 function PlayerChoices({ population }: { population: string }) {
-  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const body = useGet(
+    "/v1/populations/{name}",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
-  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
-  const [asked, setAsked] = useState<readonly [string | undefined, string | undefined]>([undefined, undefined]);
+  const snapshots = useGet(
+    "/v1/populations/{name}/snapshots",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
+  const [asked, setAsked] = useState<readonly [string | undefined, string | undefined]>([
+    undefined,
+    undefined,
+  ]);
   const env = gameOf(body.value);
   return (
     <Shown query={ratings} what="ratings">
@@ -58,7 +72,9 @@ function PlayerChoices({ population }: { population: string }) {
                     <span>{title}</span>
                     <select
                       value={players[side]!}
-                      onChange={({ currentTarget: { value } }) => setAsked((old) => (side ? [old[0], value] : [value, old[1]]))}
+                      onChange={({ currentTarget: { value } }) =>
+                        setAsked((old) => (side ? [old[0], value] : [value, old[1]]))
+                      }
                     >
                       {choices.map((one) => (
                         <option key={one.name} value={one.name}>
@@ -68,7 +84,10 @@ function PlayerChoices({ population }: { population: string }) {
                     </select>
                   </label>
                 ))}
-                <MatchForm players={players} env={players.some((name) => /[/@]/.test(name)) ? undefined : env} />
+                <MatchForm
+                  players={players}
+                  env={players.some((name) => /[/@]/.test(name)) ? undefined : env}
+                />
               </>
             );
           }}

@@ -10,9 +10,24 @@ type Template = Schemas["TemplateBody"];
 type Config = Record<string, unknown>;
 
 const FIELDS = [
-  { pointer: "/config/population/members", path: ["population", "members"], title: "Members", note: "policies that learn together" },
-  { pointer: "/config/stop_at_frames", path: ["stop_at_frames"], title: "Stop at frames", note: "of each member; empty: until it is stopped" },
-  { pointer: "/config/seed", path: ["seed"], title: "Seed", note: "the same seed repeats a run in serial placement" },
+  {
+    pointer: "/config/population/members",
+    path: ["population", "members"],
+    title: "Members",
+    note: "policies that learn together",
+  },
+  {
+    pointer: "/config/stop_at_frames",
+    path: ["stop_at_frames"],
+    title: "Stop at frames",
+    note: "of each member; empty: until it is stopped",
+  },
+  {
+    pointer: "/config/seed",
+    path: ["seed"],
+    title: "Seed",
+    note: "the same seed repeats a run in serial placement",
+  },
 ] as const;
 
 export function NewPopulation() {
@@ -22,12 +37,18 @@ export function NewPopulation() {
       <h1>New population</h1>
       <Shown query={found} what="templates">
         {(list) => {
-          const chosen = list.items.find((one) => one.name === (query.value.get("template") ?? "connect_four")) ?? list.items[0]!;
+          const chosen =
+            list.items.find(
+              (one) => one.name === (query.value.get("template") ?? "connect_four"),
+            ) ?? list.items[0]!;
           return (
             <>
               <label class="field">
                 <span>Template</span>
-                <select value={chosen.name} onChange={(event) => setQuery({ template: event.currentTarget.value })}>
+                <select
+                  value={chosen.name}
+                  onChange={(event) => setQuery({ template: event.currentTarget.value })}
+                >
                   {list.items.map((one) => (
                     <option key={one.name}>{one.name}</option>
                   ))}
@@ -51,7 +72,8 @@ function Form({ template }: { template: Template }) {
   const [busy, setBusy] = useState(false);
   const config = parsed(text);
   const errors = said instanceof ServiceProblem ? said.errors : [];
-  const wrong = (pointer: string) => errors.filter((error) => error.pointer === pointer).map((error) => error.detail);
+  const wrong = (pointer: string) =>
+    errors.filter((error) => error.pointer === pointer).map((error) => error.detail);
   const placed = new Set<string>(["/name", ...FIELDS.map((field) => field.pointer)]);
   const rest = errors.filter((error) => !placed.has(error.pointer));
 
@@ -59,7 +81,12 @@ function Form({ template }: { template: Template }) {
     setBusy(true);
     setSaid(null);
     try {
-      await change("post", "/v1/populations", { query: { dry_run: dryRun || undefined } }, { name, config, start: !dryRun && starts });
+      await change(
+        "post",
+        "/v1/populations",
+        { query: { dry_run: dryRun || undefined } },
+        { name, config, start: !dryRun && starts },
+      );
       if (dryRun) setSaid("Everything is right: it can be made.");
       else return go(to(["populations", name]));
     } catch (error) {
@@ -76,7 +103,15 @@ function Form({ template }: { template: Template }) {
       }}
     >
       <Field title="Name" note="small letters, digits, - and _" wrong={wrong("/name")}>
-        {(described) => <input {...described} value={name} required maxLength={64} onInput={(event) => setName(event.currentTarget.value)} />}
+        {(described) => (
+          <input
+            {...described}
+            value={name}
+            required
+            maxLength={64}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        )}
       </Field>
       {FIELDS.map(({ pointer, path, title, note }) => (
         <Field key={pointer} title={title} note={note} wrong={wrong(pointer)}>
@@ -86,7 +121,10 @@ function Form({ template }: { template: Template }) {
               inputMode="numeric"
               disabled={config === null}
               value={String(read(config, path) ?? "")}
-              onInput={(event) => config && setText(JSON.stringify(written(config, path, event.currentTarget.value), null, 2))}
+              onInput={(event) =>
+                config &&
+                setText(JSON.stringify(written(config, path, event.currentTarget.value), null, 2))
+              }
             />
           )}
         </Field>
@@ -104,7 +142,12 @@ function Form({ template }: { template: Template }) {
         {config === null && <p class="wrong">This is not a JSON object.</p>}
       </details>
       <label class="check">
-        <input type="checkbox" checked={starts} onChange={(event) => setStarts(event.currentTarget.checked)} /> Start it at once
+        <input
+          type="checkbox"
+          checked={starts}
+          onChange={(event) => setStarts(event.currentTarget.checked)}
+        />{" "}
+        Start it at once
       </label>
       <div aria-live="polite">
         {said instanceof ServiceProblem && (rest.length > 0 || errors.length === 0) && (
@@ -135,14 +178,19 @@ function Form({ template }: { template: Template }) {
 function parsed(text: string): Config | null {
   try {
     const found: unknown = JSON.parse(text);
-    return found !== null && typeof found === "object" && !Array.isArray(found) ? (found as Config) : null;
+    return found !== null && typeof found === "object" && !Array.isArray(found)
+      ? (found as Config)
+      : null;
   } catch {
     return null;
   }
 }
 
 function read(config: Config | null, path: readonly string[]): unknown {
-  return path.reduce<unknown>((table, key) => (table && typeof table === "object" ? (table as Config)[key] : undefined), config);
+  return path.reduce<unknown>(
+    (table, key) => (table && typeof table === "object" ? (table as Config)[key] : undefined),
+    config,
+  );
 }
 
 /** A copy with one value set: a whole number where it is one, else the text, for the service to judge; empty: left out. */

@@ -22,15 +22,23 @@ const ANSWER_MS = 450;
 
 export function Play({ id }: { id: string }) {
   const [waits, setWaits] = useState(true);
-  const found = useGet("/v1/plays/{play_id}", { path: { play_id: id } }, { everyMs: waits ? SOON_MS : SELDOM_MS, population: "" });
+  const found = useGet(
+    "/v1/plays/{play_id}",
+    { path: { play_id: id } },
+    { everyMs: waits ? SOON_MS : SELDOM_MS, population: "" },
+  );
   const [answered, setAnswered] = useState<PlayBody>();
   const play = found.value && newer(found.value, answered);
   const waiting = play?.state === "starting" || play?.state === "thinking";
   useEffect(() => setWaits(waiting || play === undefined), [waiting, play === undefined]);
-  if (found.problem?.status === 404 && !play?.result) return <BoardCleared problem={found.problem} />;
+  if (found.problem?.status === 404 && !play?.result)
+    return <BoardCleared problem={found.problem} />;
   return (
     <Shown query={found} what="the board">
-      {() => play && (play.seats ? <GameInPlay play={play} done={setAnswered} /> : <NotBegun play={play} />)}
+      {() =>
+        play &&
+        (play.seats ? <GameInPlay play={play} done={setAnswered} /> : <NotBegun play={play} />)
+      }
     </Shown>
   );
 }
@@ -38,13 +46,19 @@ export function Play({ id }: { id: string }) {
 /** An answer to a move may be overtaken by one that was asked for before it. */
 export function newer(polled: PlayBody, answered: PlayBody | undefined): PlayBody {
   if (!answered || polled.moves.length > answered.moves.length) return polled;
-  return answered.moves.length > polled.moves.length || (answered.result && !polled.result) || answered.message ? answered : polled;
+  return answered.moves.length > polled.moves.length ||
+    (answered.result && !polled.result) ||
+    answered.message
+    ? answered
+    : polled;
 }
 
 function BoardCleared({ problem }: { problem: ServiceProblem }) {
   return (
     <Empty title="This board was cleared">
-      <p>{problem.detail}. A finished game stays in the league; one that was cut off is not stored.</p>
+      <p>
+        {problem.detail}. A finished game stays in the league; one that was cut off is not stored.
+      </p>
       <p>
         <a class="button" href={to(["play"])}>
           Sit down again
@@ -86,7 +100,15 @@ function GameInPlay({ play, done }: { play: PlayBody; done: (play: PlayBody) => 
     setMissed("");
     void send(async () => done(await ask()));
   };
-  const choose = ({ action }: Choice) => run(() => change("post", "/v1/plays/{play_id}/moves", { path: { play_id: play.id } }, { action, at: play.moves.length }));
+  const choose = ({ action }: Choice) =>
+    run(() =>
+      change(
+        "post",
+        "/v1/plays/{play_id}/moves",
+        { path: { play_id: play.id } },
+        { action, at: play.moves.length },
+      ),
+    );
   const mine = play.state === "turn" && settled && admin;
   return (
     <>
@@ -115,16 +137,33 @@ function GameInPlay({ play, done }: { play: PlayBody; done: (play: PlayBody) => 
           {problem && <Failed problem={problem} />}
         </div>
         <aside>
-          <Sides names={names(play)} now={play.state === "turn" && settled ? play.seat : undefined} pieces={play.grid !== null} />
-          {play.result ? <GameOver play={play} result={play.result} /> : admin && play.state === "turn" && <Resign play={play} run={run} />}
+          <Sides
+            names={names(play)}
+            now={play.state === "turn" && settled ? play.seat : undefined}
+            pieces={play.grid !== null}
+          />
+          {play.result ? (
+            <GameOver play={play} result={play.result} />
+          ) : (
+            admin && play.state === "turn" && <Resign play={play} run={run} />
+          )}
           {(play.state === "dropped" || play.state === "failed") && (
             <p class="wrong" role="alert">
               {play.message}
             </p>
           )}
           <h2>Moves</h2>
-          {play.moves.length ? <Moves moves={play.moves.slice(0, shown)} grid={play.grid} /> : <p class="note">None yet.</p>}
-          {!play.result && <p class="note">The game is stored when it is over, as a guest's, and rated like every other. Arrow keys go from move to move, Enter plays.</p>}
+          {play.moves.length ? (
+            <Moves moves={play.moves.slice(0, shown)} grid={play.grid} />
+          ) : (
+            <p class="note">None yet.</p>
+          )}
+          {!play.result && (
+            <p class="note">
+              The game is stored when it is over, as a guest's, and rated like every other. Arrow
+              keys go from move to move, Enter plays.
+            </p>
+          )}
         </aside>
       </div>
     </>
@@ -136,16 +175,26 @@ function names(play: PlayBody): string[] {
 }
 
 /** The opponent's newest move in words, for those who do not see the board. shown: how many moves are on it */
-export function answerOf({ moves, seat, seats, grid }: Pick<PlayBody, "moves" | "seat" | "seats" | "grid">, shown: number): string {
+export function answerOf(
+  { moves, seat, seats, grid }: Pick<PlayBody, "moves" | "seat" | "seats" | "grid">,
+  shown: number,
+): string {
   const move = moves[shown - 1];
-  return !move || move.seat === seat ? "" : `${seats?.[move.seat]?.player} played ${choiceName(move, grid)}.`;
+  return !move || move.seat === seat
+    ? ""
+    : `${seats?.[move.seat]?.player} played ${choiceName(move, grid)}.`;
 }
 
 function said(play: PlayBody, settled: boolean): string {
   if (!settled) return "…";
-  if (play.result) return { won: "You won.", lost: "You lost.", drawn: "A draw." }[outcome(play.result.places, play.seat)];
+  if (play.result)
+    return { won: "You won.", lost: "You lost.", drawn: "A draw." }[
+      outcome(play.result.places, play.seat)
+    ];
   if (play.state === "turn") return play.moves.length ? "Your move." : "You begin.";
-  return play.state === "thinking" ? `${names(play)[1 - play.seat]} thinks …` : "This game was not finished.";
+  return play.state === "thinking"
+    ? `${names(play)[1 - play.seat]} thinks …`
+    : "This game was not finished.";
 }
 
 function GameOver({ play, result }: { play: PlayBody; result: NonNullable<PlayBody["result"]> }) {
@@ -153,7 +202,8 @@ function GameOver({ play, result }: { play: PlayBody; result: NonNullable<PlayBo
   const population = play.seats?.[1 - play.seat]?.player.split("/")[0] ?? "";
   const trained = play.seats?.[1 - play.seat]?.kind === "snapshot";
   const again = { opponent: play.opponent, env: trained ? null : play.env, name: play.name };
-  const next = (seat: number) => void send(() => begin({ ...again, seat }, query.value.get("population")));
+  const next = (seat: number) =>
+    void send(() => begin({ ...again, seat }, query.value.get("population")));
   return (
     <>
       {result.reason !== "rules" && <p class="note">{result.reason}</p>}
@@ -193,7 +243,9 @@ function Resign({ play, run }: { play: PlayBody; run: (ask: () => Promise<PlayBo
         <Confirm
           title={begun ? "Resign" : "Leave"}
           close={() => setAsking(false)}
-          act={() => run(() => change("delete", "/v1/plays/{play_id}", { path: { play_id: play.id } }))}
+          act={() =>
+            run(() => change("delete", "/v1/plays/{play_id}", { path: { play_id: play.id } }))
+          }
         >
           <p>{begun ? "The game counts as lost." : "You have not moved yet: nothing is stored."}</p>
         </Confirm>
@@ -208,7 +260,8 @@ function useUnrolled(moves: PlayBody["moves"], seat: number): number {
   const [shown, setShown] = useState(made);
   useEffect(() => {
     if (shown >= made) return;
-    const quick = moves[shown]?.seat === seat || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const quick =
+      moves[shown]?.seat === seat || matchMedia("(prefers-reduced-motion: reduce)").matches;
     const timer = setTimeout(() => setShown(shown + 1), quick ? 0 : ANSWER_MS);
     return () => clearTimeout(timer);
   }, [shown, made]);

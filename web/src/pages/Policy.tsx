@@ -19,7 +19,13 @@ const STEPS: readonly Column<LineageStep>[] = [
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
   { name: "member", value: (row) => row.member },
   { name: "what", value: (row) => row.kind, show: came },
-  { name: "changed", value: (row) => row.changed.join(" "), show: (row) => row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") || "nothing" },
+  {
+    name: "changed",
+    value: (row) => row.changed.join(" "),
+    show: (row) =>
+      row.changed.map((key) => `${key} = ${decimal(row.hyperparams[key]!)}`).join(", ") ||
+      "nothing",
+  },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
@@ -31,7 +37,11 @@ function came(step: LineageStep): string {
 type Met = ReturnType<typeof cells> extends Map<string, infer One> ? One : never;
 
 const OPPONENTS: readonly Column<Met>[] = [
-  { name: "opponent", value: (row) => row.column, show: (row) => <PlayerLink label={row.column} /> },
+  {
+    name: "opponent",
+    value: (row) => row.column,
+    show: (row) => <PlayerLink label={row.column} />,
+  },
   { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
   { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
   { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
@@ -39,16 +49,26 @@ const OPPONENTS: readonly Column<Met>[] = [
 ];
 
 export function Policy({ population, player }: { population: string; player: string }) {
-  const found = useGet("/v1/populations/{name}/lineage", { path: { name: population }, query: { player } }, { everyMs: 0, population });
+  const found = useGet(
+    "/v1/populations/{name}/lineage",
+    { path: { name: population }, query: { player } },
+    { everyMs: 0, population },
+  );
   const ratings = useGet("/v1/ratings", { query: { population } }, { population });
   const matrix = useGet("/v1/win-matrix", { query: { population } }, { population });
-  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
+  const snapshots = useGet(
+    "/v1/populations/{name}/snapshots",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   return (
     <Shown query={found} what={player}>
       {(answer) => {
         const lineage = answer as unknown as Lineage;
         const snapshot = snapshots.value?.items.find((one) => one.id === lineage.snapshot);
-        const rated = ((ratings.value as unknown as RatingReport | undefined)?.players ?? []).find((row) => row.id === lineage.snapshot);
+        const rated = ((ratings.value as unknown as RatingReport | undefined)?.players ?? []).find(
+          (row) => row.id === lineage.snapshot,
+        );
         const steps = [...lineage.steps].reverse();
         return (
           <>
@@ -59,22 +79,41 @@ export function Policy({ population, player }: { population: string; player: str
               <Fact name="Elo">
                 {rated && isRated([rated] as RatingReport["players"]) && "elo" in rated ? (
                   <>
-                    <Value of={rated.elo} format={elo} why="no chain of games connects it to the others" />{" "}
-                    {rated.low !== null && rated.high !== null && <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>}
+                    <Value
+                      of={rated.elo}
+                      format={elo}
+                      why="no chain of games connects it to the others"
+                    />{" "}
+                    {rated.low !== null && rated.high !== null && (
+                      <small class="number">{`[${elo(rated.low)}, ${elo(rated.high)}]`}</small>
+                    )}
                   </>
                 ) : (
-                  <Value of={null} format={elo} why={whyNot(ratings, "it has not played for a rating")} />
+                  <Value
+                    of={null}
+                    format={elo}
+                    why={whyNot(ratings, "it has not played for a rating")}
+                  />
                 )}
               </Fact>
               <Fact name="frames of the member">{count(lineage.frames)}</Fact>
               <Fact name="frames of these weights">{count(lineage.lineage_frames)}</Fact>
-              <Fact name="copies behind it">{lineage.steps.filter((step) => step.kind === "copy").length}</Fact>
+              <Fact name="copies behind it">
+                {lineage.steps.filter((step) => step.kind === "copy").length}
+              </Fact>
               {snapshot && <Fact name="frozen">{when(snapshot.created_at)}</Fact>}
             </dl>
-            {lineage.snapshot === null ? <p class="note">It still learns; a snapshot of it can be downloaded.</p> : <Weights query={snapshots} id={lineage.snapshot} />}
+            {lineage.snapshot === null ? (
+              <p class="note">It still learns; a snapshot of it can be downloaded.</p>
+            ) : (
+              <Weights query={snapshots} id={lineage.snapshot} />
+            )}
             {(snapshot?.has_weights ?? lineage.snapshot === null) && (
               <p>
-                <SitDownLink population={population} opponent={player === "best" ? `${population}@best` : `${population}/${player}`}>
+                <SitDownLink
+                  population={population}
+                  opponent={player === "best" ? `${population}@best` : `${population}/${player}`}
+                >
                   Sit down and play against it
                 </SitDownLink>
               </p>
@@ -86,7 +125,13 @@ export function Policy({ population, player }: { population: string; player: str
             <Schedule steps={lineage.steps} until={lineage.lineage_frames} />
             <h2>Whom it met</h2>
             <Shown query={matrix} what="whom it met">
-              {(report) => <Opponents label={lineage.snapshot ? `${population}/${player}` : null} pairs={(report as unknown as WinMatrixReport).pairs} id={rated?.player} />}
+              {(report) => (
+                <Opponents
+                  label={lineage.snapshot ? `${population}/${player}` : null}
+                  pairs={(report as unknown as WinMatrixReport).pairs}
+                  id={rated?.player}
+                />
+              )}
             </Shown>
           </>
         );
@@ -116,8 +161,19 @@ function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: numb
 
 export function scheduleLine(steps: readonly LineageStep[], key: string, until: number): Line {
   const values = steps.map((step) => step.hyperparams[key] ?? null);
-  const marks = steps.flatMap((step) => (step.donor && step.hyperparams[key] !== undefined ? [{ x: step.frames, y: step.hyperparams[key] }] : []));
-  return { name: key, colour: 0, x: [...steps.map((step) => step.frames), until], y: [...values, values.at(-1) ?? null], steps: true, ...(marks.length && { marks }) };
+  const marks = steps.flatMap((step) =>
+    step.donor && step.hyperparams[key] !== undefined
+      ? [{ x: step.frames, y: step.hyperparams[key] }]
+      : [],
+  );
+  return {
+    name: key,
+    colour: 0,
+    x: [...steps.map((step) => step.frames), until],
+    y: [...values, values.at(-1) ?? null],
+    steps: true,
+    ...(marks.length && { marks }),
+  };
 }
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
@@ -146,13 +202,28 @@ function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
   );
 }
 
-function Opponents({ label, pairs, id }: { label: string | null; pairs: readonly Pair[]; id: string | undefined }) {
-  const mine = [...cells(pairs).values()].filter((cell) => cell.row === (id ?? label)).sort((a, b) => b.score - a.score);
+function Opponents({
+  label,
+  pairs,
+  id,
+}: {
+  label: string | null;
+  pairs: readonly Pair[];
+  id: string | undefined;
+}) {
+  const mine = [...cells(pairs).values()]
+    .filter((cell) => cell.row === (id ?? label))
+    .sort((a, b) => b.score - a.score);
   if (mine.length === 0) return <Empty title="It has not met anybody for a rating yet" />;
   return (
     <>
       <Downloads name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />
-      <Table label="Opponents, best score first" columns={OPPONENTS} rows={mine} id={(row) => row.column} />
+      <Table
+        label="Opponents, best score first"
+        columns={OPPONENTS}
+        rows={mine}
+        id={(row) => row.column}
+      />
     </>
   );
 }

@@ -16,14 +16,24 @@ const ACTIONS = {
 
 type Action = keyof typeof ACTIONS;
 
-export function PopulationActions({ name, state, done }: { name: string; state: State; done: () => void }) {
+export function PopulationActions({
+  name,
+  state,
+  done,
+}: {
+  name: string;
+  state: State;
+  done: () => void;
+}) {
   const [asking, setAsking] = useState(false);
   const { busy, problem, send } = useSending();
   const viewer = session.value !== "admin";
   const run = async (ask: () => Promise<unknown>) => {
     if (await send(ask)) done();
   };
-  const fitting = (Object.keys(ACTIONS) as Action[]).filter((action) => (ACTIONS[action].when as readonly State[]).includes(state));
+  const fitting = (Object.keys(ACTIONS) as Action[]).filter((action) =>
+    (ACTIONS[action].when as readonly State[]).includes(state),
+  );
   if (viewer) return null;
   return (
     <div class="actions">
@@ -32,13 +42,20 @@ export function PopulationActions({ name, state, done }: { name: string; state: 
           key={action}
           disabled={busy}
           aria-label={`${ACTIONS[action].title} ${name}`}
-          onClick={() => void run(() => change("post", `/v1/populations/{name}/${action}`, { path: { name } }))}
+          onClick={() =>
+            void run(() => change("post", `/v1/populations/{name}/${action}`, { path: { name } }))
+          }
         >
           {ACTIONS[action].title}
         </button>
       ))}
       {state !== "deleting" && (
-        <button class="quiet" disabled={busy} aria-label={`Delete ${name}`} onClick={() => setAsking(true)}>
+        <button
+          class="quiet"
+          disabled={busy}
+          aria-label={`Delete ${name}`}
+          onClick={() => setAsking(true)}
+        >
           Delete
         </button>
       )}
@@ -53,7 +70,10 @@ export function PopulationActions({ name, state, done }: { name: string; state: 
           close={() => setAsking(false)}
           act={() => void run(() => change("delete", "/v1/populations/{name}", { path: { name } }))}
         >
-          <p>Its trainer stops, then its games, ratings, checkpoints, snapshots and logs go. Games of matches stay. This cannot be taken back.</p>
+          <p>
+            Its trainer stops, then its games, ratings, checkpoints, snapshots and logs go. Games of
+            matches stay. This cannot be taken back.
+          </p>
         </Confirm>
       )}
     </div>

@@ -19,7 +19,11 @@ const MOST = 500;
 
 export function Populations() {
   const page = usePage("after");
-  const found = useGet("/v1/populations", { query: { limit: MOST, cursor: page[0] } }, { everyMs: OFTEN_MS, keep: true });
+  const found = useGet(
+    "/v1/populations",
+    { query: { limit: MOST, cursor: page[0] } },
+    { everyMs: OFTEN_MS, keep: true },
+  );
   return (
     <>
       <div class="heading">
@@ -35,7 +39,11 @@ export function Populations() {
           list.items.length === 0 && !page[0] ? (
             <Empty title="No populations yet">
               <p>
-                {session.value === "admin" ? <a href={to(["populations", "new", "population"])}>Make one from a template</a> : "An admin can make one"}
+                {session.value === "admin" ? (
+                  <a href={to(["populations", "new", "population"])}>Make one from a template</a>
+                ) : (
+                  "An admin can make one"
+                )}
                 , or train one from a terminal: <code>arena train connect_four</code>.
               </p>
             </Empty>
@@ -71,8 +79,16 @@ export function Populations() {
 function Row({ of, again }: { of: Population; again: () => void }) {
   const running = of.status.state === "running";
   const everyMs = running ? SELDOM_MS : 0;
-  const ratings = useGet("/v1/ratings", { query: { population: of.id } }, { everyMs, population: of.id });
-  const events = useGet("/v1/populations/{name}/events", { path: { name: of.id }, query: { limit: 1 } }, { everyMs, population: of.id });
+  const ratings = useGet(
+    "/v1/ratings",
+    { query: { population: of.id } },
+    { everyMs, population: of.id },
+  );
+  const events = useGet(
+    "/v1/populations/{name}/events",
+    { path: { name: of.id }, query: { limit: 1 } },
+    { everyMs, population: of.id },
+  );
   const speed = useSpeed(of.status.frames, running);
   const last = events.value?.items.at(-1);
   return (
@@ -94,10 +110,18 @@ function Row({ of, again }: { of: Population; again: () => void }) {
         </div>
       </td>
       <td data-name="frames" class="right">
-        <Value of={of.status.members.length ? of.status.frames : null} format={count} why="it has not trained yet" />
+        <Value
+          of={of.status.members.length ? of.status.frames : null}
+          format={count}
+          why="it has not trained yet"
+        />
       </td>
       <td data-name="frames/s" class="right">
-        <Value of={speed} format={count} why={running ? "measured over the next seconds" : "it does not train"} />
+        <Value
+          of={speed}
+          format={count}
+          why={running ? "measured over the next seconds" : "it does not train"}
+        />
       </td>
       <td data-name="last event">
         {last ? (
@@ -119,13 +143,29 @@ function Best({ of }: { of: Query<unknown> }) {
   const report = of.value as RatingReport | undefined;
   if (!report) return <Value of={null} format={elo} why={whyNot(of, "")} />;
   const best = report.players.find((row) => row.id === report.best);
-  if (!best) return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
-  const value = isRated([best] as RatingReport["players"]) ? ("elo" in best ? best.elo : null) : null;
+  if (!best)
+    return <Value of={null} format={elo} why="no snapshot has enough evaluation games yet" />;
+  const value = isRated([best] as RatingReport["players"])
+    ? "elo" in best
+      ? best.elo
+      : null
+    : null;
   return (
     <>
-      {value !== null ? <strong class="number">{elo(value)}</strong> : "mean_return" in best && <strong class="number">{decimal(best.mean_return)}</strong>}
+      {value !== null ? (
+        <strong class="number">{elo(value)}</strong>
+      ) : (
+        "mean_return" in best && <strong class="number">{decimal(best.mean_return)}</strong>
+      )}
       {best.low !== null && best.high !== null && (
-        <small class="number"> [{value !== null ? `${elo(best.low)}, ${elo(best.high)}` : `${decimal(best.low)}, ${decimal(best.high)}`}]</small>
+        <small class="number">
+          {" "}
+          [
+          {value !== null
+            ? `${elo(best.low)}, ${elo(best.high)}`
+            : `${decimal(best.low)}, ${decimal(best.high)}`}
+          ]
+        </small>
       )}
       <br />
       <small>{short(best.player)}</small>

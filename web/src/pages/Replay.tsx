@@ -17,9 +17,25 @@ type Move = ReplayBody["moves"][number];
 const STEP_MS = 800;
 
 /** noFilm: why there is none;  film: another game of the same population that has one. */
-export function Replay({ id, noFilm, film }: { id: string; noFilm: string; film?: string | undefined }) {
-  const found = useGet("/v1/games/{game_id}/replay", { path: { game_id: id } }, { everyMs: 0, population: "" });
-  const refused = found.problem !== null && found.problem.status > 0 && found.problem.status !== 429 && found.problem.status < 500;
+export function Replay({
+  id,
+  noFilm,
+  film,
+}: {
+  id: string;
+  noFilm: string;
+  film?: string | undefined;
+}) {
+  const found = useGet(
+    "/v1/games/{game_id}/replay",
+    { path: { game_id: id } },
+    { everyMs: 0, population: "" },
+  );
+  const refused =
+    found.problem !== null &&
+    found.problem.status > 0 &&
+    found.problem.status !== 429 &&
+    found.problem.status < 500;
   if (found.problem && refused && !found.value) {
     return (
       <Empty title="There is nothing to see of this game">
@@ -45,7 +61,11 @@ export function Replay({ id, noFilm, film }: { id: string; noFilm: string; film?
               ))}
             </div>
           )}
-          {replay.start === null ? <Lines replay={replay} /> : <Stepper replay={replay} start={replay.start} />}
+          {replay.start === null ? (
+            <Lines replay={replay} />
+          ) : (
+            <Stepper replay={replay} start={replay.start} />
+          )}
           <p class="note">
             In a terminal: <code>arena replay {replay.game}</code>
           </p>
@@ -61,7 +81,8 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
   const last = frames.length - 1;
   const at = moveShown(last);
   const [plays, setPlays] = useState(false);
-  const show = (made: number) => setQuery({ move: made > 0 ? String(Math.min(last, made)) : undefined });
+  const show = (made: number) =>
+    setQuery({ move: made > 0 ? String(Math.min(last, made)) : undefined });
   // From what is shown now, which may be newer than this picture of it.
   const step = (by: number) => show(moveShown(last) + by);
   useEffect(() => {
@@ -74,12 +95,24 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
     if (!plays && at >= last) show(0);
     setPlays(!plays);
   };
-  useKeys({ ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => show(0), End: () => show(last), " ": toggle });
+  useKeys({
+    ArrowLeft: () => step(-1),
+    ArrowRight: () => step(1),
+    Home: () => show(0),
+    End: () => show(last),
+    " ": toggle,
+  });
   const move = replay.moves[at - 1];
   return (
     <div class="table-of-two">
       <div>
-        <Board grid={replay.grid} position={frames[at]!} before={at ? frames[at - 1] : null} falls={drops(replay.moves)} long={replay.in_a_row ?? null} />
+        <Board
+          grid={replay.grid}
+          position={frames[at]!}
+          before={at ? frames[at - 1] : null}
+          falls={drops(replay.moves)}
+          long={replay.in_a_row ?? null}
+        />
         <div class="stepper">
           <button aria-label="First" disabled={at === 0} onClick={() => show(0)}>
             «
@@ -96,17 +129,34 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
           <button aria-label="Last" disabled={at === last} onClick={() => show(last)}>
             »
           </button>
-          <input type="range" aria-label="Move" min={0} max={last} value={at} onInput={(event) => show(event.currentTarget.valueAsNumber)} />
+          <input
+            type="range"
+            aria-label="Move"
+            min={0}
+            max={last}
+            value={at}
+            onInput={(event) => show(event.currentTarget.valueAsNumber)}
+          />
           <span class="number" role="status">
             {at} of {last}
           </span>
         </div>
       </div>
       <aside>
-        <Sides names={replay.seats.map((seat) => <PlayerLink key={seat.seat} label={seat.player} kind={seat.kind} />)} now={move?.seat} pieces={replay.grid !== null} />
+        <Sides
+          names={replay.seats.map((seat) => (
+            <PlayerLink key={seat.seat} label={seat.player} kind={seat.kind} />
+          ))}
+          now={move?.seat}
+          pieces={replay.grid !== null}
+        />
         <p class="note">
-          {at === 0 ? "Before the first move" : `Move ${at}${move?.opening ? ", random: nobody chose it" : ""}`}
-          {at === last && `: ${result({ seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}.
+          {at === 0
+            ? "Before the first move"
+            : `Move ${at}${move?.opening ? ", random: nobody chose it" : ""}`}
+          {at === last &&
+            `: ${result({ seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}
+          .
         </p>
         <Moves moves={replay.moves} grid={replay.grid} now={at} go={show} />
         <p class="note">Arrow keys step, the space bar plays.</p>
@@ -126,7 +176,9 @@ function useKeys(keys: Record<string, () => void>): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const act = keys[event.key];
-      const taken = event.target instanceof Element && event.target.closest("input, select, textarea, button, a, video, summary, [role=region]");
+      const taken =
+        event.target instanceof Element &&
+        event.target.closest("input, select, textarea, button, a, video, summary, [role=region]");
       if (!act || taken || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       act();
@@ -141,20 +193,38 @@ function Lines({ replay }: { replay: ReplayBody }) {
   const columns: readonly Column<Move>[] = [
     { name: "step", value: (row) => row.step, numeric: true },
     { name: "who", value: (row) => replay.seats[row.seat]?.player },
-    { name: "action", value: (row) => row.name ?? JSON.stringify(row.action), show: (row) => `${row.name ?? JSON.stringify(row.action)}${row.opening ? " (random opening)" : ""}` },
-    { name: "rewards", value: (row) => JSON.stringify(row.rewards), show: (row) => rewards(row, replay) },
+    {
+      name: "action",
+      value: (row) => row.name ?? JSON.stringify(row.action),
+      show: (row) =>
+        `${row.name ?? JSON.stringify(row.action)}${row.opening ? " (random opening)" : ""}`,
+    },
+    {
+      name: "rewards",
+      value: (row) => JSON.stringify(row.rewards),
+      show: (row) => rewards(row, replay),
+    },
   ];
   return <Table label="Moves" columns={columns} rows={replay.moves} />;
 }
 
 function rewards(move: Move, { seats, reward_terms: terms }: ReplayBody): string {
   const said = Object.entries(move.rewards).flatMap(([seat, values]) =>
-    values.flatMap((value, term) => (value ? [`${seats[Number(seat)]?.seat} ${decimal(value)}${terms.length > 1 ? ` ${terms[term]}` : ""}`] : [])),
+    values.flatMap((value, term) =>
+      value
+        ? [
+            `${seats[Number(seat)]?.seat} ${decimal(value)}${terms.length > 1 ? ` ${terms[term]}` : ""}`,
+          ]
+        : [],
+    ),
   );
   return said.join(", ");
 }
 
-export function result(game: { labels: readonly string[]; seats: readonly { place: number; returns: number }[] }): string {
+export function result(game: {
+  labels: readonly string[];
+  seats: readonly { place: number; returns: number }[];
+}): string {
   const first = game.labels.filter((_, seat) => game.seats[seat]?.place === 0);
   if (game.seats.length === 1) return `return ${decimal(game.seats[0]!.returns)}`;
   return first.length === game.seats.length ? "drawn" : `${first.join(", ")} won`;

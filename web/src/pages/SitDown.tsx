@@ -39,14 +39,26 @@ export function SitDown() {
       <h1>Sit down and play</h1>
       {session.value !== "admin" ? (
         <Empty title="A viewer watches">
-          <p>A game by hand is stored in the league, which takes an admin's session: run <code>arena open</code> on the machine of the service.</p>
+          <p>
+            A game by hand is stored in the league, which takes an admin's session: run{" "}
+            <code>arena open</code> on the machine of the service.
+          </p>
         </Empty>
       ) : (
         <Shown query={populations} what="populations">
           {(list) => {
             const names = list.items.map((one) => one.id);
             const chosen = query.value.get("population") ?? names[0];
-            return chosen === undefined ? <NoPopulation /> : <OfPopulation key={chosen} population={chosen} populations={[...new Set([...names, chosen])]} cut={list.next !== null} />;
+            return chosen === undefined ? (
+              <NoPopulation />
+            ) : (
+              <OfPopulation
+                key={chosen}
+                population={chosen}
+                populations={[...new Set([...names, chosen])]}
+                cut={list.next !== null}
+              />
+            );
           }}
         </Shown>
       )}
@@ -58,7 +70,11 @@ function NoPopulation() {
   return (
     <Empty title="Nobody to play against yet">
       <p>
-        A board needs a population: <a href={to(["populations", "new", "population"], { template: "connect_four" })}>make one that plays connect four</a>.
+        A board needs a population:{" "}
+        <a href={to(["populations", "new", "population"], { template: "connect_four" })}>
+          make one that plays connect four
+        </a>
+        .
       </p>
     </Empty>
   );
@@ -66,9 +82,17 @@ function NoPopulation() {
 
 /** Everything that is to be known before one can choose. */
 function OfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
-  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+  const body = useGet(
+    "/v1/populations/{name}",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   const ratings = useGet("/v1/ratings", { query: { population } }, { everyMs: 0, population });
-  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name: population } }, { everyMs: 0, population });
+  const snapshots = useGet(
+    "/v1/populations/{name}/snapshots",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   return (
     <Shown query={body} what={population}>
       {(known) => (
@@ -78,7 +102,15 @@ function OfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "
               {(list) => {
                 const { players } = report as unknown as RatingReport;
                 const choices = opponents(population, isRated(players) ? players : [], list);
-                return <Form population={population} populations={populations} cut={cut} env={gameOf(known) ?? null} choices={choices} />;
+                return (
+                  <Form
+                    population={population}
+                    populations={populations}
+                    cut={cut}
+                    env={gameOf(known) ?? null}
+                    choices={choices}
+                  />
+                );
               }}
             </Shown>
           )}
@@ -115,7 +147,12 @@ function Form({ population, populations, cut, env, choices }: Choosing) {
     >
       <label class="field">
         <span>Population</span>
-        <select value={population} onChange={(event) => setQuery({ population: event.currentTarget.value, opponent: undefined })}>
+        <select
+          value={population}
+          onChange={(event) =>
+            setQuery({ population: event.currentTarget.value, opponent: undefined })
+          }
+        >
           {populations.map((one) => (
             <option key={one}>{one}</option>
           ))}
@@ -125,29 +162,51 @@ function Form({ population, populations, cut, env, choices }: Choosing) {
           {cut && `; the first ${populations.length}, others by the address`}
         </small>
       </label>
-      {!hasBoard(env) && <p class="warning">{env ?? "Its game"} has no board to play at: choose a population of another game.</p>}
+      {!hasBoard(env) && (
+        <p class="warning">
+          {env ?? "Its game"} has no board to play at: choose a population of another game.
+        </p>
+      )}
       <label class="field">
         <span>Opponent</span>
-        <select value={opponent} onChange={(event) => setQuery({ opponent: event.currentTarget.value })}>
+        <select
+          value={opponent}
+          onChange={(event) => setQuery({ opponent: event.currentTarget.value })}
+        >
           {choices.map((one) => (
             <option key={one.name} value={one.name}>
               {one.title}
             </option>
           ))}
-          {choices.every((one) => one.name !== opponent) && <option value={opponent}>{opponent}</option>}
+          {choices.every((one) => one.name !== opponent) && (
+            <option value={opponent}>{opponent}</option>
+          )}
         </select>
       </label>
       <fieldset>
         <legend>Your seat</legend>
         {["first", "second"].map((title, number) => (
           <label key={title}>
-            <input type="radio" name="seat" checked={seat === number} onChange={() => setQuery({ seat: number ? "1" : undefined })} /> {title}
+            <input
+              type="radio"
+              name="seat"
+              checked={seat === number}
+              onChange={() => setQuery({ seat: number ? "1" : undefined })}
+            />{" "}
+            {title}
           </label>
         ))}
       </fieldset>
       <label class="field">
         <span>Your name</span>
-        <input value={name} required maxLength={40} pattern="[A-Za-z0-9][A-Za-z0-9 ._\-]*" autocomplete="nickname" onInput={(event) => setName(event.currentTarget.value)} />
+        <input
+          value={name}
+          required
+          maxLength={40}
+          pattern="[A-Za-z0-9][A-Za-z0-9 ._\-]*"
+          autocomplete="nickname"
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
         <small>letters, digits, spaces; the league rates you as a guest of this name</small>
       </label>
       {problem && <Failed problem={problem} />}

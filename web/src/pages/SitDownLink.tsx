@@ -5,8 +5,20 @@ import { hasBoard } from "../board";
 import { to } from "../router";
 
 /** To the board, where the population's game has one and whoever looks may play. */
-export function SitDownLink({ population, opponent, children }: { population: string; opponent?: string; children: string }) {
-  const body = useGet("/v1/populations/{name}", { path: { name: population } }, { everyMs: 0, population });
+export function SitDownLink({
+  population,
+  opponent,
+  children,
+}: {
+  population: string;
+  opponent?: string;
+  children: string;
+}) {
+  const body = useGet(
+    "/v1/populations/{name}",
+    { path: { name: population } },
+    { everyMs: 0, population },
+  );
   const env = gameOf(body.value);
   if (session.value !== "admin" || !hasBoard(env)) return null;
   return (

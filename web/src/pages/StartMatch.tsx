@@ -6,7 +6,15 @@ import { useSending } from "../ui/sending";
 const GAMES = 400;
 
 /** Two players, how many games, go: the match is played on the service, and its page shows the interval shrink. */
-export function StartMatch({ first, second, close }: { first: string; second: string; close: () => void }) {
+export function StartMatch({
+  first,
+  second,
+  close,
+}: {
+  first: string;
+  second: string;
+  close: () => void;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -24,11 +32,24 @@ export function StartMatch({ first, second, close }: { first: string; second: st
 }
 
 /** How many games they play, and the start. env: where nobody of them was trained;  children: other buttons */
-export function MatchForm({ players, env, children }: { players: readonly string[]; env?: string | undefined; children?: preact.ComponentChildren }) {
+export function MatchForm({
+  players,
+  env,
+  children,
+}: {
+  players: readonly string[];
+  env?: string | undefined;
+  children?: preact.ComponentChildren;
+}) {
   const [games, setGames] = useState(GAMES);
   const { busy, problem, send } = useSending();
   const start = async () => {
-    const made = await change("post", "/v1/evaluations", {}, { players, games, ...(env !== undefined && { env }) });
+    const made = await change(
+      "post",
+      "/v1/evaluations",
+      {},
+      { players, games, ...(env !== undefined && { env }) },
+    );
     go(to(["evaluations", made.id]));
   };
   return (
@@ -40,7 +61,14 @@ export function MatchForm({ players, env, children }: { players: readonly string
     >
       <label class="field">
         <span>Games</span>
-        <input type="number" min={2} max={1_000_000} step={2} value={games} onInput={(event) => setGames(event.currentTarget.valueAsNumber)} />
+        <input
+          type="number"
+          min={2}
+          max={1_000_000}
+          step={2}
+          value={games}
+          onInput={(event) => setGames(event.currentTarget.valueAsNumber)}
+        />
         <small>in pairs: the same seed twice, seats swapped</small>
       </label>
       {problem && (

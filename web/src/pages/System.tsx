@@ -18,7 +18,13 @@ export function System() {
       <Shown query={found} what="the system">
         {(body) => (
           <>
-            {body.problems.length ? <Warnings of={body.problems} /> : <p class="right-said">The service is ready: the league takes rows, the disk has room.</p>}
+            {body.problems.length ? (
+              <Warnings of={body.problems} />
+            ) : (
+              <p class="right-said">
+                The service is ready: the league takes rows, the disk has room.
+              </p>
+            )}
             <Facts of={body} />
             <h2>Processes of trainings</h2>
             <Processes of={body.processes} mixed name="processes" />
@@ -55,7 +61,10 @@ function Facts({ of: { disk, machine, populations, ...service } }: { of: Body })
         {running} <small>of {service.max_running} at most</small>
       </Fact>
       <Fact name="free on disk">
-        {bytes(disk.free_bytes)} <small>of {bytes(disk.total_bytes)}, {OF_DISK[disk.state]}</small>
+        {bytes(disk.free_bytes)}{" "}
+        <small>
+          of {bytes(disk.total_bytes)}, {OF_DISK[disk.state]}
+        </small>
       </Fact>
       <Fact name="league">
         {bytes(disk.league_bytes)} <small>and {bytes(disk.log_bytes)} of write-ahead log</small>
@@ -65,7 +74,10 @@ function Facts({ of: { disk, machine, populations, ...service } }: { of: Body })
       </Fact>
       <Fact name="memory of the service">{bytes(service.memory_bytes)}</Fact>
       <Fact name="load">
-        {decimal(machine.load)} <small>on {machine.cores} cores ({percent(machine.load / machine.cores, 0)})</small>
+        {decimal(machine.load)}{" "}
+        <small>
+          on {machine.cores} cores ({percent(machine.load / machine.cores, 0)})
+        </small>
       </Fact>
     </dl>
   );

@@ -24,7 +24,10 @@ const PAIRS: readonly Column<WinMatrixReport["pairs"][number]>[] = [
 export function WinMatrixFigure({ report }: { report: WinMatrixReport }) {
   const [chosen, setChosen] = useState<readonly [string, string] | null>(null);
   if (report.pairs.length === 0) return <NoGames />;
-  const open = session.value === "admin" ? { open: (row: string, column: string) => setChosen([row, column]) } : {};
+  const open =
+    session.value === "admin"
+      ? { open: (row: string, column: string) => setChosen([row, column]) }
+      : {};
   return (
     <>
       <Figure

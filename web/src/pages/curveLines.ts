@@ -3,11 +3,26 @@ import type { Line } from "../ui/Chart";
 
 export type CurvesBody = Got<"/v1/populations/{name}/metrics">;
 
-export const FIRST_METRICS: readonly string[] = ["win_rate", "return", "entropy", "frames_per_s", "lag_mean", "kl"];
+export const FIRST_METRICS: readonly string[] = [
+  "win_rate",
+  "return",
+  "entropy",
+  "frames_per_s",
+  "lag_mean",
+  "kl",
+];
 
 /** One line per member, in the order of their names. prefix: of the lines' names;  eachS: x is time, in units of so many seconds. */
-export function curveLines(curves: CurvesBody, key: string, prefix = "", firstColour = 0, eachS = 0): Line[] {
-  const members = Object.keys(curves.members).sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+export function curveLines(
+  curves: CurvesBody,
+  key: string,
+  prefix = "",
+  firstColour = 0,
+  eachS = 0,
+): Line[] {
+  const members = Object.keys(curves.members).sort((a, b) =>
+    a.localeCompare(b, undefined, { numeric: true }),
+  );
   return members.flatMap((member, index) => {
     const curve = curves.members[member]![key];
     if (!curve) return [];

@@ -5,7 +5,11 @@ import { count, elo } from "../format";
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
 /** Whom one may choose: the best, everybody whose weights are there, strongest first, and the scripted players that were met. */
-export function opponents(population: string, rated: readonly RatedPlayer[], snapshots: Snapshots | undefined): { name: string; title: string }[] {
+export function opponents(
+  population: string,
+  rated: readonly RatedPlayer[],
+  snapshots: Snapshots | undefined,
+): { name: string; title: string }[] {
   const byId = new Map(rated.map((row, place) => [row.id, { row, place }]));
   const there = (snapshots?.items ?? []).filter((one) => one.has_weights && !one.superseded);
   const place = (id: string) => byId.get(id)?.place ?? rated.length;
@@ -13,9 +17,17 @@ export function opponents(population: string, rated: readonly RatedPlayer[], sna
   const frozen = strongest.map((one) => {
     const name = `${population}/${one.member}@${count(one.frames)}`;
     const rating = byId.get(one.id)?.row.elo;
-    return { name, title: `${one.member} at ${count(one.frames)} frames${rating === null || rating === undefined ? "" : `, Elo ${elo(rating)}`}` };
+    return {
+      name,
+      title: `${one.member} at ${count(one.frames)} frames${rating === null || rating === undefined ? "" : `, Elo ${elo(rating)}`}`,
+    };
   });
-  const scripted = [...new Set(["random", ...rated.filter((row) => row.kind === "scripted").map((row) => row.player)])];
+  const scripted = [
+    ...new Set([
+      "random",
+      ...rated.filter((row) => row.kind === "scripted").map((row) => row.player),
+    ]),
+  ];
   const best = there.length ? [{ name: `${population}@best`, title: "the best so far" }] : [];
   return [...best, ...frozen, ...scripted.map((name) => ({ name, title: name }))];
 }

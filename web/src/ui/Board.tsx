@@ -1,6 +1,15 @@
 /** A board, drawn where its squares are known, else as text; and on it what may be played now. */
 import { useEffect, useRef } from "preact/hooks";
-import { beside, changed, type Choice, choiceName, type Grid, marks, squareName, winningLine } from "../board";
+import {
+  beside,
+  changed,
+  type Choice,
+  choiceName,
+  type Grid,
+  marks,
+  squareName,
+  winningLine,
+} from "../board";
 
 const PIECES: Record<string, string> = { X: "first", O: "second" };
 
@@ -28,12 +37,14 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
   const box = useRef<HTMLDivElement>(null);
   const { grid, position, falls } = of;
   const legal = choosing?.legal ?? [];
-  const focus = (choice: Choice | undefined) => box.current?.querySelector<HTMLButtonElement>(`[data-action="${choice?.action}"]`)?.focus();
+  const focus = (choice: Choice | undefined) =>
+    box.current?.querySelector<HTMLButtonElement>(`[data-action="${choice?.action}"]`)?.focus();
   const chosen = useRef<number | undefined>(undefined);
   useEffect(() => {
     // Whoever plays by keys goes on where they were; nobody is called away from something else.
     const free = document.activeElement === document.body || document.activeElement?.id === "view";
-    if (legal.length && free) focus(legal.find(({ action }) => action === chosen.current) ?? legal[legal.length >> 1]);
+    if (legal.length && free)
+      focus(legal.find(({ action }) => action === chosen.current) ?? legal[legal.length >> 1]);
   }, [legal.length > 0, position]);
   const choose = (choice: Choice) => {
     if (!choosing || choosing.busy) return;
@@ -42,15 +53,23 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
   };
   const missed = (event: MouseEvent) => {
     if (!choosing || !grid || !(event.target instanceof SVGElement)) return;
-    const { left, top, width, height } = event.target.ownerSVGElement?.getBoundingClientRect() ?? event.target.getBoundingClientRect();
+    const { left, top, width, height } =
+      event.target.ownerSVGElement?.getBoundingClientRect() ?? event.target.getBoundingClientRect();
     const column = Math.floor(((event.clientX - left) / width) * grid[1]);
     const row = Math.floor(((event.clientY - top) / height) * grid[0]);
     choosing.miss(squareName([falls ? null : row, column], grid));
   };
   const keyed = (event: KeyboardEvent) => {
     if (!choosing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = legal.find((choice) => String(choice.action) === (document.activeElement as HTMLElement | null)?.dataset["action"]);
-    const to = beside(legal, at, event.key) ?? (falls && grid ? legal.find((choice) => choiceName(choice, grid) === event.key.toLowerCase()) : undefined);
+    const at = legal.find(
+      (choice) =>
+        String(choice.action) === (document.activeElement as HTMLElement | null)?.dataset["action"],
+    );
+    const to =
+      beside(legal, at, event.key) ??
+      (falls && grid
+        ? legal.find((choice) => choiceName(choice, grid) === event.key.toLowerCase())
+        : undefined);
     if (!to) return;
     event.preventDefault();
     focus(to);
@@ -78,12 +97,21 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
     );
   }
   return (
-    <div ref={box} class={`board ${falls ? "falls" : "places"}`} style={{ maxWidth: `${Math.min(34, 4.6 * grid[1])}rem`, "--rows": String(grid[0]) }} onKeyDown={keyed}>
+    <div
+      ref={box}
+      class={`board ${falls ? "falls" : "places"}`}
+      style={{ maxWidth: `${Math.min(34, 4.6 * grid[1])}rem`, "--rows": String(grid[0]) }}
+      onKeyDown={keyed}
+    >
       <div class="squares" onClick={missed}>
         <Squares {...of} grid={grid} />
         {buttons}
       </div>
-      <p class="files" aria-hidden="true" style={{ gridTemplateColumns: `repeat(${grid[1]}, 1fr)` }}>
+      <p
+        class="files"
+        aria-hidden="true"
+        style={{ gridTemplateColumns: `repeat(${grid[1]}, 1fr)` }}
+      >
         {Array.from({ length: grid[1] }, (_, column) => (
           <span key={column}>{String.fromCharCode(97 + column)}</span>
         ))}
@@ -93,10 +121,18 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
 }
 
 /** In per cent of the board; a column is as high as the board. */
-function placed([row, column]: readonly [number | null, number], [rows, columns]: Grid): Record<string, string> {
+function placed(
+  [row, column]: readonly [number | null, number],
+  [rows, columns]: Grid,
+): Record<string, string> {
   const height = 100 / rows;
   const [top, high] = row === null ? [0, 100] : [row * height, height];
-  return { left: `${(100 * column) / columns}%`, width: `${100 / columns}%`, top: `${top}%`, height: `${high}%` };
+  return {
+    left: `${(100 * column) / columns}%`,
+    width: `${100 / columns}%`,
+    top: `${top}%`,
+    height: `${high}%`,
+  };
 }
 
 const SIZE = 100;
@@ -106,27 +142,70 @@ function Squares({ grid, position, before, falls, long }: Position & { grid: Gri
   const won = winningLine(position, grid, long);
   const last = new Set(changed(before, position, grid).map(String));
   return (
-    <svg viewBox={`0 0 ${SIZE * columns} ${SIZE * rows}`} role="img" aria-label={spoken(position, grid)}>
+    <svg
+      viewBox={`0 0 ${SIZE * columns} ${SIZE * rows}`}
+      role="img"
+      aria-label={spoken(position, grid)}
+    >
       <rect class="ground" width={SIZE * columns} height={SIZE * rows} rx={falls ? 18 : 0} />
       {!falls && <Lines grid={grid} />}
-      {won && <path class="won" d={`M${won.map(([row, column]) => `${SIZE * (column + 0.5)} ${SIZE * (row + 0.5)}`).join("L")}`} />}
+      {won && (
+        <path
+          class="won"
+          d={`M${won.map(([row, column]) => `${SIZE * (column + 0.5)} ${SIZE * (row + 0.5)}`).join("L")}`}
+        />
+      )}
       {marks(position, grid).map((line, row) =>
-        line.map((mark, column) => <Piece key={`${row} ${column}`} mark={mark} row={row} column={column} falls={falls} last={last.has(`${row},${column}`)} />),
+        line.map((mark, column) => (
+          <Piece
+            key={`${row} ${column}`}
+            mark={mark}
+            row={row}
+            column={column}
+            falls={falls}
+            last={last.has(`${row},${column}`)}
+          />
+        )),
       )}
     </svg>
   );
 }
 
 function Lines({ grid: [rows, columns] }: { grid: Grid }) {
-  const across = Array.from({ length: rows - 1 }, (_, row) => `M0 ${SIZE * (row + 1)}H${SIZE * columns}`);
-  const down = Array.from({ length: columns - 1 }, (_, column) => `M${SIZE * (column + 1)} 0V${SIZE * rows}`);
+  const across = Array.from(
+    { length: rows - 1 },
+    (_, row) => `M0 ${SIZE * (row + 1)}H${SIZE * columns}`,
+  );
+  const down = Array.from(
+    { length: columns - 1 },
+    (_, column) => `M${SIZE * (column + 1)} 0V${SIZE * rows}`,
+  );
   return <path class="lines" d={[...across, ...down].join("")} />;
 }
 
-function Piece({ mark, row, column, falls, last }: { mark: string; row: number; column: number; falls: boolean; last: boolean }) {
+function Piece({
+  mark,
+  row,
+  column,
+  falls,
+  last,
+}: {
+  mark: string;
+  row: number;
+  column: number;
+  falls: boolean;
+  last: boolean;
+}) {
   const [x, y] = [SIZE * (column + 0.5), SIZE * (row + 0.5)];
   const whose = PIECES[mark];
-  if (!whose) return falls ? <circle class="hole" cx={x} cy={y} r={39} /> : mark === "." ? null : <text class="mark" x={x} y={y}>{mark}</text>;
+  if (!whose)
+    return falls ? (
+      <circle class="hole" cx={x} cy={y} r={39} />
+    ) : mark === "." ? null : (
+      <text class="mark" x={x} y={y}>
+        {mark}
+      </text>
+    );
   return (
     <g class={`piece ${whose}${last ? " last" : ""}`} transform={`translate(${x} ${y})`}>
       {falls && <circle class="disc" r={39} />}
@@ -139,7 +218,9 @@ function Piece({ mark, row, column, falls, last }: { mark: string; row: number; 
 /** Row by row, for those who hear it. */
 function spoken(position: string, grid: Grid): string {
   const taken = marks(position, grid).flatMap((line, row) =>
-    line.flatMap((mark, column) => (mark === "." ? [] : [`${mark} on ${String.fromCharCode(97 + column)}${grid[0] - row}`])),
+    line.flatMap((mark, column) =>
+      mark === "." ? [] : [`${mark} on ${String.fromCharCode(97 + column)}${grid[0] - row}`],
+    ),
   );
   return taken.length ? `Board: ${taken.join(", ")}` : "Board: empty";
 }

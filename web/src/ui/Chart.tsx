@@ -46,10 +46,22 @@ export function pointsFor(lines: number): number {
   return Math.max(60, Math.min(400, Math.floor(POINTS_OF_A_CHART / Math.max(1, lines))));
 }
 
-export function Chart({ label, place = label, lines, format = decimal, log = false, height = 220, range, unit = "frames", formatX = count }: Props) {
+export function Chart({
+  label,
+  place = label,
+  lines,
+  format = decimal,
+  log = false,
+  height = 220,
+  range,
+  unit = "frames",
+  formatX = count,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => new Set(noted("hide", `${place}/`)));
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(
+    () => new Set(noted("hide", `${place}/`)),
+  );
   const [at, setAt] = useState<number | null>(null);
   const seen = useSeen(box);
   const shown = useMemo(() => lines.filter((line) => !hidden.has(line.name)), [lines, hidden]);
@@ -57,7 +69,8 @@ export function Chart({ label, place = label, lines, format = decimal, log = fal
   if (!same(kept.current, shown)) kept.current = shown;
   const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
   const zoom = useRef<Zoom | null | undefined>(undefined);
-  if (zoom.current === undefined) zoom.current = zoomIn(noted("zoom", `${place}/${unit}/`)[0], unit);
+  if (zoom.current === undefined)
+    zoom.current = zoomIn(noted("zoom", `${place}/${unit}/`)[0], unit);
 
   // Drawn with the change that asks for it: words and lines around and in a chart never disagree, not for a frame.
   useLayoutEffect(() => {
@@ -69,7 +82,18 @@ export function Chart({ label, place = label, lines, format = decimal, log = fal
       zoom.current = zoomOf(of, unit);
       note("zoom", `${place}/${unit}/`, zoom.current ? [toldAs(zoom.current)] : []);
     };
-    const options = { label, lines: shown, format, formatX, log, height, ...(range && { range }), width: element.clientWidth, point: setAt, zoomed };
+    const options = {
+      label,
+      lines: shown,
+      format,
+      formatX,
+      log,
+      height,
+      ...(range && { range }),
+      width: element.clientWidth,
+      point: setAt,
+      zoomed,
+    };
     const made = new uPlot(optionsOf(options), drawn as uPlot.AlignedData, element);
     if (zoom.current?.unit === unit) made.setScale("x", zoom.current);
     plot.current = made;
@@ -81,7 +105,14 @@ export function Chart({ label, place = label, lines, format = decimal, log = fal
       plot.current = null;
     };
     // New points of the same lines are given to the same chart below.
-  }, [seen, dark.value, log, height, unit, JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks]))]);
+  }, [
+    seen,
+    dark.value,
+    log,
+    height,
+    unit,
+    JSON.stringify(shown.map((line) => [line.name, line.colour, !!line.low, !!line.marks])),
+  ]);
   useLayoutEffect(() => {
     const made = plot.current;
     if (!made || made.data === drawn) return;
@@ -97,11 +128,26 @@ export function Chart({ label, place = label, lines, format = decimal, log = fal
   };
   return (
     <>
-      <div ref={box} class="chart" style={{ minHeight: `${height}px` }} role="img" aria-label={`${label}; the numbers stand below`} />
+      <div
+        ref={box}
+        class="chart"
+        style={{ minHeight: `${height}px` }}
+        role="img"
+        aria-label={`${label}; the numbers stand below`}
+      />
       <p class="under" aria-hidden="true">
-        {at === null ? `${unit} →` : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
+        {at === null
+          ? `${unit} →`
+          : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
       </p>
-      {lines.length > 1 && <Legend lines={lines} hidden={hidden} flip={flip} told={(line) => (at === null ? "" : valueAt(line, at, format))} />}
+      {lines.length > 1 && (
+        <Legend
+          lines={lines}
+          hidden={hidden}
+          flip={flip}
+          told={(line) => (at === null ? "" : valueAt(line, at, format))}
+        />
+      )}
     </>
   );
 }
@@ -122,7 +168,14 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
         <li key={line.name}>
           <button aria-pressed={!hidden.has(line.name)} onClick={() => flip(line.name)}>
             <svg viewBox="0 0 24 8" aria-hidden="true">
-              <line x1="0" x2="24" y1="4" y2="4" class={`stroke-${line.colour % 8}`} stroke-dasharray={dash(line.colour).join(" ")} />
+              <line
+                x1="0"
+                x2="24"
+                y1="4"
+                y2="4"
+                class={`stroke-${line.colour % 8}`}
+                stroke-dasharray={dash(line.colour).join(" ")}
+              />
             </svg>
             {line.name}
             <span class="number">{told(line)}</span>
@@ -142,13 +195,18 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
 
 /** Whether lines have the same points: to compare them is much cheaper than to draw them. */
 export function same(before: readonly Line[], after: readonly Line[]): boolean {
-  const numbers = (a: readonly unknown[] = [], b: readonly unknown[] = []) => a === b || (a.length === b.length && a.every((one, index) => one === b[index]));
+  const numbers = (a: readonly unknown[] = [], b: readonly unknown[] = []) =>
+    a === b || (a.length === b.length && a.every((one, index) => one === b[index]));
   const marks = (line: Line) => (line.marks ?? []).flatMap(({ x, y }) => [x, y]);
   return (
     before.length === after.length &&
     before.every((one, index) => {
       const other = after[index]!;
-      const drawn = numbers(one.x, other.x) && numbers(one.y, other.y) && numbers(one.low, other.low) && numbers(one.high, other.high);
+      const drawn =
+        numbers(one.x, other.x) &&
+        numbers(one.y, other.y) &&
+        numbers(one.low, other.low) &&
+        numbers(one.high, other.high);
       return one.name === other.name && drawn && numbers(marks(one), marks(other));
     })
   );
@@ -161,11 +219,20 @@ interface Zoom {
 }
 
 /** The part of x that somebody chose by dragging; null where all of it is shown. */
-export function zoomOf({ data, scales }: Pick<uPlot, "data" | "scales">, unit: string): Zoom | null {
+export function zoomOf(
+  { data, scales }: Pick<uPlot, "data" | "scales">,
+  unit: string,
+): Zoom | null {
   const [min, max] = [scales["x"]?.min, scales["x"]?.max];
   const x = data[0] ?? [];
   const [first, last] = [x[0], x.at(-1)];
-  if (typeof min !== "number" || typeof max !== "number" || first === undefined || last === undefined) return null;
+  if (
+    typeof min !== "number" ||
+    typeof max !== "number" ||
+    first === undefined ||
+    last === undefined
+  )
+    return null;
   return min > first || max < last ? { min, max, unit } : null;
 }
 
@@ -196,7 +263,10 @@ export function valueAt(line: Line, x: number, format: (value: number) => string
 function useSeen(box: { current: HTMLElement | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    const watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true), { rootMargin: "300px" });
+    const watcher = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true),
+      { rootMargin: "300px" },
+    );
     if (box.current) watcher.observe(box.current);
     return () => watcher.disconnect();
   }, []);
@@ -210,7 +280,8 @@ function join(lines: readonly Line[]): uPlot.AlignedData {
     const x = [...line.x];
     tables.push([x, [...line.y]]);
     if (line.low && line.high) tables.push([x, [...line.high]], [x, [...line.low]]);
-    if (line.marks) tables.push([line.marks.map((mark) => mark.x), line.marks.map((mark) => mark.y)]);
+    if (line.marks)
+      tables.push([line.marks.map((mark) => mark.x), line.marks.map((mark) => mark.y)]);
   }
   return tables.length ? uPlot.join(tables) : [[]];
 }
@@ -222,21 +293,49 @@ interface Drawing extends Props {
   zoomed: (plot: uPlot) => void;
 }
 
-function optionsOf({ lines, format = decimal, formatX = count, log = false, height = 220, range, width, point, zoomed }: Drawing): uPlot.Options {
+function optionsOf({
+  lines,
+  format = decimal,
+  formatX = count,
+  log = false,
+  height = 220,
+  range,
+  width,
+  point,
+  zoomed,
+}: Drawing): uPlot.Options {
   const [ink, grid, page] = [token("ink-soft"), token("line"), token("page")];
-  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
+  const axis = {
+    stroke: ink,
+    grid: { stroke: grid, width: 1 },
+    ticks: { stroke: grid, width: 1 },
+    font: "12px system-ui, sans-serif",
+  };
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const many = lines.length > MANY_LINES;
   for (const line of lines) {
     const stroke = hue(line.colour);
     const paths = line.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {};
-    series.push({ stroke, width: many ? 1 : 2, dash: dash(line.colour), points: { show: line.points ?? false, size: 6, fill: stroke }, ...paths });
+    series.push({
+      stroke,
+      width: many ? 1 : 2,
+      dash: dash(line.colour),
+      points: { show: line.points ?? false, size: 6, fill: stroke },
+      ...paths,
+    });
     if (line.low && line.high) {
-      bands.push({ series: [series.length, series.length + 1], fill: `color-mix(in srgb, ${stroke} 18%, transparent)` });
+      bands.push({
+        series: [series.length, series.length + 1],
+        fill: `color-mix(in srgb, ${stroke} 18%, transparent)`,
+      });
       series.push({ points: { show: false } }, { points: { show: false } });
     }
-    if (line.marks) series.push({ paths: () => null, points: { show: true, size: 11, stroke, width: 2, fill: page } });
+    if (line.marks)
+      series.push({
+        paths: () => null,
+        points: { show: true, size: 11, stroke, width: 2, fill: page },
+      });
   }
   return {
     width,
@@ -246,12 +345,27 @@ function optionsOf({ lines, format = decimal, formatX = count, log = false, heig
     legend: { show: false },
     scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
     axes: [
-      { ...axis, size: 34, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatX(tick))) },
-      { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))) },
+      {
+        ...axis,
+        size: 34,
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatX(tick))),
+      },
+      {
+        ...axis,
+        size: 64,
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))),
+      },
     ],
     cursor: { y: false, points: many ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
     hooks: {
-      setCursor: [(plot) => point(plot.cursor.idx === null || plot.cursor.idx === undefined ? null : (plot.data[0]![plot.cursor.idx] ?? null))],
+      setCursor: [
+        (plot) =>
+          point(
+            plot.cursor.idx === null || plot.cursor.idx === undefined
+              ? null
+              : (plot.data[0]![plot.cursor.idx] ?? null),
+          ),
+      ],
       setScale: [(plot, scale) => scale === "x" && zoomed(plot)],
     },
   };

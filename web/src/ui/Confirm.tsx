@@ -2,7 +2,17 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 /** Asks before something that cannot be taken back. */
-export function Confirm({ title, act, children, close }: { title: string; act: () => void; children: ComponentChildren; close: () => void }) {
+export function Confirm({
+  title,
+  act,
+  children,
+  close,
+}: {
+  title: string;
+  act: () => void;
+  children: ComponentChildren;
+  close: () => void;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (

@@ -2,14 +2,31 @@ import { csv } from "./csv";
 import type { Column } from "./table";
 
 /** Rows as files. */
-export function Downloads<Row>({ name, columns, rows }: { name: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+export function Downloads<Row>({
+  name,
+  columns,
+  rows,
+}: {
+  name: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+}) {
   const cells = () => rows.map((row) => columns.map((column) => column.value(row)));
   const names = columns.map((column) => column.name);
-  const objects = () => cells().map((row) => Object.fromEntries(row.map((cell, index) => [names[index]!, cell ?? null])));
+  const objects = () =>
+    cells().map((row) =>
+      Object.fromEntries(row.map((cell, index) => [names[index]!, cell ?? null])),
+    );
   return (
     <div class="downloads">
       <button onClick={() => saveFile(`${name}.csv`, csv(names, cells()), "text/csv")}>CSV</button>
-      <button onClick={() => saveFile(`${name}.json`, JSON.stringify(objects(), null, 1), "application/json")}>JSON</button>
+      <button
+        onClick={() =>
+          saveFile(`${name}.json`, JSON.stringify(objects(), null, 1), "application/json")
+        }
+      >
+        JSON
+      </button>
     </div>
   );
 }

@@ -8,14 +8,27 @@ interface Described {
 }
 
 /** children: the control, given what describes it;  wrong: in words, one line each */
-export function Field({ title, note, wrong, children }: { title: string; note: string; wrong: readonly string[]; children: (described: Described) => ComponentChild }) {
+export function Field({
+  title,
+  note,
+  wrong,
+  children,
+}: {
+  title: string;
+  note: string;
+  wrong: readonly string[];
+  children: (described: Described) => ComponentChild;
+}) {
   const id = useId();
   const bad = wrong.length > 0;
   return (
     <div class={bad ? "field invalid" : "field"}>
       <label>
         <span>{title}</span>
-        {children({ "aria-invalid": bad, "aria-describedby": bad ? `${id}-wrong ${id}-note` : `${id}-note` })}
+        {children({
+          "aria-invalid": bad,
+          "aria-describedby": bad ? `${id}-wrong ${id}-note` : `${id}-note`,
+        })}
       </label>
       <small id={`${id}-note`}>{note}</small>
       <div id={`${id}-wrong`} aria-live="polite">

@@ -28,13 +28,27 @@ export function Figure<Row>({
       {children}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Numbers</summary>
-        {open && <Numbers title={title} columns={columns} rows={typeof rows === "function" ? rows() : rows} />}
+        {open && (
+          <Numbers
+            title={title}
+            columns={columns}
+            rows={typeof rows === "function" ? rows() : rows}
+          />
+        )}
       </details>
     </section>
   );
 }
 
-function Numbers<Row>({ title, columns, rows }: { title: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+function Numbers<Row>({
+  title,
+  columns,
+  rows,
+}: {
+  title: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+}) {
   return (
     <>
       <Downloads name={title} columns={columns} rows={rows} />

@@ -21,21 +21,42 @@ export function cells(pairs: readonly Pair[]): Map<string, Cell> {
   const found = new Map<string, Cell>();
   for (const { player, opponent, ...told } of pairs) {
     found.set(`${player} ${opponent}`, { row: player, column: opponent, ...told });
-    const turned = { wins: told.losses, losses: told.wins, score: 1 - told.score, low: 1 - told.high, high: 1 - told.low };
-    found.set(`${opponent} ${player}`, { row: opponent, column: player, games: told.games, draws: told.draws, ...turned });
+    const turned = {
+      wins: told.losses,
+      losses: told.wins,
+      score: 1 - told.score,
+      low: 1 - told.high,
+      high: 1 - told.low,
+    };
+    found.set(`${opponent} ${player}`, {
+      row: opponent,
+      column: player,
+      games: told.games,
+      draws: told.draws,
+      ...turned,
+    });
   }
   return found;
 }
 
 /** open: told the players of the row and the column of a square, whether or not they have met */
-export function Matrix({ of, open }: { of: WinMatrixReport; open?: (row: string, column: string) => void }) {
+export function Matrix({
+  of,
+  open,
+}: {
+  of: WinMatrixReport;
+  open?: (row: string, column: string) => void;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<[number, number] | null>(null);
   const names = of.players;
   const known = cells(of.pairs);
-  const size = Math.max(LEAST_PX, Math.min(MOST_PX, Math.floor((width - LABEL_PX) / Math.max(1, names.length))));
+  const size = Math.max(
+    LEAST_PX,
+    Math.min(MOST_PX, Math.floor((width - LABEL_PX) / Math.max(1, names.length))),
+  );
 
   useEffect(() => {
     const resized = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
@@ -49,7 +70,9 @@ export function Matrix({ of, open }: { of: WinMatrixReport; open?: (row: string,
   const place = (event: MouseEvent): [number, number] | null => {
     const row = Math.floor((event.offsetY - LABEL_PX) / size);
     const column = Math.floor((event.offsetX - LABEL_PX) / size);
-    return row >= 0 && column >= 0 && row < names.length && column < names.length ? [row, column] : null;
+    return row >= 0 && column >= 0 && row < names.length && column < names.length
+      ? [row, column]
+      : null;
   };
   const here = at ? known.get(`${names[at[0]]} ${names[at[1]]}`) : undefined;
   const choose = () => {
@@ -58,16 +81,27 @@ export function Matrix({ of, open }: { of: WinMatrixReport; open?: (row: string,
   const move = (event: KeyboardEvent) => {
     const [row, column] = at ?? [0, 0];
     const last = names.length - 1;
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[
+      event.key
+    ];
     if (step) {
       event.preventDefault();
-      setAt(at ? [Math.min(last, Math.max(0, row + step[0]!)), Math.min(last, Math.max(0, column + step[1]!))] : [0, 0]);
+      setAt(
+        at
+          ? [
+              Math.min(last, Math.max(0, row + step[0]!)),
+              Math.min(last, Math.max(0, column + step[1]!)),
+            ]
+          : [0, 0],
+      );
     } else if (event.key === "Enter") choose();
   };
   return (
     <div ref={box}>
       <p class="under" aria-live="polite">
-        {at ? told(names[at[0]]!, names[at[1]]!, here) : "Point at a square, or move with the arrow keys: the row's score against the column."}
+        {at
+          ? told(names[at[0]]!, names[at[1]]!, here)
+          : "Point at a square, or move with the arrow keys: the row's score against the column."}
       </p>
       <div class="scroll">
         <canvas
@@ -93,7 +127,13 @@ function told(row: string, column: string, cell: Cell | undefined): string {
   return `${row} against ${column}: ${percent(cell.score)} ${interval}, ${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
 }
 
-function draw(canvas: HTMLCanvasElement, names: readonly string[], known: ReadonlyMap<string, Cell>, size: number, at: [number, number] | null): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  names: readonly string[],
+  known: ReadonlyMap<string, Cell>,
+  size: number,
+  at: [number, number] | null,
+): void {
   const side = LABEL_PX + size * names.length + 1;
   const scale = devicePixelRatio;
   canvas.width = canvas.height = side * scale;

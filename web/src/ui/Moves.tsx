@@ -3,7 +3,17 @@ import { type Choice, choiceName, type Grid } from "../board";
 type Played = Omit<Choice, "action"> & { action: unknown; opening?: boolean };
 
 /** now: how many of them have been made on the board that is shown;  go: shows the board behind that many. */
-export function Moves({ moves, grid, now, go }: { moves: readonly Played[]; grid: Grid | null; now?: number; go?: (made: number) => void }) {
+export function Moves({
+  moves,
+  grid,
+  now,
+  go,
+}: {
+  moves: readonly Played[];
+  grid: Grid | null;
+  now?: number;
+  go?: (made: number) => void;
+}) {
   return (
     <ol class="moves" aria-label="Moves">
       {moves.map((move, index) => {
@@ -12,7 +22,12 @@ export function Moves({ moves, grid, now, go }: { moves: readonly Played[]; grid
         return (
           <li key={index}>
             {go ? (
-              <button type="button" title={why} aria-current={index + 1 === now ? "step" : undefined} onClick={() => go(index + 1)}>
+              <button
+                type="button"
+                title={why}
+                aria-current={index + 1 === now ? "step" : undefined}
+                onClick={() => go(index + 1)}
+              >
                 {text}
               </button>
             ) : (

@@ -11,28 +11,79 @@ type Process = Schemas["ProcessBody"];
 const STAGES = ["simulate", "infer", "learn", "gather", "wait"] as const;
 
 const COLUMNS: readonly Column<Process>[] = [
-  { name: "process", value: (row) => row.name, show: (row) => <span class="number">{row.name}</span> },
+  {
+    name: "process",
+    value: (row) => row.name,
+    show: (row) => <span class="number">{row.name}</span>,
+  },
   { name: "does", value: (row) => row.roles.join(", ") },
-  { name: "state", value: (row) => row.state, show: (row) => <span class={row.state === "down" ? "chip chip-failed" : "chip"}>{row.state}</span> },
+  {
+    name: "state",
+    value: (row) => row.state,
+    show: (row) => (
+      <span class={row.state === "down" ? "chip chip-failed" : "chip"}>{row.state}</span>
+    ),
+  },
   { name: "time", value: (row) => sharesText(row), show: (row) => <Shares of={row} /> },
-  { name: "rows/s", value: (row) => row.rate, show: (row) => <span class="number">{count(row.rate)}</span>, numeric: true },
+  {
+    name: "rows/s",
+    value: (row) => row.rate,
+    show: (row) => <span class="number">{count(row.rate)}</span>,
+    numeric: true,
+  },
   { name: "waiting", value: (row) => row.queue, numeric: true, why: "it has no queue" },
   { name: "restarts", value: (row) => row.restarts, numeric: true },
-  { name: "sign of life", value: (row) => row.beat_age_s, show: (row) => <span class="number">{row.beat_age_s.toFixed(1)} s ago</span>, numeric: true },
-  { name: "memory", value: (row) => row.memory_bytes, show: (row) => <Value of={row.memory_bytes} format={bytes} why="it is not there now" />, numeric: true },
+  {
+    name: "sign of life",
+    value: (row) => row.beat_age_s,
+    show: (row) => <span class="number">{row.beat_age_s.toFixed(1)} s ago</span>,
+    numeric: true,
+  },
+  {
+    name: "memory",
+    value: (row) => row.memory_bytes,
+    show: (row) => <Value of={row.memory_bytes} format={bytes} why="it is not there now" />,
+    numeric: true,
+  },
   { name: "pid", value: (row) => row.pid, numeric: true, why: "it is not there now" },
 ];
-const WITH_POPULATION: readonly Column<Process>[] = [{ name: "population", value: (row) => row.population }, ...COLUMNS];
-const OF_THE_MOMENT: ReadonlySet<string> = new Set(["state", "rows/s", "waiting", "sign of life", "memory", "pid"]);
+const WITH_POPULATION: readonly Column<Process>[] = [
+  { name: "population", value: (row) => row.population },
+  ...COLUMNS,
+];
+const OF_THE_MOMENT: ReadonlySet<string> = new Set([
+  "state",
+  "rows/s",
+  "waiting",
+  "sign of life",
+  "memory",
+  "pid",
+]);
 const ENDED = COLUMNS.filter(({ name }) => !OF_THE_MOMENT.has(name));
 
 /** mixed: of several populations;  ended: they are gone, and only what they did can be told */
-export function Processes({ of, mixed = false, ended = false, name }: { of: readonly Process[]; mixed?: boolean; ended?: boolean; name: string }) {
+export function Processes({
+  of,
+  mixed = false,
+  ended = false,
+  name,
+}: {
+  of: readonly Process[];
+  mixed?: boolean;
+  ended?: boolean;
+  name: string;
+}) {
   if (of.length === 0) return <Empty title="Nothing trains here now" />;
   const columns = ended ? ENDED : mixed ? WITH_POPULATION : COLUMNS;
   return (
     <>
-      <Table label={name} columns={columns} rows={of} id={(row) => `${row.population} ${row.name}`} cards />
+      <Table
+        label={name}
+        columns={columns}
+        rows={of}
+        id={(row) => `${row.population} ${row.name}`}
+        cards
+      />
       <p class="legend stages" aria-hidden="true">
         {STAGES.map((stage, index) => (
           <span key={stage}>
@@ -56,7 +107,11 @@ function Shares({ of }: { of: Process }) {
   if (!text) return <Value of={null} format={String} why="no time accounted yet" />;
   return (
     <span class="shares" title={text}>
-      {STAGES.map((stage, index) => (of.shares[stage] ? <i key={stage} class={`fill-${index}`} style={{ width: `${100 * of.shares[stage]}%` }} /> : null))}
+      {STAGES.map((stage, index) =>
+        of.shares[stage] ? (
+          <i key={stage} class={`fill-${index}`} style={{ width: `${100 * of.shares[stage]}%` }} />
+        ) : null,
+      )}
       <span class="unseen">{text}</span>
     </span>
   );

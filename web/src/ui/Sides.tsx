@@ -2,7 +2,15 @@
 import type { ComponentChild } from "preact";
 
 /** now: whose turn it is;  pieces: each side has its own, which the board shows. */
-export function Sides({ names, now, pieces }: { names: readonly ComponentChild[]; now?: number | undefined; pieces: boolean }) {
+export function Sides({
+  names,
+  now,
+  pieces,
+}: {
+  names: readonly ComponentChild[];
+  now?: number | undefined;
+  pieces: boolean;
+}) {
   return (
     <ul class="sides">
       {names.map((name, seat) => (

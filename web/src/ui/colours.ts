@@ -3,7 +3,9 @@
 export const HUES = 8;
 
 export function hue(index: number): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--series-${index % HUES}`).trim();
+  return getComputedStyle(document.documentElement)
+    .getPropertyValue(`--series-${index % HUES}`)
+    .trim();
 }
 
 export function token(name: string): string {

@@ -2,7 +2,9 @@
 import { query, setQuery } from "../router";
 
 /** Where one is in a list that comes in pages, by the address, and how to go elsewhere. name: of the parameter, one for each list of a view */
-export function usePage(name: string): [cursor: string | undefined, go: (cursor: string | undefined) => void] {
+export function usePage(
+  name: string,
+): [cursor: string | undefined, go: (cursor: string | undefined) => void] {
   return [query.value.get(name) ?? undefined, (cursor) => setQuery({ [name]: cursor })];
 }
 

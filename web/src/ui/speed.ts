@@ -13,5 +13,7 @@ export function useSpeed(frames: number, running: boolean): number | null {
   if (looks.current.at(-1)?.frames !== frames) looks.current.push({ at: now, frames });
   looks.current = looks.current.filter((look) => now - look.at <= OVER_MS);
   const [first, last] = [looks.current[0], looks.current.at(-1)];
-  return first && last && last.at > first.at ? (1000 * (last.frames - first.frames)) / (last.at - first.at) : null;
+  return first && last && last.at > first.at
+    ? (1000 * (last.frames - first.frames)) / (last.at - first.at)
+    : null;
 }

@@ -50,10 +50,17 @@ export function Shown<T>({
   what: string;
   children: (value: T) => ComponentChildren;
 }) {
-  if (query.value === undefined) return query.problem ? <Failed problem={query.problem} again={query.again} /> : <Loading what={what} />;
+  if (query.value === undefined)
+    return query.problem ? (
+      <Failed problem={query.problem} again={query.again} />
+    ) : (
+      <Loading what={what} />
+    );
   return (
     <>
-      {query.problem && query.problem.status !== 0 && <Failed problem={query.problem} again={query.again} />}
+      {query.problem && query.problem.status !== 0 && (
+        <Failed problem={query.problem} again={query.again} />
+      )}
       {children(query.value)}
     </>
   );

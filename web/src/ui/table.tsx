@@ -45,7 +45,11 @@ export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<
           {rows.map((row, index) => (
             <tr key={id ? id(row) : index}>
               {columns.map((column) => (
-                <td key={column.name} data-name={cards ? column.name : undefined} class={column.numeric ? "right" : column.wide ? "wide" : ""}>
+                <td
+                  key={column.name}
+                  data-name={cards ? column.name : undefined}
+                  class={column.numeric ? "right" : column.wide ? "wide" : ""}
+                >
                   {column.show ? column.show(row) : cell(column, row)}
                 </td>
               ))}
@@ -60,6 +64,7 @@ export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<
 /** Of a column that does not say how it is shown. */
 function cell<Row>({ value, why }: Column<Row>, row: Row): ComponentChildren {
   const found = value(row);
-  if (found === null || found === undefined || Number.isNaN(found)) return <Hint text="–" why={why ?? "there is none"} />;
+  if (found === null || found === undefined || Number.isNaN(found))
+    return <Hint text="–" why={why ?? "there is none"} />;
   return typeof found === "number" && !Number.isInteger(found) ? decimal(found) : String(found);
 }

@@ -2,7 +2,15 @@
 import { useEffect, useRef } from "preact/hooks";
 
 /** One of several views of the same thing; each has an address. */
-export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { name: string; href: string; title: string }[]; now: string }) {
+export function Tabs({
+  label,
+  tabs,
+  now,
+}: {
+  label: string;
+  tabs: readonly { name: string; href: string; title: string }[];
+  now: string;
+}) {
   const bar = useRef<HTMLElement>(null);
   useCurrentSeen(bar, now);
   return (
@@ -20,6 +28,10 @@ export function Tabs({ label, tabs, now }: { label: string; tabs: readonly { nam
 export function useCurrentSeen(bar: { current: HTMLElement | null }, now: unknown): void {
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
-    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - (bar.current.clientWidth - current.offsetWidth) / 2;
+    if (bar.current && current)
+      bar.current.scrollLeft =
+        current.offsetLeft -
+        bar.current.offsetLeft -
+        (bar.current.clientWidth - current.offsetWidth) / 2;
   }, [now]);
 }

@@ -12,8 +12,17 @@ export function Hint({ text, why }: { text: ComponentChildren; why: string }) {
 }
 
 /** A number that is there, or a dash that says why not. */
-export function Value({ of, format, why }: { of: number | null | undefined; format: (value: number) => string; why: string }) {
-  if (of !== null && of !== undefined && Number.isFinite(of)) return <span class="number">{format(of)}</span>;
+export function Value({
+  of,
+  format,
+  why,
+}: {
+  of: number | null | undefined;
+  format: (value: number) => string;
+  why: string;
+}) {
+  if (of !== null && of !== undefined && Number.isFinite(of))
+    return <span class="number">{format(of)}</span>;
   return <Hint text="–" why={why} />;
 }
 

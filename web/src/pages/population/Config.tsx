@@ -16,7 +16,9 @@ export function Config({ body, again }: { body: Body; again: () => void }) {
         </>
       )}
       <h2>In force</h2>
-      {body.spec.pending_edits.length > 0 && <p class="note">Not in force yet: {body.spec.pending_edits.join(", ")}</p>}
+      {body.spec.pending_edits.length > 0 && (
+        <p class="note">Not in force yet: {body.spec.pending_edits.join(", ")}</p>
+      )}
       <div class="downloads">
         <button onClick={() => saveFile(`${body.id}.json`, text, "application/json")}>JSON</button>
       </div>

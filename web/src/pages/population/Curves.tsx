@@ -19,14 +19,31 @@ interface Point {
 const POINT_COLUMNS: readonly Column<Point>[] = [
   { name: "member", value: (row) => row.member },
   { name: "frames", value: (row) => row.frames, numeric: true },
-  { name: "value", value: (row) => row.value, show: (row) => <Value of={row.value} format={decimal} why="not finite" />, numeric: true },
+  {
+    name: "value",
+    value: (row) => row.value,
+    show: (row) => <Value of={row.value} format={decimal} why="not finite" />,
+    numeric: true,
+  },
 ];
 
 /** members: about how many there are, so that many get fewer points each. */
-export function Curves({ name, members, everyMs }: { name: string; members: number; everyMs: number }) {
+export function Curves({
+  name,
+  members,
+  everyMs,
+}: {
+  name: string;
+  members: number;
+  everyMs: number;
+}) {
   const asked = query.value.getAll("key");
   // Their names alone; each chart asks for its own curves, so one more does not ask for all the others again.
-  const found = useGet("/v1/populations/{name}/metrics", { path: { name }, query: { keys: "" } }, { everyMs, population: name });
+  const found = useGet(
+    "/v1/populations/{name}/metrics",
+    { path: { name }, query: { keys: "" } },
+    { everyMs, population: name },
+  );
   return (
     <Shown query={found} what="curves">
       {({ keys }) => {
@@ -38,7 +55,10 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
           );
         }
         const chosen = asked.length ? asked : FIRST_METRICS.filter((key) => keys.includes(key));
-        const flip = (key: string) => setQuery({ key: chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key] });
+        const flip = (key: string) =>
+          setQuery({
+            key: chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key],
+          });
         return (
           <>
             <div class="chips" role="group" aria-label="Curves">
@@ -50,7 +70,13 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
             </div>
             <div class="figures">
               {chosen.map((key) => (
-                <Fetched key={key} population={name} name={key} members={members} everyMs={everyMs} />
+                <Fetched
+                  key={key}
+                  population={name}
+                  name={key}
+                  members={members}
+                  everyMs={everyMs}
+                />
               ))}
             </div>
           </>
@@ -61,16 +87,42 @@ export function Curves({ name, members, everyMs }: { name: string; members: numb
 }
 
 /** One metric of all members, asked for by itself. */
-function Fetched({ population, name, members, everyMs }: { population: string; name: string; members: number; everyMs: number }) {
+function Fetched({
+  population,
+  name,
+  members,
+  everyMs,
+}: {
+  population: string;
+  name: string;
+  members: number;
+  everyMs: number;
+}) {
   const place = { path: { name: population }, query: { keys: name, points: pointsFor(members) } };
-  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs, population, keep: true });
+  const found = useGet("/v1/populations/{name}/metrics", place, {
+    everyMs,
+    population,
+    keep: true,
+  });
   // What goes wrong afterwards is said once, above all charts.
   if (found.value) return <OneCurve name={name} curves={found.value} />;
-  return found.problem ? <Failed problem={found.problem} again={found.again} /> : <Loading what={name} />;
+  return found.problem ? (
+    <Failed problem={found.problem} again={found.again} />
+  ) : (
+    <Loading what={name} />
+  );
 }
 
 /** One metric of all members. */
-export function OneCurve({ name, curves, title = name }: { name: string; curves: CurvesBody; title?: string }) {
+export function OneCurve({
+  name,
+  curves,
+  title = name,
+}: {
+  name: string;
+  curves: CurvesBody;
+  title?: string;
+}) {
   const lines = useMemo(() => curveLines(curves, name), [curves, name]);
   return (
     <Figure title={title} columns={POINT_COLUMNS} rows={() => pointsOf(lines)}>
@@ -80,5 +132,7 @@ export function OneCurve({ name, curves, title = name }: { name: string; curves:
 }
 
 function pointsOf(lines: readonly Line[]): Point[] {
-  return lines.flatMap((line) => line.x.map((frames, index) => ({ member: line.name, frames, value: line.y[index] ?? null })));
+  return lines.flatMap((line) =>
+    line.x.map((frames, index) => ({ member: line.name, frames, value: line.y[index] ?? null })),
+  );
 }

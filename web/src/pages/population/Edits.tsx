@@ -9,8 +9,16 @@ type Body = Got<"/v1/populations/{name}">;
 const FIELDS = [
   { key: "stop_at_frames", title: "Stop at frames", note: "of each member's own clock" },
   { key: "pbt.period_frames", title: "PBT period", note: "frames between two rounds of a member" },
-  { key: "evaluation.share", title: "Evaluation share", note: "0 to 1 of all games: between frozen snapshots, for the ratings" },
-  { key: "snapshots.every_frames", title: "Snapshot every", note: "so many frames of a member's own clock" },
+  {
+    key: "evaluation.share",
+    title: "Evaluation share",
+    note: "0 to 1 of all games: between frozen snapshots, for the ratings",
+  },
+  {
+    key: "snapshots.every_frames",
+    title: "Snapshot every",
+    note: "so many frames of a member's own clock",
+  },
   { key: "snapshots.keep_newest", title: "Newest snapshots kept", note: "so many, whole" },
   { key: "snapshots.thinned_every", title: "Older snapshots kept", note: "every so many, whole" },
 ] as const;
@@ -22,17 +30,31 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
   const [said, setSaid] = useState("");
   const { busy, problem, send } = useSending();
   const now = wanted(body);
-  const changed = FIELDS.flatMap(({ key }) => (texts[key] !== undefined && texts[key] !== now[key] ? [[key, valueOf(texts[key])] as const] : []));
+  const changed = FIELDS.flatMap(({ key }) =>
+    texts[key] !== undefined && texts[key] !== now[key]
+      ? [[key, valueOf(texts[key])] as const]
+      : [],
+  );
 
   const save = async () => {
     setSaid("");
-    const { effects } = await change("patch", "/v1/populations/{name}", { path: { name: body.id } }, { set: Object.fromEntries(changed) }, body.revision);
+    const { effects } = await change(
+      "patch",
+      "/v1/populations/{name}",
+      { path: { name: body.id } },
+      { set: Object.fromEntries(changed) },
+      body.revision,
+    );
     setTexts({});
-    const taken = body.status.state === "running" ? "Its trainer takes it at its next rest." : "Its next start takes it.";
+    const taken =
+      body.status.state === "running"
+        ? "Its trainer takes it at its next rest."
+        : "Its next start takes it.";
     setSaid([taken, ...effects.map(sentence)].join(" "));
     done();
   };
-  const wrong = (key: Key) => problem?.errors.filter((error) => error.pointer === `/set/${key}`) ?? [];
+  const wrong = (key: Key) =>
+    problem?.errors.filter((error) => error.pointer === `/set/${key}`) ?? [];
   const placed = FIELDS.flatMap(({ key }) => wrong(key)).length;
   return (
     <form
@@ -45,13 +67,20 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
     >
       <div class="fields">
         {FIELDS.map(({ key, title, note }) => (
-          <Field key={key} title={title} note={note} wrong={wrong(key).map((error) => error.detail)}>
+          <Field
+            key={key}
+            title={title}
+            note={note}
+            wrong={wrong(key).map((error) => error.detail)}
+          >
             {(described) => (
               <input
                 {...described}
                 inputMode="decimal"
                 value={texts[key] ?? now[key]}
-                onInput={(event) => setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))}
+                onInput={(event) =>
+                  setTexts((old) => ({ ...old, [key]: event.currentTarget.value }))
+                }
               />
             )}
           </Field>
@@ -59,7 +88,9 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
       </div>
       {problem && placed === 0 && (
         <p class="wrong" role="alert">
-          {problem.status === 412 ? "It was changed meanwhile: look at the values again, then save." : [problem.message, ...problem.errors.map((error) => error.detail)].join(" ")}
+          {problem.status === 412
+            ? "It was changed meanwhile: look at the values again, then save."
+            : [problem.message, ...problem.errors.map((error) => error.detail)].join(" ")}
         </p>
       )}
       <div class="buttons">
@@ -76,9 +107,22 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
 
 /** What is in force, or waits to be. */
 export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
-  const pending = new Map(body.spec.pending_edits.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
-  const inForce = (key: string) => key.split(".").reduce<unknown>((table, part) => (table as Record<string, unknown> | undefined)?.[part], body.spec.config ?? {});
-  return Object.fromEntries(FIELDS.map(({ key }) => [key, pending.get(key) ?? String(inForce(key) ?? "")])) as Record<Key, string>;
+  const pending = new Map(
+    body.spec.pending_edits.map((word) => [
+      word.slice(0, word.indexOf("=")),
+      word.slice(word.indexOf("=") + 1),
+    ]),
+  );
+  const inForce = (key: string) =>
+    key
+      .split(".")
+      .reduce<unknown>(
+        (table, part) => (table as Record<string, unknown> | undefined)?.[part],
+        body.spec.config ?? {},
+      );
+  return Object.fromEntries(
+    FIELDS.map(({ key }) => [key, pending.get(key) ?? String(inForce(key) ?? "")]),
+  ) as Record<Key, string>;
 }
 
 function sentence(words: string): string {

@@ -9,7 +9,11 @@ import { type Column, Table } from "../../ui/table";
 type Event = Got<"/v1/populations/{name}/events">["items"][number];
 
 const EVENTS: readonly Column<Event>[] = [
-  { name: "when", value: (row) => row.created_at, show: (row) => <span class="number">{when(row.created_at)}</span> },
+  {
+    name: "when",
+    value: (row) => row.created_at,
+    show: (row) => <span class="number">{when(row.created_at)}</span>,
+  },
   { name: "kind", value: (row) => row.kind },
   { name: "member", value: (row) => row.member, show: (row) => row.member ?? "all" },
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
@@ -22,7 +26,11 @@ const MANY_EVENTS = 5000;
 
 export function Events({ name, everyMs }: { name: string; everyMs: number }) {
   const most = query.value.get("many") === "1" ? MANY_EVENTS : FEW_EVENTS;
-  const found = useGet("/v1/populations/{name}/events", { path: { name }, query: { limit: most } }, { everyMs, population: name, keep: true });
+  const found = useGet(
+    "/v1/populations/{name}/events",
+    { path: { name }, query: { limit: most } },
+    { everyMs, population: name, keep: true },
+  );
   const kind = query.value.get("kind") ?? "";
   return (
     <Shown query={found} what="events">
@@ -35,18 +43,27 @@ export function Events({ name, everyMs }: { name: string; everyMs: number }) {
             <div class="choices">
               <label>
                 Kind
-                <select value={kind} onChange={(event) => setQuery({ kind: event.currentTarget.value })}>
+                <select
+                  value={kind}
+                  onChange={(event) => setQuery({ kind: event.currentTarget.value })}
+                >
                   <option value="">all</option>
-                  {[...new Set([...list.items.map((event) => event.kind), ...(kind ? [kind] : [])])].sort().map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
+                  {[...new Set([...list.items.map((event) => event.kind), ...(kind ? [kind] : [])])]
+                    .sort()
+                    .map((one) => (
+                      <option key={one}>{one}</option>
+                    ))}
                 </select>
               </label>
               <Downloads name={`events of ${name}`} columns={EVENTS} rows={rows} />
             </div>
             <Table label="Events" columns={EVENTS} rows={rows} cards />
-            {list.items.length === most && <p class="note">These are of the newest {most} events.</p>}
-            {list.items.length === most && most < MANY_EVENTS && <button onClick={() => setQuery({ many: true })}>More events</button>}
+            {list.items.length === most && (
+              <p class="note">These are of the newest {most} events.</p>
+            )}
+            {list.items.length === most && most < MANY_EVENTS && (
+              <button onClick={() => setQuery({ many: true })}>More events</button>
+            )}
           </>
         );
       }}

@@ -10,24 +10,44 @@ const PAGE = 100;
 
 export function Games({ name, everyMs }: { name: string; everyMs: number }) {
   const page = usePage("before");
-  const games = useGet("/v1/populations/{name}/games", { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor: page[0] } }, { everyMs, population: name });
-  const films = useGet("/v1/populations/{name}/films", { path: { name } }, { everyMs, population: name });
+  const games = useGet(
+    "/v1/populations/{name}/games",
+    { path: { name }, query: { kind: "evaluation", limit: PAGE, cursor: page[0] } },
+    { everyMs, population: name },
+  );
+  const films = useGet(
+    "/v1/populations/{name}/films",
+    { path: { name } },
+    { everyMs, population: name },
+  );
   const filmed = new Map(films.value?.items.map((film) => [film.game, film.size_bytes]));
   const film: Column<Game> = {
     name: "film",
     value: (row) => filmed.has(row.id),
-    show: (row) => (filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : ""),
+    show: (row) =>
+      filmed.has(row.id) ? <span class="chip live">film, {bytes(filmed.get(row.id)!)}</span> : "",
   };
-  const columns = [...GAME_COLUMNS.filter((column) => column.name !== "pair"), ...(filmed.size ? [film] : [])];
+  const columns = [
+    ...GAME_COLUMNS.filter((column) => column.name !== "pair"),
+    ...(filmed.size ? [film] : []),
+  ];
   return (
     <>
       <p class="note">Evaluation games; training games keep neither moves nor films.</p>
-      {films.value?.problem && <p class="warning">The newest film could not be made: {films.value.problem}</p>}
+      {films.value?.problem && (
+        <p class="warning">The newest film could not be made: {films.value.problem}</p>
+      )}
       <Shown query={games} what="games">
         {(list) =>
           list.items.length ? (
             <>
-              <Table label="Evaluation games, newest first" columns={columns} rows={list.items} id={(row) => row.id} cards />
+              <Table
+                label="Evaluation games, newest first"
+                columns={columns}
+                rows={list.items}
+                id={(row) => row.id}
+                cards
+              />
               <Pages of="games" page={page} next={list.next} />
             </>
           ) : (

@@ -17,8 +17,20 @@ const CURVES = [
   ["lag_mean", "Policy lag: versions between acting and learning"],
 ] as const;
 
-export function Health({ name, members, running }: { name: string; members: number; running: boolean }) {
-  const found = useGet("/v1/populations/{name}/health", { path: { name } }, { everyMs: running ? OFTEN_MS : 0, population: name });
+export function Health({
+  name,
+  members,
+  running,
+}: {
+  name: string;
+  members: number;
+  running: boolean;
+}) {
+  const found = useGet(
+    "/v1/populations/{name}/health",
+    { path: { name } },
+    { everyMs: running ? OFTEN_MS : 0, population: name },
+  );
   return (
     <Shown query={found} what="health">
       {(body) =>
@@ -29,7 +41,9 @@ export function Health({ name, members, running }: { name: string; members: numb
         ) : (
           <>
             <Warnings of={body.warnings} />
-            {body.warnings.length === 0 && <p class="right-said">Nothing is wrong that its trainer knows of.</p>}
+            {body.warnings.length === 0 && (
+              <p class="right-said">Nothing is wrong that its trainer knows of.</p>
+            )}
             <Facts of={body} rows={body.rows} />
             <h2>{body.running ? "Processes" : "Processes, as they were at the end"}</h2>
             <Processes of={body.processes} ended={!body.running} name={`processes of ${name}`} />
@@ -53,24 +67,46 @@ function Facts({ of, rows }: { of: Body; rows: Rows }) {
   return (
     <dl class="facts">
       <Fact name="placement">{of.placement}</Fact>
-      <Fact name={of.running ? "training for" : "trainer"}>{of.running && of.started_at !== null ? duration(Date.now() / 1000 - of.started_at) : "not running"}</Fact>
+      <Fact name={of.running ? "training for" : "trainer"}>
+        {of.running && of.started_at !== null
+          ? duration(Date.now() / 1000 - of.started_at)
+          : "not running"}
+      </Fact>
       <Fact name="told">
-        <Value of={of.age_s} format={(seconds) => `${duration(seconds)} ago`} why="its trainer has not said anything" />
+        <Value
+          of={of.age_s}
+          format={(seconds) => `${duration(seconds)} ago`}
+          why="its trainer has not said anything"
+        />
       </Fact>
       <Fact name="newest checkpoint">
-        <Value of={of.checkpoint_age_s} format={(seconds) => `${duration(seconds)} ago`} why="none was saved yet" />
+        <Value
+          of={of.checkpoint_age_s}
+          format={(seconds) => `${duration(seconds)} ago`}
+          why="none was saved yet"
+        />
       </Fact>
       <Fact name="rows trained on">{count(rows.trained)}</Fact>
       <Fact name="rows dropped">
-        <Value of={rows.produced ? dropped(rows) / rows.produced : null} format={percent} why="no rows yet" />
+        <Value
+          of={rows.produced ? dropped(rows) / rows.produced : null}
+          format={percent}
+          why="no rows yet"
+        />
       </Fact>
     </dl>
   );
 }
 
 function Speed({ name, members, running }: { name: string; members: number; running: boolean }) {
-  const place = { path: { name }, query: { keys: CURVES.map(([key]) => key).join(), points: pointsFor(members) } };
-  const found = useGet("/v1/populations/{name}/metrics", place, { everyMs: running ? 4 * OFTEN_MS : 0, population: name });
+  const place = {
+    path: { name },
+    query: { keys: CURVES.map(([key]) => key).join(), points: pointsFor(members) },
+  };
+  const found = useGet("/v1/populations/{name}/metrics", place, {
+    everyMs: running ? 4 * OFTEN_MS : 0,
+    population: name,
+  });
   return (
     <Shown query={found} what="curves">
       {(curves) => (
@@ -86,11 +122,24 @@ function Speed({ name, members, running }: { name: string; members: number; runn
 
 const ROWS: readonly Column<[string, number]>[] = [
   { name: "rows", value: ([name]) => name },
-  { name: "number", value: ([, rows]) => rows, show: ([, rows]) => <span class="number">{rows.toLocaleString()}</span>, numeric: true },
+  {
+    name: "number",
+    value: ([, rows]) => rows,
+    show: ([, rows]) => <span class="number">{rows.toLocaleString()}</span>,
+    numeric: true,
+  },
 ];
 
 function Rows({ of }: { of: Rows }) {
-  const reasons = Object.entries(of.dropped).map(([reason, rows]): [string, number] => [`dropped: ${reason}`, rows]);
-  const rows: [string, number][] = [["made", of.produced], ["trained on", of.trained], ["standing in unfinished batches", of.standing], ...reasons];
+  const reasons = Object.entries(of.dropped).map(([reason, rows]): [string, number] => [
+    `dropped: ${reason}`,
+    rows,
+  ]);
+  const rows: [string, number][] = [
+    ["made", of.produced],
+    ["trained on", of.trained],
+    ["standing in unfinished batches", of.standing],
+    ...reasons,
+  ];
   return <Table label="Rows of experience" columns={ROWS} rows={rows} />;
 }

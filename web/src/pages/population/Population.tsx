@@ -32,8 +32,16 @@ const TABS = [
 ] as const;
 
 export function Population({ name, tab }: { name: string; tab: string }) {
-  const found = useGet("/v1/populations/{name}", { path: { name } }, { everyMs: OFTEN_MS, population: name });
-  const tabs = TABS.map(([key, title]) => ({ name: key, title, href: to(key === "overview" ? ["populations", name] : ["populations", name, key]) }));
+  const found = useGet(
+    "/v1/populations/{name}",
+    { path: { name } },
+    { everyMs: OFTEN_MS, population: name },
+  );
+  const tabs = TABS.map(([key, title]) => ({
+    name: key,
+    title,
+    href: to(key === "overview" ? ["populations", name] : ["populations", name, key]),
+  }));
   return (
     <Shown query={found} what={name}>
       {(body) => (
@@ -53,7 +61,17 @@ export function Population({ name, tab }: { name: string; tab: string }) {
   );
 }
 
-function Content({ name, tab, body, again }: { name: string; tab: string; body: Body; again: () => void }) {
+function Content({
+  name,
+  tab,
+  body,
+  again,
+}: {
+  name: string;
+  tab: string;
+  body: Body;
+  again: () => void;
+}) {
   const running = body.status.state === "running";
   const everyMs = running ? SELDOM_MS : 0;
   const members = body.status.members.length;

@@ -1,5 +1,10 @@
 import type { Got } from "../../api/client";
-import { isRated, type RatedPlayer, type RatingReport, type WinMatrixReport } from "../../api/reports";
+import {
+  isRated,
+  type RatedPlayer,
+  type RatingReport,
+  type WinMatrixReport,
+} from "../../api/reports";
 import { elo, percent } from "../../format";
 import { query, setQuery } from "../../router";
 import { Chart, type Line } from "../../ui/Chart";
@@ -23,31 +28,78 @@ interface Met extends RatedSnapshot {
 const RATING: readonly Column<RatedSnapshot>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
-  { name: "Elo", value: (one) => one.row.elo, show: (one) => <Value of={one.row.elo} format={elo} why="no chain of games connects it to the others" />, numeric: true },
-  { name: "low", value: (one) => one.row.low, show: (one) => <Value of={one.row.low} format={elo} why="no interval" />, numeric: true },
-  { name: "high", value: (one) => one.row.high, show: (one) => <Value of={one.row.high} format={elo} why="no interval" />, numeric: true },
+  {
+    name: "Elo",
+    value: (one) => one.row.elo,
+    show: (one) => (
+      <Value of={one.row.elo} format={elo} why="no chain of games connects it to the others" />
+    ),
+    numeric: true,
+  },
+  {
+    name: "low",
+    value: (one) => one.row.low,
+    show: (one) => <Value of={one.row.low} format={elo} why="no interval" />,
+    numeric: true,
+  },
+  {
+    name: "high",
+    value: (one) => one.row.high,
+    show: (one) => <Value of={one.row.high} format={elo} why="no interval" />,
+    numeric: true,
+  },
   { name: "games", value: (one) => one.row.games, numeric: true },
 ];
 const AGAINST: readonly Column<Met>[] = [
   { name: "member", value: (one) => one.member },
   { name: "frames", value: (one) => one.frames, numeric: true },
-  { name: "score", value: (one) => one.cell.score, show: (one) => percent(one.cell.score), numeric: true },
-  { name: "low", value: (one) => one.cell.low, show: (one) => percent(one.cell.low), numeric: true },
-  { name: "high", value: (one) => one.cell.high, show: (one) => percent(one.cell.high), numeric: true },
+  {
+    name: "score",
+    value: (one) => one.cell.score,
+    show: (one) => percent(one.cell.score),
+    numeric: true,
+  },
+  {
+    name: "low",
+    value: (one) => one.cell.low,
+    show: (one) => percent(one.cell.low),
+    numeric: true,
+  },
+  {
+    name: "high",
+    value: (one) => one.cell.high,
+    show: (one) => percent(one.cell.high),
+    numeric: true,
+  },
   { name: "games", value: (one) => one.cell.games, numeric: true },
 ];
 
 /** Does it get better: ratings of snapshots over the frames they were trained for, and their score against somebody who does not change. */
-export function RatingChart({ report, snapshots, matrix }: { report: RatingReport; snapshots: Snapshots; matrix: WinMatrixReport | undefined }) {
+export function RatingChart({
+  report,
+  snapshots,
+  matrix,
+}: {
+  report: RatingReport;
+  snapshots: Snapshots;
+  matrix: WinMatrixReport | undefined;
+}) {
   const rated = overFrames(report, snapshots);
   if (rated.length === 0) return null;
   const rating = linesOf(rated, (one) => [one.row.elo, one.row.low, one.row.high]);
   return (
     <div class="figures">
-      <Figure title="Rating over frames" note="Elo of each snapshot with its 95 % interval" columns={RATING} rows={rated}>
+      <Figure
+        title="Rating over frames"
+        note="Elo of each snapshot with its 95 % interval"
+        columns={RATING}
+        rows={rated}
+      >
         <Chart label="Rating over frames" lines={rating} format={elo} />
       </Figure>
-      {matrix && <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />}
+      {matrix && (
+        <AgainstAnchor rated={rated} anchors={anchorsOf(report, snapshots)} matrix={matrix} />
+      )}
     </div>
   );
 }
@@ -66,10 +118,20 @@ function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[]
 /** Players that do not learn: scripted ones, guests, and snapshots marked as anchors. */
 export function anchorsOf(report: RatingReport, snapshots: Snapshots): string[] {
   const marked = new Set(snapshots.items.filter((one) => one.is_anchor).map((one) => one.id));
-  return (isRated(report.players) ? report.players : []).filter((row: RatedPlayer) => row.kind !== "snapshot" || marked.has(row.id)).map((row) => row.player);
+  return (isRated(report.players) ? report.players : [])
+    .filter((row: RatedPlayer) => row.kind !== "snapshot" || marked.has(row.id))
+    .map((row) => row.player);
 }
 
-function AgainstAnchor({ rated, anchors, matrix }: { rated: readonly RatedSnapshot[]; anchors: readonly string[]; matrix: WinMatrixReport }) {
+function AgainstAnchor({
+  rated,
+  anchors,
+  matrix,
+}: {
+  rated: readonly RatedSnapshot[];
+  anchors: readonly string[];
+  matrix: WinMatrixReport;
+}) {
   const asked = query.value.get("against");
   const anchor = asked ?? (anchors.includes("random") ? "random" : anchors[0]);
   if (anchor === undefined) return null;
@@ -101,11 +163,24 @@ function AgainstAnchor({ rated, anchors, matrix }: { rated: readonly RatedSnapsh
 }
 
 /** value: with the ends of its interval. One line per member, in the order of their names, so that colours stay. */
-function linesOf<One extends RatedSnapshot>(rated: readonly One[], value: (one: One) => readonly [number | null, number | null, number | null]): Line[] {
-  const members = [...new Set(rated.map((one) => one.member))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+function linesOf<One extends RatedSnapshot>(
+  rated: readonly One[],
+  value: (one: One) => readonly [number | null, number | null, number | null],
+): Line[] {
+  const members = [...new Set(rated.map((one) => one.member))].sort((a, b) =>
+    a.localeCompare(b, undefined, { numeric: true }),
+  );
   return members.map((member, colour) => {
     const mine = rated.filter((one) => one.member === member && value(one)[0] !== null);
     const [y, low, high] = ([0, 1, 2] as const).map((part) => mine.map((one) => value(one)[part]));
-    return { name: member, colour, x: mine.map((one) => one.frames), y: y!, low: low!, high: high!, points: true };
+    return {
+      name: member,
+      colour,
+      x: mine.map((one) => one.frames),
+      y: y!,
+      low: low!,
+      high: high!,
+      points: true,
+    };
   });
 }

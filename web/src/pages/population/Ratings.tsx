@@ -6,17 +6,37 @@ import { RatingTable } from "../RatingTable";
 import { RatingChart } from "./RatingChart";
 
 export function Ratings({ name, everyMs }: { name: string; everyMs: number }) {
-  const ratings = useGet("/v1/ratings", { query: { population: name } }, { everyMs, population: name });
-  const snapshots = useGet("/v1/populations/{name}/snapshots", { path: { name } }, { everyMs, population: name });
-  const matrix = useGet("/v1/win-matrix", { query: { population: name } }, { everyMs, population: name });
+  const ratings = useGet(
+    "/v1/ratings",
+    { query: { population: name } },
+    { everyMs, population: name },
+  );
+  const snapshots = useGet(
+    "/v1/populations/{name}/snapshots",
+    { path: { name } },
+    { everyMs, population: name },
+  );
+  const matrix = useGet(
+    "/v1/win-matrix",
+    { query: { population: name } },
+    { everyMs, population: name },
+  );
   return (
     <Shown query={ratings} what="ratings">
       {(report) => (
         <>
           <Shown query={snapshots} what="snapshots">
-            {(list) => <RatingChart report={report as unknown as RatingReport} snapshots={list} matrix={matrix.value as WinMatrixReport | undefined} />}
+            {(list) => (
+              <RatingChart
+                report={report as unknown as RatingReport}
+                snapshots={list}
+                matrix={matrix.value as WinMatrixReport | undefined}
+              />
+            )}
           </Shown>
-          {matrix.problem && !matrix.value && <Failed problem={matrix.problem} again={matrix.again} />}
+          {matrix.problem && !matrix.value && (
+            <Failed problem={matrix.problem} again={matrix.again} />
+          )}
           <RatingTable report={report as unknown as RatingReport} />
           <Circles report={report as unknown as RatingReport} />
         </>

@@ -16,14 +16,30 @@ const ROUNDS: readonly Column<Round>[] = [
   { name: "member", value: (row) => row.member },
   { name: "round", value: (row) => row.round, numeric: true },
   { name: "frames", value: (row) => row.frames, show: (row) => count(row.frames), numeric: true },
-  { name: "copied from", value: (row) => row.copied_from, show: (row) => row.copied_from ?? "nobody" },
-  { name: "mutated", value: (row) => row.mutated.join(" "), show: (row) => row.mutated.join(", ") || "nothing" },
+  {
+    name: "copied from",
+    value: (row) => row.copied_from,
+    show: (row) => row.copied_from ?? "nobody",
+  },
+  {
+    name: "mutated",
+    value: (row) => row.mutated.join(" "),
+    show: (row) => row.mutated.join(", ") || "nothing",
+  },
   { name: "why", value: (row) => row.verdict, wide: true },
 ];
 
 export function Schedules({ name, everyMs }: { name: string; everyMs: number }) {
-  const found = useGet("/v1/populations/{name}/hyperparameters", { path: { name } }, { everyMs, population: name });
-  const members = useGet("/v1/populations/{name}", { path: { name } }, { everyMs, population: name });
+  const found = useGet(
+    "/v1/populations/{name}/hyperparameters",
+    { path: { name } },
+    { everyMs, population: name },
+  );
+  const members = useGet(
+    "/v1/populations/{name}",
+    { path: { name } },
+    { everyMs, population: name },
+  );
   const now = new Map((members.value?.status.members ?? []).map((one) => [one.name, one.frames]));
   return (
     <Shown query={found} what="hyperparameters">
@@ -37,16 +53,32 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
             <div class="figures">
               {keys.map((key) => {
                 const lines = linesOf(history, key, now);
-                const points = lines.flatMap((line) => line.x.map((x, index) => ({ member: line.name, frames: x, value: line.y[index] ?? null })));
+                const points = lines.flatMap((line) =>
+                  line.x.map((x, index) => ({
+                    member: line.name,
+                    frames: x,
+                    value: line.y[index] ?? null,
+                  })),
+                );
                 const columns: readonly Column<(typeof points)[number]>[] = [
                   { name: "member", value: (row) => row.member },
                   { name: "frames", value: (row) => row.frames, numeric: true },
-                  { name: key, value: (row) => row.value, numeric: true, why: "it was not set then" },
+                  {
+                    name: key,
+                    value: (row) => row.value,
+                    numeric: true,
+                    why: "it was not set then",
+                  },
                 ];
                 const positive = points.every((point) => point.value !== null && point.value > 0);
                 return (
                   <Figure key={key} title={key} columns={columns} rows={points}>
-                    <Chart label={key} lines={lines} log={positive && spread(points.map((point) => point.value!))} height={180} />
+                    <Chart
+                      label={key}
+                      lines={lines}
+                      log={positive && spread(points.map((point) => point.value!))}
+                      height={180}
+                    />
                   </Figure>
                 );
               })}
@@ -71,23 +103,32 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
 
 /** Newest first. */
 export function roundsOf(history: History): Round[] {
-  const rows = Object.entries(history.members).flatMap(([member, points]) => points.map((point) => ({ ...point, member })));
+  const rows = Object.entries(history.members).flatMap(([member, points]) =>
+    points.map((point) => ({ ...point, member })),
+  );
   return rows.sort((a, b) => b.frames - a.frames || a.member.localeCompare(b.member));
 }
 
 /** now: frames of each member at this moment, up to which its last values hold. */
 export function linesOf(history: History, key: string, now: ReadonlyMap<string, number>): Line[] {
   return Object.keys(history.start).map((member, colour) => {
-    const points = (history.members[member] ?? []).filter((point) => point.values[key] !== undefined);
+    const points = (history.members[member] ?? []).filter(
+      (point) => point.values[key] !== undefined,
+    );
     const x = [0, ...points.map((point) => point.frames)];
-    const y: (number | null)[] = [history.start[member]![key] ?? null, ...points.map((point) => point.values[key]!)];
+    const y: (number | null)[] = [
+      history.start[member]![key] ?? null,
+      ...points.map((point) => point.values[key]!),
+    ];
     const until = now.get(member) ?? 0;
     if (until > x.at(-1)!) {
       x.push(until);
       y.push(y.at(-1)!);
     }
     const copies = points.filter((point) => point.copied_from !== null);
-    const marks = copies.length ? { marks: copies.map((point) => ({ x: point.frames, y: point.values[key]! })) } : {};
+    const marks = copies.length
+      ? { marks: copies.map((point) => ({ x: point.frames, y: point.values[key]! })) }
+      : {};
     return { name: member, colour, x, y, steps: true, ...marks };
   });
 }
@@ -96,4 +137,3 @@ export function linesOf(history: History, key: string, now: ReadonlyMap<string, 
 function spread(values: readonly number[]): boolean {
   return Math.max(...values) / Math.min(...values) > 4;
 }
-

@@ -4,7 +4,11 @@ import { Shown } from "../../ui/state";
 import { WinMatrixFigure } from "../WinMatrixFigure";
 
 export function WinMatrix({ name, everyMs }: { name: string; everyMs: number }) {
-  const found = useGet("/v1/win-matrix", { query: { population: name } }, { everyMs, population: name });
+  const found = useGet(
+    "/v1/win-matrix",
+    { query: { population: name } },
+    { everyMs, population: name },
+  );
   return (
     <Shown query={found} what="the win matrix">
       {(report) => <WinMatrixFigure report={report as unknown as WinMatrixReport} />}
