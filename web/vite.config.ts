@@ -1,9 +1,10 @@
+/** Vite builds the dashboard into the package `api`, which serves it. */
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const MOST_KB_GZIP = 120;
 
-/** Fails the build when all JavaScript together is larger than it may be. */
+/** Fails the build when all JavaScript together is larger than `MOST_KB_GZIP`. */
 function budget(): Plugin {
   return {
     name: "budget",
@@ -27,7 +28,7 @@ export default defineConfig({
     outDir: "../api/static/dashboard",
     emptyOutDir: true,
     target: "es2022",
-    // Nothing inline: the service's Content-Security-Policy allows its own files only.
+    // Nothing is inlined: the service's Content-Security-Policy allows its own files only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

@@ -23,9 +23,9 @@ MARKUP = "<img src=x onerror=document.title='taken'>"
 
 EMPTY = {
     "populations": "Make one from a template",
-    "league": "Nobody plays yet",
+    "league": "No population plays yet",
     "matches": "No match was played",
-    "play": "Nobody to play against yet",
+    "play": "There is no opponent yet",
     "compare": "Nothing",
     "system": "Nothing trains here now",
 }
@@ -36,13 +36,13 @@ def test_a_code_logs_in_once_and_a_used_one_says_what_to_do(
 ) -> None:
     visitor = Visitor(browser, served.url)
     visitor.see("populations")
-    shows(visitor.page, "Nobody is logged in here")
+    shows(visitor.page, "You are not logged in")
     code = served.code()
     visitor.page.goto(f"{served.url}/#code={code}")
     shows(visitor.page, "No populations yet")
     assert code not in visitor.page.url
     visitor.page.get_by_role("button", name="Log out").click()
-    shows(visitor.page, "Nobody is logged in here")
+    shows(visitor.page, "You are not logged in")
     visitor.expected.add(401)
     visitor.page.goto("about:blank")
     visitor.page.goto(f"{served.url}/#code={code}")
@@ -279,7 +279,7 @@ def test_an_expired_session_asks_to_log_in(trained: Served, visit: Visit) -> Non
     visitor.expected.add(401)
     shows(visitor.see("populations"), "first")
     visitor.context.clear_cookies()
-    shows(visitor.page, "Nobody is logged in here")
+    shows(visitor.page, "You are not logged in")
 
 
 def test_all_of_it_without_a_mouse(trained: Served, visit: Visit) -> None:

@@ -224,7 +224,7 @@ def test_a_session_that_ends_while_it_trains(live: Served, visit: Visit) -> None
     page = visitor.see("populations/live")
     expect(page.locator(".badge.live")).to_be_visible(timeout=WAIT_MS)
     visitor.context.clear_cookies()
-    shows(page, "Nobody is logged in here")
+    shows(page, "You are not logged in")
     page.goto(f"{live.url}/#code={live.code()}")
     shows(page, "live")
 

@@ -1,4 +1,7 @@
-/** The frame around every view: where one is, whether what is shown is fresh, who one is. */
+/**
+ * The app draws the frame around every view: sections, the age of what is shown, the session; and
+ * it chooses the view for an address.
+ */
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
@@ -60,7 +63,7 @@ export function App() {
           ))}
         </nav>
         {known && (
-          <div class="who">
+          <div class="session">
             <Badge />
             <span class="level">{level}</span>
             <button class="quiet" onClick={() => void logOut()}>
@@ -87,7 +90,10 @@ export function App() {
   );
 }
 
-/** The title of the window; on a change of view it is announced, and whoever uses keys goes on in the new view. Tabs keep the focus: they are still there. */
+/**
+ * Sets the title of the window. A change of view is announced, and the keyboard focus goes into the
+ * new view. Tabs keep the focus, since they are still there.
+ */
 function useArrival(title: string): string {
   const [announced, setAnnounced] = useState("");
   const before = useRef(title);
@@ -103,7 +109,10 @@ function useArrival(title: string): string {
   return announced;
 }
 
-/** A view that cannot be drawn takes nothing else with it: the frame stays, and another address is tried anew. */
+/**
+ * Shows an error in place of a view that cannot be drawn. The frame stays, and another address is
+ * tried anew.
+ */
 function Guarded({ address, children }: { address: string; children: ComponentChildren }) {
   const [error, again] = useErrorBoundary((error: unknown) =>
     console.error("a view failed:", error),
@@ -125,6 +134,7 @@ function sectionOf(part: string | undefined): string | undefined {
   return part === "evaluations" || part === "games" ? "matches" : part;
 }
 
+/** Chooses the view for the parts of an address. */
 function view([section, name, more, item]: readonly string[]): ComponentChild {
   if (section === "populations" && name === undefined) return <Populations />;
   if (section === "populations" && name === "new" && more === "population")
@@ -152,7 +162,7 @@ function view([section, name, more, item]: readonly string[]): ComponentChild {
 
 function LoggedOut() {
   return (
-    <Empty title="Nobody is logged in here">
+    <Empty title="You are not logged in">
       {refusal.value && <p role="alert">{refusal.value}</p>}
       <p>
         Run <code>arena open</code> on the machine of the service: it makes a link that logs this
@@ -162,7 +172,7 @@ function LoggedOut() {
   );
 }
 
-/** "live" while events arrive; else how old what is shown may be. */
+/** Shows "live" while events arrive, else the age of what is shown. */
 function Badge() {
   const now = useSignal(Date.now());
   useEffect(() => {

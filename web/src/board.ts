@@ -1,26 +1,31 @@
-/** Positions of board games: read from their text, named, compared. Pure. */
+/** This file reads, names and compares positions of board games. All of it is pure. */
 
+/** The size of a board in squares. */
 export type Grid = readonly [rows: number, columns: number];
-/** row null: somewhere in that column. */
+/** A square of a board. With a row of null, a piece falls in that column as far as it can. */
 export type Square = readonly [row: number | null, column: number];
+/** A move that can be made now. */
 export interface Choice {
   action: number;
   name: string | null;
   square: Square | null;
 }
 
-/** Whether a game can be played by hand, as far as its name tells: of OpenSpiel some can, and the service says which cannot. */
+/**
+ * Tells by its name whether a game can be played by hand. Of the games of OpenSpiel only some can:
+ * the service refuses the others.
+ */
 export function hasBoard(env: string | null | undefined): boolean {
   return env === "connect_four" || env === "tictactoe" || Boolean(env?.startsWith("openspiel:"));
 }
 
-/** The marks on the squares, row by row; "." is an empty one. */
+/** Returns the marks on the squares, row by row; "." is an empty square. */
 export function marks(position: string, [rows, columns]: Grid): string[][] {
   const lines = position.split("\n").slice(0, rows);
   return lines.map((line) => line.trim().split(/\s+/).slice(0, columns));
 }
 
-/** Squares that are not as they were: where the last move went, and where it came from. */
+/** Returns the squares that a move changed: where it went, and where it came from. */
 export function changed(
   before: string | null | undefined,
   after: string,
@@ -35,7 +40,7 @@ export function changed(
   );
 }
 
-/** First and last square of a line of equal marks that is long enough, if there is one. */
+/** Returns the first and the last square of a line of `long` equal marks, or null. */
 export function winningLine(
   position: string,
   grid: Grid,
@@ -68,11 +73,14 @@ export function winningLine(
   return null;
 }
 
-/** Columns have letters, rows are counted from below: "d", or "b2". */
+/**
+ * Returns the name of a square. Columns have letters, rows are counted from below: "d", or "b2".
+ */
 export function squareName([row, column]: Square, [rows]: Grid): string {
   return String.fromCharCode(97 + column) + (row === null ? "" : String(rows - row));
 }
 
+/** Returns the name of a move: its square, the name in the game's own words, or the bare action. */
 export function choiceName(
   { action, name, square }: { action: unknown; name: string | null; square: Square | null },
   grid: Grid | null,
@@ -81,7 +89,7 @@ export function choiceName(
   return name ?? (Array.isArray(action) ? action.join(" ") : String(action));
 }
 
-/** Pieces fall: actions name columns. */
+/** Tells whether pieces fall, so that actions name columns. */
 export function drops(choices: readonly { square: Square | null }[]): boolean {
   return choices.some(({ square }) => square !== null && square[0] === null);
 }
@@ -93,7 +101,10 @@ const STEPS: Record<string, Square> = {
   ArrowDown: [1, 0],
 };
 
-/** The choice to go to from another one with an arrow key: the nearest in that direction, first in the same line. Of those without a place, the next. */
+/**
+ * Returns the choice that an arrow key leads to from another one: the nearest in that direction,
+ * first in the same line. Of choices without a square it is the next.
+ */
 export function beside(
   choices: readonly Choice[],
   at: Choice | undefined,
@@ -116,7 +127,7 @@ export function beside(
   return distances.sort((a, b) => a.far - b.far)[0]?.choice ?? at;
 }
 
-/** What came of a game for one seat. places: 0 is best. */
+/** Returns the result of a game for one seat. A place of 0 is the best. */
 export function outcome(places: readonly number[], seat: number): "won" | "lost" | "drawn" {
   const best = places.filter((place) => place === 0).length;
   if (best === places.length) return "drawn";

@@ -1,4 +1,7 @@
-/** Numbers as people read them. Pure. A number that is not there is null, and shown as a dash with its reason (`Value`). */
+/**
+ * This file writes numbers as people read them. All of it is pure. A missing number is null;
+ * `Value` shows it as a dash with its reason.
+ */
 
 const MINUS = "−";
 
@@ -12,19 +15,22 @@ const UNITS = [
   [1e3, "k"],
 ] as const;
 
-/** 421888 -> "422k": three digits, rounded up, as the service names snapshots, so that "the snapshot at or below" is the same one. */
+/**
+ * Writes 421888 as "422k": three digits, rounded up. The service names snapshots in the same way,
+ * so "the snapshot at or below" means the same one.
+ */
 export function count(value: number): string {
   const whole = Math.ceil(value);
   for (const [unit, letter] of UNITS) {
     if (whole < unit) continue;
     const digits = whole < 10 * unit ? 2 : whole < 100 * unit ? 1 : 0;
-    // One power of ten at a time: whole numbers up to 2^53 stay exact.
+    // One power of ten is taken at a time, so whole numbers up to 2^53 stay exact.
     return String(Math.ceil((whole * 10 ** digits) / unit) / 10 ** digits) + letter;
   }
   return signed(String(whole));
 }
 
-/** Three digits that matter: 0.0048 stays 0.0048. */
+/** Writes a number with three or four digits that matter: 0.0048 stays 0.0048. */
 export function decimal(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -42,7 +48,7 @@ export function elo(value: number): string {
   return whole > 0 ? `+${whole}` : signed(String(whole));
 }
 
-/** "3 min", "2 h": since a moment in seconds. */
+/** Writes a duration in seconds as "3 min" or "2 h". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
@@ -69,13 +75,15 @@ const SPANS = [
   [1, "s"],
 ] as const;
 
-/** The unit in which so many seconds are read most easily: 7200 -> hours, 600 -> minutes. */
+/**
+ * Returns the unit in which a duration is read most easily: hours for 7200, minutes for 600.
+ */
 export function span(seconds: number): { unit: string; seconds: number } {
   const [each, unit] = SPANS.find(([each]) => seconds >= 3 * each) ?? SPANS[2];
   return { unit, seconds: each };
 }
 
-/** The part of "demo/m0@351k" behind its population. */
+/** Returns the part of "demo/m0@351k" behind its population. */
 export function short(label: string): string {
   return label.slice(label.indexOf("/") + 1);
 }

@@ -1,3 +1,4 @@
+/** The entry point logs the browser in, follows links and draws the dashboard. */
 import { render } from "preact";
 import { logIn } from "./api/session";
 import { App } from "./app";
@@ -12,7 +13,7 @@ import "./style/chart.css";
 import "./style/bars.css";
 import "./style/board.css";
 
-// First of all, since it takes the code out of the address.
+// The login comes first, since it takes the one-time code out of the address.
 void logIn();
 document.addEventListener("click", followLinks);
 if (parts.value.length === 0) go(to(["populations"]), { replace: true });

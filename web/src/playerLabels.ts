@@ -1,4 +1,7 @@
-/** Names of players that are known by a snapshot's id only. */
+/**
+ * This file names players. The service often gives only the id of a snapshot; its label is asked
+ * for once and kept.
+ */
 import { signal } from "@preact/signals";
 import { get, ServiceProblem } from "./api/client";
 import { count } from "./format";
@@ -6,7 +9,10 @@ import { count } from "./format";
 const known = signal<ReadonlyMap<string, string>>(new Map());
 const asked = new Set<string>();
 
-/** "demo/m0@351k" of a snapshot, the beginning of its id until that is known or where it was deleted, and other players' own names. */
+/**
+ * Returns the label of a player, such as "demo/m0@351k" for a snapshot. Until that is known, or
+ * where the snapshot was deleted, it is the beginning of the id.
+ */
 export function labelOf(kind: string, name: string): string {
   if (kind !== "snapshot") return name;
   if (!asked.has(name)) {
@@ -25,7 +31,7 @@ async function learn(id: string): Promise<void> {
     ]);
   } catch (error) {
     if (!(error instanceof ServiceProblem)) throw error;
-    // Nothing is lost: its id stays, and a later page asks again where the service did not answer.
+    // The id stays on the page. Where the service did not answer, a later page asks again.
     if (error.status !== 404) asked.delete(id);
   }
 }

@@ -1,4 +1,7 @@
-/** The address says what is shown; nothing else does, so a link or a reload restores every view. */
+/**
+ * The router keeps the address of the page. The address alone says what is shown, so a link or a
+ * reload restores every view.
+ */
 import { computed, signal } from "@preact/signals";
 
 export const BASE = "/app";
@@ -9,16 +12,21 @@ addEventListener("popstate", () => {
 });
 
 const url = computed(() => new URL(href.value, location.origin));
-/** Parts of the path below `/app/`, decoded. */
+/** The parts of the path below `/app/`, decoded. */
 export const parts = computed(() => partsOf(url.value.pathname));
+/** The parameters of the address. */
 export const query = computed(() => url.value.searchParams);
 
+/** Returns the parts of a path below `/app/`, decoded. */
 export function partsOf(pathname: string): string[] {
   const below = pathname.startsWith(`${BASE}/`) ? pathname.slice(BASE.length + 1) : "";
   return below.split("/").filter(Boolean).map(decoded);
 }
 
-/** What nobody could have encoded ("%") stays as it is, and is then no view. */
+/**
+ * Decodes a part of a path. A part that is no valid encoding, such as "%", stays as it is and leads
+ * to no view.
+ */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -30,38 +38,42 @@ function decoded(part: string): string {
 
 type Parameters = Record<string, string | boolean | readonly string[] | undefined>;
 
-/** The address of a view. Parameters that are undefined, empty or false are left out. */
+/** Returns the address of a view. Parameters that are undefined, empty or false are left out. */
 export function to(path: readonly string[], parameters: Parameters = {}): string {
-  const said = new URLSearchParams();
+  const search = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) {
-    if (Array.isArray(value)) for (const one of value) said.append(key, one);
-    else if (value === true) said.set(key, "1");
-    else if (typeof value === "string" && value) said.set(key, value);
+    if (Array.isArray(value)) for (const one of value) search.append(key, one);
+    else if (value === true) search.set(key, "1");
+    else if (typeof value === "string" && value) search.set(key, value);
   }
-  const shown = said.toString();
-  return `${BASE}/${path.map(encodeURIComponent).join("/")}${shown && `?${shown}`}`;
+  const text = search.toString();
+  return `${BASE}/${path.map(encodeURIComponent).join("/")}${text && `?${text}`}`;
 }
 
+/** Goes to an address of the dashboard. */
 export function go(target: string, { replace = false } = {}): void {
   history[replace ? "replaceState" : "pushState"](null, "", target);
   href.value = target;
   if (!replace) scrollTo(0, 0);
 }
 
-/** The address with these parameters changed. From the browser's own, which may hold more than views were told: see `note`. */
+/**
+ * Returns the address with some parameters changed. It starts from the address of the browser,
+ * which can hold more than the views were told: see `note`.
+ */
 function changed(parameters: Parameters): string {
-  const said = new URLSearchParams(location.search);
+  const search = new URLSearchParams(location.search);
   const now: Parameters = {};
-  for (const key of new Set(said.keys())) now[key] = said.getAll(key);
+  for (const key of new Set(search.keys())) now[key] = search.getAll(key);
   return to(parts.value, { ...now, ...parameters });
 }
 
-/** Change parameters of this view, without a new entry in the browser's history. */
+/** Changes parameters of the view, without a new entry in the history of the browser. */
 export function setQuery(parameters: Parameters): void {
   go(changed(parameters), { replace: true });
 }
 
-/** The values of a parameter that begin so, without that beginning. */
+/** Returns the values of a parameter that start with `beginning`, without that beginning. */
 export function noted(key: string, beginning: string): string[] {
   const values = new URLSearchParams(location.search).getAll(key);
   return values
@@ -69,7 +81,10 @@ export function noted(key: string, beginning: string): string[] {
     .map((value) => value.slice(beginning.length));
 }
 
-/** Write down, for a link or a reload, what a part of a view has changed by itself: the values that begin so. Nothing is drawn anew. */
+/**
+ * Writes into the address what a part of a view has changed by itself: the values of a parameter
+ * that start with `beginning`. No view is drawn anew; a link or a reload finds the values there.
+ */
 export function note(key: string, beginning: string, ends: readonly string[]): void {
   const others = new URLSearchParams(location.search)
     .getAll(key)
@@ -78,7 +93,7 @@ export function note(key: string, beginning: string, ends: readonly string[]): v
   if (target !== location.pathname + location.search) history.replaceState(null, "", target);
 }
 
-/** Clicks on links within the dashboard change the view, not the page. */
+/** Handles a click on a link within the dashboard: the view changes, the page stays. */
 export function followLinks(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   const elsewhere =

@@ -29,7 +29,7 @@ describe("a position", () => {
     expect(marks(BEGUN, FOUR)).toHaveLength(6);
     expect(marks(BEGUN, FOUR)[5]).toEqual([".", ".", ".", "X", ".", ".", "."]);
   });
-  it("differs from the one before where somebody moved", () => {
+  it("differs from the one before where a piece moved", () => {
     expect(changed(EMPTY, BEGUN, FOUR)).toEqual([[5, 3]]);
     expect([changed(BEGUN, BEGUN, FOUR), changed(null, BEGUN, FOUR)]).toEqual([[], []]);
     // A piece that goes from one square to another.
@@ -140,7 +140,7 @@ describe("a game", () => {
     const dropped = play(2, null, "left");
     expect(newer(asked, dropped)).toBe(dropped);
   });
-  it("says what the opponent played, for those who do not see it", async () => {
+  it("says what the opponent played, for people who do not see it", async () => {
     const { answerOf } = await import("../src/pages/Play");
     const move = (seat: number, column: number) => ({
       action: column,
@@ -169,7 +169,7 @@ describe("a game", () => {
       ].map(hasBoard),
     ).toEqual([true, true, true, false, false, false]);
   });
-  it("is told by who came first", async () => {
+  it("has the result of the player with the first place", async () => {
     const { result } = await import("../src/pages/Replay");
     const seat = (place: number, returns = 0) => ({ place, returns });
     expect(result({ labels: ["a", "b"], seats: [seat(1), seat(0)] })).toBe("b won");
@@ -179,7 +179,7 @@ describe("a game", () => {
 });
 
 describe("opponents", () => {
-  it("are the best, then who has weights by strength, then who needs none", async () => {
+  it("are the best, then those with weights by strength, then those that need none", async () => {
     const { chooseAgain } = await import("../src/pages/SitDown");
     const { opponents } = await import("../src/pages/opponents");
     const row = (id: string, player: string, kind: string, elo: number | null) =>

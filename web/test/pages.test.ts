@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 
-/** What modules ask of a browser when they are loaded. */
+/** The modules ask this of a browser when they are loaded. */
 beforeAll(() => {
   vi.stubGlobal("location", new URL("http://service/app/populations/first?key=a"));
   vi.stubGlobal("addEventListener", () => {});
@@ -97,7 +97,7 @@ describe("the matrix", () => {
 
 describe("charts", () => {
   it("tell the newest value at a place", async () => {
-    const { valueAt } = await import("../src/ui/Chart");
+    const { valueAt } = await import("../src/ui/lines");
     const line = { name: "m0", colour: 0, x: [0, 10, 20], y: [1, null, 3] };
     expect([-1, 0, 9, 10, 25].map((x) => valueAt(line, x, String))).toEqual([
       "–",
@@ -111,7 +111,7 @@ describe("charts", () => {
 
 describe("lines", () => {
   it("are drawn again when any point differs, not only the newest", async () => {
-    const { same } = await import("../src/ui/Chart");
+    const { same } = await import("../src/ui/lines");
     const line = {
       name: "m0",
       colour: 0,
@@ -138,7 +138,7 @@ describe("lines", () => {
 
 describe("a part of a chart that was chosen", () => {
   it("stays while points are added; all of it grows", async () => {
-    const { zoomOf } = await import("../src/ui/Chart");
+    const { zoomOf } = await import("../src/ui/zoom");
     const chart = (min: number, max: number) =>
       ({ data: [[0, 10, 20]], scales: { x: { min, max } } }) as unknown as Parameters<
         typeof zoomOf
@@ -153,27 +153,27 @@ describe("a part of a chart that was chosen", () => {
       ),
     ).toBeNull();
   });
-  it("stands in the address; what nobody could have written there chooses nothing", async () => {
-    const { zoomIn } = await import("../src/ui/Chart");
-    expect(zoomIn("5~20.5", "frames")).toEqual({ min: 5, max: 20.5, unit: "frames" });
-    expect([undefined, "", "5", "20~5", "a~b", "5~"].map((told) => zoomIn(told, "frames"))).toEqual(
-      Array(6).fill(null),
-    );
+  it("stands in the address; a text that is no part of a chart chooses nothing", async () => {
+    const { zoomFrom } = await import("../src/ui/zoom");
+    expect(zoomFrom("5~20.5", "frames")).toEqual({ min: 5, max: 20.5, unit: "frames" });
+    expect(
+      [undefined, "", "5", "20~5", "a~b", "5~"].map((told) => zoomFrom(told, "frames")),
+    ).toEqual(Array(6).fill(null));
   });
 });
 
-describe("a match that is watched", () => {
-  it("is a chart of at most so many looks, from the first to the newest", async () => {
-    const { withLook } = await import("../src/pages/MatchRequest");
-    let looks: ReturnType<typeof withLook> = [];
+describe("the score of a match over its games", () => {
+  it("has a limited number of points, from the first to the newest", async () => {
+    const { withPoint } = await import("../src/pages/MatchRequest");
+    let points: ReturnType<typeof withPoint> = [];
     for (let games = 2; games <= 20_000; games += 2)
-      looks = withLook(looks, { games, score: 0.5, low: 0.4, high: 0.6 });
-    expect(looks.length).toBeLessThanOrEqual(400);
-    expect(looks.length).toBeGreaterThan(100);
-    expect([looks[0]!.games, looks.at(-1)!.games]).toEqual([2, 20_000]);
-    const gaps = looks.slice(1).map((look, index) => look.games - looks[index]!.games);
+      points = withPoint(points, { games, score: 0.5, low: 0.4, high: 0.6 });
+    expect(points.length).toBeLessThanOrEqual(400);
+    expect(points.length).toBeGreaterThan(100);
+    expect([points[0]!.games, points.at(-1)!.games]).toEqual([2, 20_000]);
+    const gaps = points.slice(1).map((point, index) => point.games - points[index]!.games);
     expect(Math.max(...gaps)).toBeLessThanOrEqual(400);
-    expect(withLook(looks, looks[3]!)).toBe(looks);
+    expect(withPoint(points, points[3]!)).toBe(points);
   });
 });
 
@@ -204,7 +204,7 @@ describe("what is not there", () => {
 
 describe("many lines", () => {
   it("share the points of a chart", async () => {
-    const { pointsFor } = await import("../src/ui/Chart");
+    const { pointsFor } = await import("../src/ui/lines");
     expect([0, 1, 16, 64, 1000].map(pointsFor)).toEqual([400, 400, 400, 100, 60]);
   });
 });
@@ -271,7 +271,7 @@ describe("the verdict of a match", () => {
 });
 
 describe("anchors", () => {
-  it("are who does not learn", async () => {
+  it("are the players that do not learn", async () => {
     const { anchorsOf } = await import("../src/pages/population/RatingChart");
     const row = (player: string, kind: string, id: string) => ({ player, kind, id, elo: 0 });
     const players = [

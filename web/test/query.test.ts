@@ -28,7 +28,7 @@ describe("an answer that ends in the middle", () => {
       expect(problem).toMatchObject({ status: 0, title: "The service does not answer" });
     }
   });
-  it("is no problem for who took the question back", async () => {
+  it("is no problem when the page itself took the question back", async () => {
     const { get } = await import("../src/api/client");
     const taken = new DOMException("taken back", "AbortError");
     vi.stubGlobal(
@@ -40,7 +40,7 @@ describe("an answer that ends in the middle", () => {
 });
 
 describe("what was answered once", () => {
-  it("is there at once for who asks the same again, and nobody else", async () => {
+  it("is there at once for the same question, and for no other one", async () => {
     const { get, remembered } = await import("../src/api/client");
     const place = { path: { name: "demo" }, query: { keys: "entropy" } };
     const metrics = "/v1/populations/{name}/metrics";
@@ -76,7 +76,7 @@ describe("what was answered once", () => {
       expect(remembered(lineage, place)).toBeUndefined();
     }
   });
-  it("is not shown of a population itself, whose tag is only a revision: its frames would be old", async () => {
+  it("is not shown of a population itself: its tag is only a revision", async () => {
     const { get, remembered } = await import("../src/api/client");
     const place = { path: { name: "demo" } };
     vi.stubGlobal(
@@ -111,20 +111,20 @@ describe("a view", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(ask).toHaveBeenCalledTimes(5);
   });
-  it("asks again where nobody answered, also when it waits for events only", async () => {
+  it("asks again without an answer, also when it waits for events only", async () => {
     const { ask, now } = await begun([false, false, true]);
     await now();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(ask).toHaveBeenCalledTimes(3);
   });
-  it("goes on after whatever went wrong", async () => {
+  it("goes on after any error", async () => {
     const { ask, now, soon } = await begun([new TypeError("of the page itself")]);
     await expect(now()).rejects.toThrow("of the page itself");
     soon();
     await vi.advanceTimersByTimeAsync(1000);
     expect(ask).toHaveBeenCalledTimes(2);
   });
-  it("that nobody sees asks nothing", async () => {
+  it("that is hidden asks nothing", async () => {
     const { ask, now, soon } = await begun([], 5000);
     await now();
     page.hidden = true;

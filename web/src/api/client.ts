@@ -1,4 +1,7 @@
-/** Calls of the service. Types come from its OpenAPI document; an answer that is not a success becomes a `ServiceProblem`. */
+/**
+ * The client calls the service. Types come from its OpenAPI document; an answer that is not a
+ * success becomes a `ServiceProblem`.
+ */
 import type { components, paths } from "../../generated/schema";
 import { session } from "./session";
 
@@ -8,13 +11,19 @@ type Operation<P extends keyof paths, M extends string> = M extends keyof paths[
   ? paths[P][M]
   : never;
 type Success<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
+/** The body that a GET of this path answers with. */
 export type Got<P extends keyof paths> = Success<Operation<P, "get">>;
 
+/** What fills the template of an address. */
 export interface Place {
   path?: Record<string, string>;
   query?: Record<string, string | number | boolean | undefined>;
 }
 
+/**
+ * An answer that is not a success, in the words of the service. Status 0 means that there was no
+ * answer.
+ */
 export class ServiceProblem extends Error {
   constructor(
     readonly status: number,
@@ -26,30 +35,38 @@ export class ServiceProblem extends Error {
   }
 }
 
-/** The address of a resource: `{name}` in the template is replaced, undefined parameters are left out. */
+/**
+ * Returns the address of a resource: `{name}` in the template is replaced, and undefined parameters
+ * are left out.
+ */
 export function address(template: string, { path = {}, query = {} }: Place = {}): string {
   const filled = template.replace(/\{(\w+)\}/g, (_, key: string) =>
     encodeURIComponent(path[key] ?? ""),
   );
-  const said = Object.entries(query).filter(([, value]) => value !== undefined);
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
   return (
     filled +
-    (said.length ? `?${new URLSearchParams(said.map(([key, value]) => [key, String(value)]))}` : "")
+    (given.length
+      ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`
+      : "")
   );
 }
 
 const MOST_KEPT = 100;
-/** Its tag is the revision that a change is decided on: it says nothing of the content, and 304 is never its answer. */
+/**
+ * The ETag of a population is its revision, on which a change is decided. It says nothing of the
+ * content, so these answers are never taken as unchanged.
+ */
 const REVISED = "/v1/populations/{name}";
 const GONE: ReadonlySet<number> = new Set([404, 410]);
 const kept = new Map<string, { tag: string; body: unknown }>();
 
-/** What a GET answered when it was last asked for, if that is remembered: something to show until it answers again. */
+/** Returns the last answer to a GET, if it is remembered: something to show until the next one. */
 export function remembered<P extends keyof paths>(template: P, place?: Place): Got<P> | undefined {
   return kept.get(address(template, place))?.body as Got<P> | undefined;
 }
 
-/** What a GET answers. With its last ETag: where nothing changed, the very same object comes back. */
+/** Sends a GET with the last ETag. Where nothing changed, the very same object comes back. */
 export async function get<P extends keyof paths>(
   template: P,
   place?: Place,
@@ -76,8 +93,9 @@ export async function get<P extends keyof paths>(
 }
 
 /**
- * What an unsafe method answers. Each call has its own Idempotency-Key, so one that the network repeats happens once.
- * revision: refuse what was decided on an older look.
+ * Sends a change. Each call has an Idempotency-Key of its own, so a request that the network
+ * repeats happens once.
+ * revision: the service refuses the change if the resource has a newer one
  */
 export async function change<P extends keyof paths, M extends "post" | "patch" | "delete">(
   method: M,
@@ -96,7 +114,7 @@ export async function change<P extends keyof paths, M extends "post" | "patch" |
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  // What is made next may have the name of what was deleted.
+  // A resource that is made next can have the name of the deleted one.
   if (method === "delete") kept.clear();
   return (answer.status === 204 ? undefined : await read(answer)) as Success<Operation<P, M>>;
 }
@@ -116,7 +134,10 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   throw await problemOf(answer);
 }
 
-/** The JSON of an answer. One that ends in the middle, since the service was killed while it sent, is as good as none. */
+/**
+ * Returns the JSON of an answer. An answer that ends in the middle, since the service was killed
+ * while it sent, counts as none.
+ */
 async function read(answer: Response): Promise<unknown> {
   try {
     return await answer.json();
@@ -125,7 +146,10 @@ async function read(answer: Response): Promise<unknown> {
   }
 }
 
-/** What to throw in its place: who took a question back wants no answer. */
+/**
+ * Returns what to throw in place of a network error. A request that the page itself aborted stays
+ * an AbortError.
+ */
 function unanswered(error: unknown): unknown {
   if (error instanceof DOMException && error.name === "AbortError") return error;
   return new ServiceProblem(
@@ -137,10 +161,10 @@ function unanswered(error: unknown): unknown {
 
 async function problemOf(answer: Response): Promise<ServiceProblem> {
   try {
-    const said = (await answer.json()) as Schemas["Problem"] & {
+    const problem = (await answer.json()) as Schemas["Problem"] & {
       errors?: { pointer: string; detail: string }[];
     };
-    return new ServiceProblem(answer.status, said.title, said.detail, said.errors ?? []);
+    return new ServiceProblem(answer.status, problem.title, problem.detail, problem.errors ?? []);
   } catch {
     return new ServiceProblem(answer.status, `The service answered ${answer.status}`, "");
   }

@@ -1,16 +1,19 @@
 /**
- * What happens in the service, as it happens. One stream per browser: of all visible tabs the one that holds a lock reads, and tells the others.
- * Where the page has no locks (plain HTTP from another machine) every visible tab reads for itself. Hidden tabs read nothing and look anew when shown.
+ * This file reads the stream of events of the service. A browser has one stream: of all visible
+ * tabs the one that holds a lock reads it and tells the others. Where the page has no locks (plain
+ * HTTP from another machine) every visible tab reads for itself. Hidden tabs read nothing, and ask
+ * for everything anew when they are shown.
  */
 import { signal } from "@preact/signals";
 
-export interface Told {
+/** An event: something of this topic changed, in one population or, with null, in all. */
+export interface ServiceEvent {
   id: number;
   topic: (typeof TOPICS)[number];
   population: string | null;
 }
 
-type Message = { kind: "event"; event: Told } | { kind: "alive" };
+type Message = { kind: "event"; event: ServiceEvent } | { kind: "alive" };
 
 const TOPICS = ["population", "operation", "training", "evaluation", "resync"] as const;
 const LOCK = "pbt-arena events";
@@ -18,26 +21,30 @@ const BEAT_MS = 1000;
 const LOST_AFTER_MS = 4000;
 const RETRY_MS = 1000;
 
-/** Whether events arrive, here or by way of another tab. */
+/** Whether events arrive, in this tab or by way of another one. */
 export const connected = signal(false);
-/** When the service was last heard, by a stream or an answer: milliseconds since 1970. */
+/** When the service was last reached, by an open stream or an answer: milliseconds since 1970. */
 export const heardAt = signal(0);
 
-const listeners = new Set<(event: Told) => void>();
+const listeners = new Set<(event: ServiceEvent) => void>();
 let newest = 0;
 let aliveAt = 0;
 
-/** Call `listener` for each event, once, in order; "resync" also stands for everything that may have been missed. */
-export function onEvent(listener: (event: Told) => void): () => void {
+/**
+ * Calls `listener` once for each event, in order. A "resync" stands for everything that may have
+ * been missed. Returns a function that ends this.
+ */
+export function onEvent(listener: (event: ServiceEvent) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
+/** Notes that the service has just answered. */
 export function heard(): void {
   heardAt.value = Date.now();
 }
 
-/** Begin; called once, when the browser is logged in. Returns what ends it. */
+/** Begins to read; called once, when the browser is logged in. Returns a function that ends it. */
 export function follow(): () => void {
   const channel = new BroadcastChannel(LOCK);
   let end = () => {};
@@ -63,10 +70,10 @@ export function follow(): () => void {
   };
 }
 
-/** Read when it is this tab's turn. Returns what gives the turn up. */
+/** Reads the stream when it is the turn of this tab. Returns a function that gives the turn up. */
 function read(channel: BroadcastChannel): () => void {
   const over = new AbortController();
-  // What happened while nothing was read is asked for anew.
+  // What happened while no tab read is asked for anew.
   tell({ id: newest, topic: "resync", population: null });
   if (navigator.locks) {
     navigator.locks
@@ -95,12 +102,13 @@ function stream(channel: BroadcastChannel, over: AbortSignal): Promise<void> {
       };
       for (const topic of TOPICS) source.addEventListener(topic, (event) => arrived(topic, event));
     };
-    const arrived = (topic: Told["topic"], event: MessageEvent<string>) => {
-      const said = JSON.parse(event.data) as { population?: string | null };
-      const told = { id: Number(event.lastEventId), topic, population: said.population ?? null };
+    const arrived = (topic: ServiceEvent["topic"], event: MessageEvent<string>) => {
+      const body = JSON.parse(event.data) as { population?: string | null };
+      const id = Number(event.lastEventId);
+      const message = { id, topic, population: body.population ?? null };
       alive();
-      channel.postMessage({ kind: "event", event: told } satisfies Message);
-      take(told);
+      channel.postMessage({ kind: "event", event: message } satisfies Message);
+      take(message);
     };
     const beat = setInterval(() => {
       if (source.readyState !== EventSource.OPEN) return;
@@ -123,13 +131,13 @@ function alive(): void {
   heard();
 }
 
-function take(event: Told): void {
+function take(event: ServiceEvent): void {
   if (event.topic === "resync") newest = event.id;
   else if (event.id <= newest) return;
   newest = event.id;
   tell(event);
 }
 
-function tell(event: Told): void {
+function tell(event: ServiceEvent): void {
   for (const listener of [...listeners]) listener(event);
 }

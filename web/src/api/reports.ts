@@ -1,4 +1,7 @@
-/** Reports that the OpenAPI document leaves open, since the command line prints the same ones. */
+/**
+ * These types describe reports that the OpenAPI document leaves open, since the command line prints
+ * the same ones.
+ */
 
 export interface RatedPlayer {
   rank: number | null;
@@ -22,7 +25,7 @@ export interface RatedPlayer {
   opponents: number;
 }
 
-/** In a game of one seat nobody wins: mean returns. */
+/** A row of mean returns: a game of one seat has no winner. */
 export interface ReturnRow {
   player: string;
   kind: "snapshot";
@@ -43,6 +46,7 @@ export interface RatingReport {
   cyclic_share?: CyclicShare;
 }
 
+/** Players of which each beats the next. p: the chance of such a circle if ratings explained all */
 export interface Circle {
   players: string[];
   p: number;
@@ -93,7 +97,7 @@ export interface Lineage {
   steps: LineageStep[];
 }
 
-/** Whether a game is won and lost; else `players` are rows of returns. */
+/** Tells whether the rows are ratings. Games of one seat have rows of returns instead. */
 export function isRated(rows: RatingReport["players"]): rows is RatedPlayer[] {
   return rows.every((row) => "elo" in row);
 }
@@ -104,7 +108,10 @@ export interface Tally {
   losses: number;
 }
 
-/** A match of two; of its first player. The service's `statistics` of a stored match and its `report` of one it plays have these names in common. */
+/**
+ * The numbers of a match of two, seen by its first player. The `statistics` of a stored match and
+ * the `report` of one that the service plays have these names in common.
+ */
 export interface Duel extends Tally {
   games: number;
   score: number;
@@ -128,14 +135,14 @@ export interface Duel extends Tally {
   length_deviation: number;
 }
 
-/** The report of a match on the service; `kind` "table" for more than two players. */
+/** The report of a match that the service plays; `kind` is "table" for more than two players. */
 export interface MatchReport extends Duel {
   kind: "duel" | "table";
   verdict: string;
   notes: readonly string[];
 }
 
-/** The game that a population plays, by its config; undefined until that is known. */
+/** Returns the game that a population plays, by its config; undefined until that is known. */
 export function gameOf(
   body: { spec: { config?: Record<string, unknown> | null } } | undefined,
 ): string | undefined {

@@ -1,15 +1,21 @@
-/** Who the browser is to the service. */
+/** The session says what the service allows this browser: nothing, to look, or to change. */
 import { signal } from "@preact/signals";
 import type { components } from "../../generated/schema";
 
 export type Level = components["schemas"]["SessionBody"]["level"];
 
-/** "unknown" until the service has said it; "none": a one-time code is needed. */
+/**
+ * The level of the browser: "unknown" until the service has answered, "none" where a one-time code
+ * is needed.
+ */
 export const session = signal<Level | "unknown">("unknown");
-/** What became of a code in the address. */
+/** Why the code in the address was refused; null where it was not. */
 export const refusal = signal<string | null>(null);
 
-/** Swap the code behind "#", which a browser sends to nobody, for a cookie; then ask what the cookie allows. */
+/**
+ * Swaps the code behind "#", which a browser sends to no server, for a cookie; then asks what the
+ * cookie allows.
+ */
 export async function logIn(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
@@ -28,18 +34,20 @@ export async function logIn(): Promise<void> {
   await ask();
 }
 
+/** Asks the service for the level, once a second until it answers. */
 export async function ask(): Promise<void> {
   const asked = fetch("/v1/session", { cache: "no-store" });
-  type Said = components["schemas"]["SessionBody"];
-  const said = await asked
-    .then((answer) => (answer.ok ? (answer.json() as Promise<Said>) : null))
+  type Body = components["schemas"]["SessionBody"];
+  const body = await asked
+    .then((answer) => (answer.ok ? (answer.json() as Promise<Body>) : null))
     .catch(() => null);
-  if (said) session.value = said.level;
+  if (body) session.value = body.level;
   else setTimeout(() => void ask(), 1000);
 }
 
+/** Ends the session. */
 export async function logOut(): Promise<void> {
   const answer = await fetch("/v1/session", { method: "DELETE" }).catch(() => null);
-  // Where nobody answered, the cookie is still there.
+  // Without an answer the cookie is still there.
   if (answer) session.value = "none";
 }

@@ -1,32 +1,40 @@
-/** What a view shows of the service, kept fresh: read when it appears, when an event touches it, and every so often while it is seen. */
+/**
+ * `useGet` keeps an answer of the service fresh for a view: it asks when the view appears, after an
+ * event that concerns it, and at intervals while the page is seen.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { paths } from "../../generated/schema";
 import { get, type Got, type Place, remembered, ServiceProblem } from "./client";
 import { heard, onEvent } from "./events";
 
+/** An answer of the service, or why there is none. */
 export interface Query<T> {
-  /** The newest answer; stays while a newer one is on its way or fails. */
+  /** The newest answer. It stays while a newer one is on its way, or fails. */
   value: T | undefined;
   problem: ServiceProblem | null;
   again: () => void;
 }
 
 export interface Freshness {
-  /** Read again after so long; 0: only after events. */
+  /** Ask again after this time; 0 asks only after events. */
   everyMs?: number;
-  /** Events of this population concern it; undefined: all do. */
+  /** Only events of this population concern the view; undefined: all events do. */
   population?: string;
-  /** When something else is asked for, the old answer stays until the new one is there. */
+  /** When another resource is asked for, the old answer stays until the new one is there. */
   keep?: boolean;
 }
 
+/** Events that come within this time lead to one request. */
 const GATHER_MS = 150;
+/** For what changes all the time, such as frames. */
 export const OFTEN_MS = 1500;
+/** For what changes with games and updates. */
 export const SELDOM_MS = 5000;
 
 /**
- * When to ask, never twice at once: now, soon after an event, and every so often; while nobody sees the page, not at all.
- * ask: gives whether there was an answer; where there was none it is asked again in any case.
+ * Decides when to ask, never twice at once: now, soon after an event, and at intervals. A hidden
+ * page does not ask at all.
+ * ask: returns whether the service answered; without an answer it is asked again in any case
  */
 export function asking(
   ask: () => Promise<boolean>,
@@ -53,7 +61,7 @@ export function asking(
     }
   };
   const soon = () => {
-    // What was missed while hidden is asked for when the page is shown: `events.ts` tells everybody to read anew.
+    // What a hidden page missed is asked for when it is shown: `events.ts` then sends a "resync".
     if (document.hidden) return;
     if (busy) asked = true;
     else after(GATHER_MS);
@@ -65,7 +73,7 @@ export function asking(
   return { now, soon, end };
 }
 
-/** template null: nothing is asked for yet. */
+/** Asks for a resource and returns its newest answer. A template of null asks for nothing yet. */
 export function useGet<P extends keyof paths>(
   template: P | null,
   place: Place = {},
@@ -117,7 +125,7 @@ export function useGet<P extends keyof paths>(
   }, [name, everyMs, population]);
 
   const mine = state.name === name;
-  // Who comes back to a view sees what it showed, at once, while it is asked for again.
+  // A person who comes back to a view sees its last answer at once, while it is asked for again.
   const value =
     mine && state.value !== undefined
       ? state.value

@@ -1,10 +1,11 @@
-/** One metric of any populations, overlaid over frames or over time. */
+/** `Compare` is the page that draws one metric of several populations over frames or over time. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { SELDOM_MS, useGet } from "../api/useGet";
 import { count, decimal, span } from "../format";
 import { query, setQuery, to } from "../router";
-import { Chart, type Line, pointsFor } from "../ui/Chart";
+import { Chart } from "../ui/Chart";
 import { Figure } from "../ui/Figure";
+import { type Line, pointsFor } from "../ui/lines";
 import { Empty, Failed, Loading, Shown } from "../ui/state";
 import type { Column } from "../ui/table";
 import { Value } from "../ui/value";
@@ -65,24 +66,24 @@ export function Compare() {
   );
 }
 
-/** The metric to begin with: that most people want of those that are there. Before anything is known, the one that most have. */
+/** Returns the metric to begin with: of those that are there, the one that people want most. */
 export function firstOf(there: ReadonlySet<string>): string {
   return FIRST_METRICS.find((key) => there.has(key)) ?? [...there].sort()[0] ?? FIRST_METRICS[0]!;
 }
 
-/** curves null: there are none to be had, and why was said. */
+/** The answer for one population. Curves of null could not be had, and the reason is shown. */
 interface Answer {
   metric: string;
   curves: CurvesBody | null;
 }
 
-/** All that is drawn at a time. */
-interface Whole {
+/** All curves that are drawn at a time, by population. */
+interface DrawnCurves {
   metric: string;
   curves: readonly (readonly [string, CurvesBody])[];
 }
 
-/** sizes: how many members each has, so that many get fewer points each. */
+/** sizes: how many members each population has; of many members each gets fewer points */
 function Overlay({
   names,
   sizes,
@@ -95,18 +96,18 @@ function Overlay({
   const there = new Set(names.flatMap((name) => found.get(name)?.curves?.keys ?? []));
   const metric = query.value.get("metric") ?? firstOf(there);
   const keys = [...new Set([...there, metric])].sort();
-  const whole = useWhole(names, metric, found);
-  const { lines, unit } = useMemo(() => overlaid(whole, overTime), [whole, overTime]);
+  const drawn = useDrawnCurves(names, metric, found);
+  const { lines, unit } = useMemo(() => linesOf(drawn, overTime), [drawn, overTime]);
   const points = pointsFor(names.reduce((sum, name) => sum + (sizes.get(name) ?? 1), 0));
   return (
     <>
       {names.map((name) => (
-        <Fetch
+        <CurvesOfOne
           key={name}
           name={name}
           metric={metric}
           points={points}
-          quiet={whole.curves.length > 0}
+          quiet={drawn.curves.length > 0}
           got={(curves) => setFound((old) => new Map([...old, [name, { metric, curves }]]))}
         />
       ))}
@@ -135,12 +136,12 @@ function Overlay({
       </div>
       {lines.length ? (
         <Figure
-          title={`${whole.metric} over ${overTime ? "time" : "frames"}`}
+          title={`${drawn.metric} over ${overTime ? "time" : "frames"}`}
           columns={columnsOf(unit)}
           rows={() => rowsOf(lines)}
         >
           <Chart
-            label={`${whole.metric} over ${unit}`}
+            label={`${drawn.metric} over ${unit}`}
             place="curves"
             lines={lines}
             height={360}
@@ -149,8 +150,8 @@ function Overlay({
           />
         </Figure>
       ) : (
-        whole.curves.length > 0 && (
-          <Empty title={`Nobody has ${whole.metric}`}>
+        drawn.curves.length > 0 && (
+          <Empty title={`No population has ${drawn.metric}`}>
             <p>Choose another metric, or a population that has trained.</p>
           </Empty>
         )
@@ -159,13 +160,16 @@ function Overlay({
   );
 }
 
-/** The curves of a metric once all populations have answered; until then those that were drawn before. */
-function useWhole(
+/**
+ * Returns the curves of a metric once all populations have answered; until then those that were
+ * drawn before.
+ */
+function useDrawnCurves(
   names: readonly string[],
   metric: string,
   found: ReadonlyMap<string, Answer>,
-): Whole {
-  const kept = useRef<Whole>({ metric, curves: [] });
+): DrawnCurves {
+  const kept = useRef<DrawnCurves>({ metric, curves: [] });
   return useMemo(() => {
     const answers = names.flatMap((name) =>
       found.get(name)?.metric === metric ? [[name, found.get(name)!.curves] as const] : [],
@@ -176,17 +180,20 @@ function useWhole(
   }, [names.join(), metric, found]);
 }
 
-/** All members of all populations; time in the unit that fits the longest, breaks left out. */
-function overlaid(
-  { metric, curves: here }: Whole,
+/**
+ * Returns the lines of all members of all populations. Time has the unit that fits the longest
+ * training; breaks are left out.
+ */
+function linesOf(
+  { metric, curves: shown }: DrawnCurves,
   overTime: boolean,
 ): { lines: Line[]; unit: string } {
-  const ends = here.flatMap(([, curves]) =>
+  const ends = shown.flatMap(([, curves]) =>
     Object.values(curves.members).map((curve) => curve[metric]?.seconds?.at(-1) ?? 0),
   );
   const { unit, seconds } = span(Math.max(0, ...ends));
   const lines: Line[] = [];
-  for (const [name, curves] of here)
+  for (const [name, curves] of shown)
     lines.push(...curveLines(curves, metric, `${name}/`, lines.length, overTime ? seconds : 0));
   return { lines, unit: overTime ? `${unit} of training` : "frames" };
 }
@@ -216,17 +223,19 @@ function rowsOf(lines: readonly Line[]): Row[] {
   );
 }
 
-interface Fetching {
+interface CurvesOfOneProps {
   name: string;
   metric: string;
   points: number;
-  /** Something is drawn already: waiting need not be told. */
+  /** Something is drawn already, so that it need not say that it waits. */
   quiet: boolean;
   got: (curves: CurvesBody | null) => void;
 }
 
-/** Gives what it reads to the one who draws; shows only what went wrong. */
-function Fetch({ name, metric, points, quiet, got }: Fetching) {
+/**
+ * Asks for the curves of one population and hands them to the chart. It shows only what went wrong.
+ */
+function CurvesOfOne({ name, metric, points, quiet, got }: CurvesOfOneProps) {
   const place = { path: { name }, query: { keys: metric, points, times: true } };
   const found = useGet("/v1/populations/{name}/metrics", place, {
     everyMs: SELDOM_MS,

@@ -1,4 +1,4 @@
-/** One stored game: how it was played, on its board or as a film. */
+/** `Game` is the page of one stored game: its result, and its film or its replay. */
 import { useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
@@ -61,7 +61,7 @@ function NoReplay({ game, why }: { game: GameBody; why: string }) {
 
 const OF_MATCHES = "Games of matches are not filmed; arena watch films games of the same players";
 
-/** What a training filmed of the game, where it did; else its moves. */
+/** Shows the film of a game, where its training made one; else its replay. */
 function Filmed({ game }: { game: GameBody }) {
   const [broken, setBroken] = useState(false);
   const films = useGet(
@@ -94,6 +94,8 @@ function Filmed({ game }: { game: GameBody }) {
 }
 
 const NOT_PLAYABLE =
-  "Its film cannot be played: it made room for newer ones, or this browser does not know its format";
+  "Its film cannot be played: it made room for newer ones, " +
+  "or this browser does not know its format";
 const NOT_RECORDED =
-  "It was not filmed: evaluation.record_share says how many of a training's evaluation games are, and old films make room for new ones";
+  "It was not filmed: evaluation.record_share says how many of a training's evaluation games " +
+  "are, and old films make room for new ones";

@@ -1,3 +1,4 @@
+/** `League` is the page of ratings: of one population, or of all players of its game. */
 import { gameOf, type RatingReport, type WinMatrixReport } from "../api/reports";
 import { useGet } from "../api/useGet";
 import { query, setQuery, to } from "../router";
@@ -9,7 +10,6 @@ import { RatingTable } from "./RatingTable";
 import { SitDownLink } from "./SitDownLink";
 import { WinMatrixFigure } from "./WinMatrixFigure";
 
-/** Everybody who plays a game: of one population, or of all. */
 export function League() {
   const populations = useGet("/v1/populations", { query: { limit: 500 } });
   return (
@@ -21,7 +21,7 @@ export function League() {
           const chosen = query.value.get("population") ?? names[0];
           if (chosen === undefined) {
             return (
-              <Empty title="Nobody plays yet">
+              <Empty title="No population plays yet">
                 <p>
                   A league begins with a population: <a href={to(["populations"])}>Populations</a>.
                 </p>
@@ -90,7 +90,7 @@ function Standings({ population, everyone }: { population: string; everyone: boo
 
 const NEWEST = 10;
 
-/** The newest matches of the game that a population plays. */
+/** Shows the newest matches of the game that a population plays. */
 function MatchesOfGame({ population }: { population: string }) {
   const body = useGet(
     "/v1/populations/{name}",

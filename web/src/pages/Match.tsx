@@ -1,4 +1,4 @@
-/** A match of the league, game by game. */
+/** `Match` is the page of a stored match, game by game. */
 import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
 import { when } from "../format";
@@ -13,6 +13,7 @@ import { MatchStatistics, verdictOf } from "./MatchStatistics";
 
 export type Game = Got<"/v1/matches/{match_id}/games">["items"][number];
 
+/** The columns of a table of stored games. */
 export const GAME_COLUMNS: readonly Column<Game>[] = [
   {
     name: "number",
@@ -78,7 +79,7 @@ export function Match({ id }: { id: string }) {
 }
 
 function Numbers({ id, names }: { id: string; names: readonly string[] }) {
-  const told = useGet("/v1/matches/{match_id}/statistics", { path: { match_id: id } });
+  const statistics = useGet("/v1/matches/{match_id}/statistics", { path: { match_id: id } });
   const [first, second] = names;
   if (names.length !== 2) {
     return (
@@ -88,7 +89,7 @@ function Numbers({ id, names }: { id: string; names: readonly string[] }) {
     );
   }
   return (
-    <Shown query={told} what="its numbers">
+    <Shown query={statistics} what="its numbers">
       {(found) =>
         found && (
           <MatchStatistics

@@ -1,4 +1,7 @@
-/** A match that the service plays: its statistics, and how the interval shrinks. */
+/**
+ * `MatchRequest` is the page of a match that was asked for here. The service plays it, and the page
+ * shows how the interval of the score shrinks.
+ */
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got } from "../api/client";
 import type { MatchReport } from "../api/reports";
@@ -16,12 +19,18 @@ import { Fact, Value } from "../ui/value";
 import { MatchStatistics } from "./MatchStatistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
-type Look = Pick<NonNullable<Body["statistics"]>, "score" | "low" | "high"> & { games: number };
+/** The score after a number of games. */
+interface ScorePoint {
+  games: number;
+  score: number;
+  low: number;
+  high: number;
+}
 
-/** More than a chart has pixels to show. */
-const MOST_LOOKS = 400;
+/** More points than a chart has pixels to show. */
+const MOST_POINTS = 400;
 
-const LOOKS: readonly Column<Look>[] = [
+const SCORE_COLUMNS: readonly Column<ScorePoint>[] = [
   { name: "games", value: (row) => row.games, numeric: true },
   { name: "score", value: (row) => row.score, show: (row) => percent(row.score), numeric: true },
   { name: "low", value: (row) => row.low, show: (row) => percent(row.low), numeric: true },
@@ -35,7 +44,7 @@ export function MatchRequest({ id }: { id: string }) {
     { path: { evaluation_id: id } },
     { everyMs: over ? 0 : OFTEN_MS / 2 },
   );
-  const looks = useLooks(found.value);
+  const points = useScorePoints(found.value);
   const ended = found.value && found.value.state !== "PENDING" && found.value.state !== "RUNNING";
   useEffect(() => setOver(Boolean(ended)), [ended]);
   return (
@@ -50,14 +59,14 @@ export function MatchRequest({ id }: { id: string }) {
             {!ended && session.value === "admin" && <Cancel id={id} done={found.again} />}
           </div>
           {body.message && <p class={body.state === "FAILED" ? "wrong" : "note"}>{body.message}</p>}
-          <Told body={body} />
+          <Numbers body={body} />
           <Facts body={body} />
-          {looks.length > 1 && (
+          {points.length > 1 && (
             <Figure
               title="Score as games came in"
               note="with its 95 % interval, as this page saw it"
-              columns={LOOKS}
-              rows={looks}
+              columns={SCORE_COLUMNS}
+              rows={points}
             >
               <Chart
                 label="Score over games"
@@ -65,10 +74,10 @@ export function MatchRequest({ id }: { id: string }) {
                   {
                     name: body.players[0]!,
                     colour: 0,
-                    x: looks.map((look) => look.games),
-                    y: looks.map((look) => look.score),
-                    low: looks.map((look) => look.low),
-                    high: looks.map((look) => look.high),
+                    x: points.map((point) => point.games),
+                    y: points.map((point) => point.score),
+                    low: points.map((point) => point.low),
+                    high: points.map((point) => point.high),
                   },
                 ]}
                 format={(share) => percent(share, 0)}
@@ -98,8 +107,8 @@ export function MatchRequest({ id }: { id: string }) {
   );
 }
 
-/** Its numbers so far. */
-function Told({ body }: { body: Body }) {
+/** Shows the numbers so far. */
+function Numbers({ body }: { body: Body }) {
   const report = body.report as unknown as MatchReport | null;
   if (report?.kind !== "duel") return <Waiting body={body} />;
   return (
@@ -143,7 +152,9 @@ function Facts({ body }: { body: Body }) {
       <Fact name="seed">{body.seed}</Fact>
       <Fact name="moves">{body.greedy ? "greedy" : "sampled"}</Fact>
       {body.sprt && (
-        <Fact name="sequential test">{`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}</Fact>
+        <Fact name="sequential test">
+          {`${decimal(body.sprt.elo0)}, ${decimal(body.sprt.elo1)}`}
+        </Fact>
       )}
       <Fact name="asked for">{when(body.created_at)}</Fact>
     </dl>
@@ -174,14 +185,14 @@ function Cancel({ id, done }: { id: string; done: () => void }) {
   );
 }
 
-/** What this page has seen of a match, once for each number of games. */
-function useLooks(body: Body | undefined): readonly Look[] {
-  const [looks, setLooks] = useState<readonly Look[]>([]);
+/** Returns the scores that this page has seen, one for each number of games. */
+function useScorePoints(body: Body | undefined): readonly ScorePoint[] {
+  const [points, setPoints] = useState<readonly ScorePoint[]>([]);
   const { statistics, games } = body ?? {};
   useEffect(() => {
     if (statistics && games)
-      setLooks((old) =>
-        withLook(old, {
+      setPoints((old) =>
+        withPoint(old, {
           games,
           score: statistics.score,
           low: statistics.low,
@@ -189,18 +200,21 @@ function useLooks(body: Body | undefined): readonly Look[] {
         }),
       );
   }, [games]);
-  return looks;
+  return points;
 }
 
-/** looks: by the number of games; where they become too many, one stays of each of so many equal parts of the match, and the newest. */
-export function withLook(looks: readonly Look[], look: Look): readonly Look[] {
-  const newest = looks.at(-1)?.games ?? 0;
-  // Games never become fewer; an answer that was overtaken tells nothing new.
-  if (look.games <= newest) return looks;
-  const all = [...looks, look];
-  if (all.length <= MOST_LOOKS) return all;
-  const part = ({ games }: Look) => Math.floor((games * MOST_LOOKS) / (2 * look.games));
+/**
+ * Adds a point to the points, which are in the order of games. Where they become too many, each of
+ * several equal parts of the match keeps one, and the newest stays.
+ */
+export function withPoint(points: readonly ScorePoint[], point: ScorePoint): readonly ScorePoint[] {
+  const newest = points.at(-1)?.games ?? 0;
+  // The number of games never falls: an answer that was overtaken brings nothing new.
+  if (point.games <= newest) return points;
+  const all = [...points, point];
+  if (all.length <= MOST_POINTS) return all;
+  const part = ({ games }: ScorePoint) => Math.floor((games * MOST_POINTS) / (2 * point.games));
   return all.filter(
-    (one, index) => one === look || index === 0 || part(one) !== part(all[index - 1]!),
+    (one, index) => one === point || index === 0 || part(one) !== part(all[index - 1]!),
   );
 }

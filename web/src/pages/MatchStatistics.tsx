@@ -1,9 +1,11 @@
-/** The block of numbers of a match of two: score and interval, Elo, pairs, seats, games. */
+/**
+ * `MatchStatistics` shows the numbers of a match of two: score, interval, Elo, pairs, seats, games.
+ */
 import type { Duel, Tally } from "../api/reports";
 import { decimal, elo, percent } from "../format";
 import { Fact, Value } from "../ui/value";
 
-/** first, second: the players' names; the numbers are the first one's. */
+/** first, second: the players' names; the numbers are those of the first one */
 export function MatchStatistics({
   of,
   first,
@@ -44,7 +46,7 @@ export function MatchStatistics({
         <Fact name="in another seat">
           <Won of={of.as_second} />
         </Fact>
-        <Fact name="whoever sat first">
+        <Fact name="first seat against second">
           <Won of={of.first_against_second} />
         </Fact>
         <Fact name="games that count">
@@ -62,7 +64,7 @@ export function MatchStatistics({
   );
 }
 
-/** The interval to scale, from 0 to 100 %. */
+/** Draws the interval to scale, from 0 to 100 %. */
 function Bar({ of, first, second }: { of: Duel; first: string; second: string }) {
   return (
     <>
@@ -92,7 +94,10 @@ function Won({ of }: { of: Tally }) {
 
 const POINTS = ["0", "½", "1", "1½", "2"] as const;
 
-/** Pairs of games on one seed with the seats swapped, by the points of the first player. */
+/**
+ * Counts the pairs of games by the points of the first player. A pair has one seed, and its games
+ * have the seats swapped.
+ */
 function Pairs({ counts, first }: { counts: readonly number[]; first: string }) {
   const most = Math.max(1, ...counts);
   return (
@@ -113,13 +118,13 @@ function Pairs({ counts, first }: { counts: readonly number[]; first: string }) 
   );
 }
 
-/** One end of the interval may be beyond every rating: a score of 0 or 1. */
+/** Writes an interval. With a score of 0 or 1 one end is beyond every rating. */
 function interval(low: number | null, high: number | null): string {
   if (low !== null && high !== null) return `[${elo(low)}, ${elo(high)}]`;
   return low !== null ? `above ${elo(low)}` : high !== null ? `below ${elo(high)}` : "";
 }
 
-/** What follows from the interval. */
+/** Returns the verdict that follows from the interval. */
 export function verdictOf(of: Duel, first: string, second: string): string {
   if (of.low > 0.5) return `${first} is stronger (95 %).`;
   return of.high < 0.5

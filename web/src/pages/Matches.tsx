@@ -1,3 +1,6 @@
+/**
+ * `Matches` is the page of all matches: those that were asked for here, and those of the league.
+ */
 import type { Got } from "../api/client";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
@@ -10,12 +13,12 @@ import { type Column, Table } from "../ui/table";
 import { Value } from "../ui/value";
 import { NewMatch } from "./NewMatch";
 
-type Asked = Got<"/v1/evaluations">["items"][number];
-type Stored = Got<"/v1/matches">["items"][number];
+type RequestedMatch = Got<"/v1/evaluations">["items"][number];
+type StoredMatch = Got<"/v1/matches">["items"][number];
 
 const MOST = 100;
 
-const REQUEST_COLUMNS: readonly Column<Asked>[] = [
+const REQUEST_COLUMNS: readonly Column<RequestedMatch>[] = [
   {
     name: "match",
     value: (row) => row.id,
@@ -36,7 +39,7 @@ const REQUEST_COLUMNS: readonly Column<Asked>[] = [
   { name: "asked for", value: (row) => row.created_at, show: (row) => when(row.created_at) },
 ];
 
-function score({ statistics }: Asked) {
+function score({ statistics }: RequestedMatch) {
   if (!statistics)
     return <Value of={null} format={percent} why="no whole pair yet, or more than two players" />;
   return (
@@ -47,7 +50,8 @@ function score({ statistics }: Asked) {
   );
 }
 
-export const MATCH_COLUMNS: readonly Column<Stored>[] = [
+/** The columns of a table of stored matches. */
+export const MATCH_COLUMNS: readonly Column<StoredMatch>[] = [
   {
     name: "number",
     value: (row) => row.id,
@@ -136,7 +140,7 @@ export function Matches() {
   );
 }
 
-/** The form for a new match, once it is asked for. */
+/** Shows the form for a new match, once it is opened. */
 function NewMatchSection() {
   const open = query.value.get("new") === "1";
   return (

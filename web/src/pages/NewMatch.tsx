@@ -1,4 +1,7 @@
-/** A match between any two players of a population, whether or not they have met. */
+/**
+ * `NewMatch` is the form for a match between any two players of a population, whether or not they
+ * have met.
+ */
 import { useState } from "preact/hooks";
 import { gameOf, isRated, type RatingReport } from "../api/reports";
 import { useGet } from "../api/useGet";

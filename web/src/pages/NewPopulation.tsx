@@ -1,4 +1,7 @@
-/** A population made from a template, with what is wrong beside the field it is wrong in. */
+/**
+ * `NewPopulation` is the page that makes a population from a template. An error stands beside the
+ * field that it is about.
+ */
 import { useState } from "preact/hooks";
 import { change, type Schemas, ServiceProblem } from "../api/client";
 import { useGet } from "../api/useGet";
@@ -68,10 +71,10 @@ function Form({ template }: { template: Template }) {
   const [name, setName] = useState(template.name.replaceAll("_", "-"));
   const [text, setText] = useState(() => JSON.stringify(template.config, null, 2));
   const [starts, setStarts] = useState(true);
-  const [said, setSaid] = useState<ServiceProblem | string | null>(null);
+  const [answer, setAnswer] = useState<ServiceProblem | string | null>(null);
   const [busy, setBusy] = useState(false);
   const config = parsed(text);
-  const errors = said instanceof ServiceProblem ? said.errors : [];
+  const errors = answer instanceof ServiceProblem ? answer.errors : [];
   const wrong = (pointer: string) =>
     errors.filter((error) => error.pointer === pointer).map((error) => error.detail);
   const placed = new Set<string>(["/name", ...FIELDS.map((field) => field.pointer)]);
@@ -79,7 +82,7 @@ function Form({ template }: { template: Template }) {
 
   const send = async (dryRun: boolean) => {
     setBusy(true);
-    setSaid(null);
+    setAnswer(null);
     try {
       await change(
         "post",
@@ -87,11 +90,11 @@ function Form({ template }: { template: Template }) {
         { query: { dry_run: dryRun || undefined } },
         { name, config, start: !dryRun && starts },
       );
-      if (dryRun) setSaid("Everything is right: it can be made.");
+      if (dryRun) setAnswer("Everything is right: it can be made.");
       else return go(to(["populations", name]));
     } catch (error) {
       if (!(error instanceof ServiceProblem)) throw error;
-      setSaid(error);
+      setAnswer(error);
     }
     setBusy(false);
   };
@@ -120,10 +123,10 @@ function Form({ template }: { template: Template }) {
               {...described}
               inputMode="numeric"
               disabled={config === null}
-              value={String(read(config, path) ?? "")}
+              value={String(valueAt(config, path) ?? "")}
               onInput={(event) =>
                 config &&
-                setText(JSON.stringify(written(config, path, event.currentTarget.value), null, 2))
+                setText(JSON.stringify(withValue(config, path, event.currentTarget.value), null, 2))
               }
             />
           )}
@@ -150,10 +153,10 @@ function Form({ template }: { template: Template }) {
         Start it at once
       </label>
       <div aria-live="polite">
-        {said instanceof ServiceProblem && (rest.length > 0 || errors.length === 0) && (
+        {answer instanceof ServiceProblem && (rest.length > 0 || errors.length === 0) && (
           <div class="state failed">
-            <p class="state-title">{said.title}</p>
-            {errors.length === 0 && <p>{said.detail}</p>}
+            <p class="state-title">{answer.title}</p>
+            {errors.length === 0 && <p>{answer.detail}</p>}
             <ul>
               {rest.map((error) => (
                 <li key={error.pointer + error.detail}>{error.detail}</li>
@@ -161,7 +164,7 @@ function Form({ template }: { template: Template }) {
             </ul>
           </div>
         )}
-        {typeof said === "string" && <p class="right-said">{said}</p>}
+        {typeof answer === "string" && <p class="good">{answer}</p>}
       </div>
       <div class="buttons">
         <button type="button" disabled={busy || config === null} onClick={() => void send(true)}>
@@ -186,17 +189,21 @@ function parsed(text: string): Config | null {
   }
 }
 
-function read(config: Config | null, path: readonly string[]): unknown {
+function valueAt(config: Config | null, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (table, key) => (table && typeof table === "object" ? (table as Config)[key] : undefined),
     config,
   );
 }
 
-/** A copy with one value set: a whole number where it is one, else the text, for the service to judge; empty: left out. */
-function written(config: Config, [key, ...rest]: readonly string[], text: string): Config {
+/**
+ * Returns a copy of a config with one value set. An empty text removes the value; a text that is no
+ * whole number is left for the service to judge.
+ */
+function withValue(config: Config, [key, ...rest]: readonly string[], text: string): Config {
   if (key === undefined) return config;
-  if (rest.length) return { ...config, [key]: written((config[key] ?? {}) as Config, rest, text) };
+  if (rest.length)
+    return { ...config, [key]: withValue((config[key] ?? {}) as Config, rest, text) };
   const plain = text.replaceAll(/[_ ]/g, "");
   const { [key]: _, ...others } = config;
   return plain === "" ? others : { ...config, [key]: /^\d+$/.test(plain) ? Number(plain) : text };

@@ -1,4 +1,4 @@
-/** A game by hand: against whom, then move by move to its end. */
+/** `Play` is the page of a game by hand, move by move to its end. */
 import { useEffect, useState } from "preact/hooks";
 import { change, type Got, ServiceProblem } from "../api/client";
 import { session } from "../api/session";
@@ -17,7 +17,7 @@ export type PlayBody = Got<"/v1/plays/{play_id}">;
 
 const SOON_MS = 300;
 const SELDOM_MS = 5000;
-/** Between one's own move and the answer, so that both are seen. */
+/** The time between a move of the person and the answer, so that both are seen. */
 const ANSWER_MS = 450;
 
 export function Play({ id }: { id: string }) {
@@ -43,7 +43,10 @@ export function Play({ id }: { id: string }) {
   );
 }
 
-/** An answer to a move may be overtaken by one that was asked for before it. */
+/**
+ * Returns the newer of two answers: the answer to a move can be overtaken by one that was asked for
+ * before it.
+ */
 export function newer(polled: PlayBody, answered: PlayBody | undefined): PlayBody {
   if (!answered || polled.moves.length > answered.moves.length) return polled;
   return answered.moves.length > polled.moves.length ||
@@ -68,7 +71,7 @@ function BoardCleared({ problem }: { problem: ServiceProblem }) {
   );
 }
 
-/** Until the opponent is there, or why there is none. */
+/** Shows that the opponent is being started, or why there is no game. */
 function NotBegun({ play }: { play: PlayBody }) {
   if (play.state === "starting") {
     return (
@@ -116,7 +119,7 @@ function GameInPlay({ play, done }: { play: PlayBody; done: (play: PlayBody) => 
       <div class="table-of-two">
         <div>
           <p class="said" role="status">
-            {said(play, settled)}
+            {turnText(play, settled)}
           </p>
           <p class="unseen" aria-live="polite">
             {answerOf(play, shown)}
@@ -174,7 +177,10 @@ function names(play: PlayBody): string[] {
   return play.seats?.map((seat) => seat.player) ?? [];
 }
 
-/** The opponent's newest move in words, for those who do not see the board. shown: how many moves are on it */
+/**
+ * Says the newest move of the opponent in words, for people who do not see the board.
+ * shown: how many moves are on the board
+ */
 export function answerOf(
   { moves, seat, seats, grid }: Pick<PlayBody, "moves" | "seat" | "seats" | "grid">,
   shown: number,
@@ -185,7 +191,7 @@ export function answerOf(
     : `${seats?.[move.seat]?.player} played ${choiceName(move, grid)}.`;
 }
 
-function said(play: PlayBody, settled: boolean): string {
+function turnText(play: PlayBody, settled: boolean): string {
   if (!settled) return "…";
   if (play.result)
     return { won: "You won.", lost: "You lost.", drawn: "A draw." }[
@@ -254,7 +260,10 @@ function Resign({ play, run }: { play: PlayBody; run: (ask: () => Promise<PlayBo
   );
 }
 
-/** How many of the moves are shown: new ones one after the other, one's own at once. Those there at the beginning are shown at once, too. */
+/**
+ * Returns how many moves are shown. New moves of the opponent appear one after the other, those of
+ * the person at once, and so do those that were there at the beginning.
+ */
 function useUnrolled(moves: PlayBody["moves"], seat: number): number {
   const made = moves.length;
   const [shown, setShown] = useState(made);

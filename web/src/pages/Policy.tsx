@@ -1,13 +1,17 @@
-/** One policy: its rating, whom it beats, where its weights come from, and what can be taken along. */
+/**
+ * `Policy` is the page of one policy: its rating, its opponents, where its weights come from, its
+ * schedule, its weights as a file.
+ */
 import type { Got } from "../api/client";
 import type { Lineage, LineageStep, Pair, RatingReport, WinMatrixReport } from "../api/reports";
 import { isRated } from "../api/reports";
 import { type Query, useGet } from "../api/useGet";
 import { bytes, count, decimal, elo, percent, when } from "../format";
 import { to } from "../router";
-import { Chart, type Line } from "../ui/Chart";
+import { Chart } from "../ui/Chart";
 import { Downloads } from "../ui/Downloads";
 import { Figure } from "../ui/Figure";
+import type { Line } from "../ui/lines";
 import { cells } from "../ui/Matrix";
 import { Empty, Shown, whyNot } from "../ui/state";
 import { type Column, Table } from "../ui/table";
@@ -140,7 +144,10 @@ export function Policy({ population, player }: { population: string; player: str
   );
 }
 
-/** Its hyperparameters over the frames of its weights: through every copy, back to the first frame. */
+/**
+ * Draws its hyperparameters over the frames of its weights: through every copy, back to the first
+ * frame.
+ */
 function Schedule({ steps, until }: { steps: readonly LineageStep[]; until: number }) {
   const keys = [...new Set(steps.flatMap((step) => Object.keys(step.hyperparams)))].sort();
   const columns = (key: string): readonly Column<LineageStep>[] => [
@@ -183,7 +190,7 @@ function Weights({ query, id }: { query: Query<Snapshots>; id: string }) {
     <Shown query={query} what="its weights">
       {({ items }) => {
         const snapshot = items.find((one) => one.id === id);
-        // One that a resume took back is not in the list.
+        // A snapshot that a resume took back is not in the list.
         if (!snapshot) return null;
         return (
           <p>
@@ -214,7 +221,7 @@ function Opponents({
   const mine = [...cells(pairs).values()]
     .filter((cell) => cell.row === (id ?? label))
     .sort((a, b) => b.score - a.score);
-  if (mine.length === 0) return <Empty title="It has not met anybody for a rating yet" />;
+  if (mine.length === 0) return <Empty title="It has not met another player for a rating yet" />;
   return (
     <>
       <Downloads name={`opponents of ${id ?? label}`} columns={OPPONENTS} rows={mine} />

@@ -1,4 +1,4 @@
-/** What can be asked of a population, and what became of it. */
+/** `PopulationActions` are the buttons that start, pause, stop and delete a population. */
 import { useState } from "preact/hooks";
 import { change, type Schemas } from "../api/client";
 import { session } from "../api/session";

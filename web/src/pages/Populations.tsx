@@ -1,3 +1,4 @@
+/** `Populations` is the page that lists all populations. */
 import type { Schemas } from "../api/client";
 import { isRated, type RatingReport } from "../api/reports";
 import { session } from "../api/session";
@@ -139,6 +140,7 @@ function Row({ of, again }: { of: Population; again: () => void }) {
   );
 }
 
+/** Shows the best rating, or mean return, with its interval. */
 function Best({ of }: { of: Query<unknown> }) {
   const report = of.value as RatingReport | undefined;
   if (!report) return <Value of={null} format={elo} why={whyNot(of, "")} />;

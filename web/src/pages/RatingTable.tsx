@@ -1,4 +1,7 @@
-/** The rating table, the matrix and the circles: of one population, or of all that play its game. */
+/**
+ * `RatingTable` shows the ratings of a population, or of all that play its game. In games of one
+ * seat it shows mean returns.
+ */
 import { isRated, type RatedPlayer, type RatingReport, type ReturnRow } from "../api/reports";
 import { decimal, elo, percent } from "../format";
 import { Downloads } from "../ui/Downloads";

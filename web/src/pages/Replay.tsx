@@ -1,3 +1,7 @@
+/**
+ * `Replay` shows the moves of a stored game, which the service plays again from its seed and its
+ * actions.
+ */
 import { useEffect, useState } from "preact/hooks";
 import type { Got } from "../api/client";
 import { useGet } from "../api/useGet";
@@ -16,7 +20,10 @@ type Move = ReplayBody["moves"][number];
 
 const STEP_MS = 800;
 
-/** noFilm: why there is none;  film: another game of the same population that has one. */
+/**
+ * noFilm: why the game has no film
+ * film: another game of the same population that has one
+ */
 export function Replay({
   id,
   noFilm,
@@ -75,7 +82,7 @@ export function Replay({
   );
 }
 
-/** The board after each move; which one is in the address. */
+/** Shows the board after each move. The address says which move. */
 function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
   const frames = [start, ...replay.moves.map((move) => move.board ?? start)];
   const last = frames.length - 1;
@@ -83,7 +90,7 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
   const [plays, setPlays] = useState(false);
   const show = (made: number) =>
     setQuery({ move: made > 0 ? String(Math.min(last, made)) : undefined });
-  // From what is shown now, which may be newer than this picture of it.
+  // It steps from the address as it is now, which may be newer than what is drawn.
   const step = (by: number) => show(moveShown(last) + by);
   useEffect(() => {
     if (!plays) return;
@@ -153,7 +160,7 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
         <p class="note">
           {at === 0
             ? "Before the first move"
-            : `Move ${at}${move?.opening ? ", random: nobody chose it" : ""}`}
+            : `Move ${at}${move?.opening ? ", a random opening move" : ""}`}
           {at === last &&
             `: ${result({ seats: replay.seats, labels: replay.seats.map((seat) => seat.player) })}`}
           .
@@ -165,13 +172,16 @@ function Stepper({ replay, start }: { replay: ReplayBody; start: string }) {
   );
 }
 
-/** By the address. last: moves of the game */
+/**
+ * Returns how many moves are shown, by the address.
+ * last: moves of the game
+ */
 function moveShown(last: number): number {
   const asked = Number.parseInt(query.value.get("move") ?? "", 10);
   return Number.isNaN(asked) ? 0 : Math.min(last, Math.max(0, asked));
 }
 
-/** Keys for the whole page, but where a control has its own use for them. */
+/** Handles keys for the whole page, but not where a control has its own use for them. */
 function useKeys(keys: Record<string, () => void>): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
@@ -188,7 +198,7 @@ function useKeys(keys: Record<string, () => void>): void {
   });
 }
 
-/** Games without a board: what everybody did. */
+/** Shows the moves of a game without a board as a table. */
 function Lines({ replay }: { replay: ReplayBody }) {
   const columns: readonly Column<Move>[] = [
     { name: "step", value: (row) => row.step, numeric: true },
@@ -209,18 +219,16 @@ function Lines({ replay }: { replay: ReplayBody }) {
 }
 
 function rewards(move: Move, { seats, reward_terms: terms }: ReplayBody): string {
-  const said = Object.entries(move.rewards).flatMap(([seat, values]) =>
+  const label = (term: number) => (terms.length > 1 ? ` ${terms[term]}` : "");
+  const words = Object.entries(move.rewards).flatMap(([seat, values]) =>
     values.flatMap((value, term) =>
-      value
-        ? [
-            `${seats[Number(seat)]?.seat} ${decimal(value)}${terms.length > 1 ? ` ${terms[term]}` : ""}`,
-          ]
-        : [],
+      value ? [`${seats[Number(seat)]?.seat} ${decimal(value)}${label(term)}`] : [],
     ),
   );
-  return said.join(", ");
+  return words.join(", ");
 }
 
+/** Says who won a game, or the return where it has one seat. */
 export function result(game: {
   labels: readonly string[];
   seats: readonly { place: number; returns: number }[];

@@ -1,4 +1,7 @@
-/** Against whom to play, and from which seat. */
+/**
+ * `SitDown` is the page on which a person chooses an opponent, a seat and a name for a game by
+ * hand.
+ */
 import { useState } from "preact/hooks";
 import { change } from "../api/client";
 import { gameOf, isRated, type RatingReport } from "../api/reports";
@@ -12,21 +15,24 @@ import { opponents } from "./opponents";
 
 const KEPT_NAME = "pbt-arena name";
 
-interface Wanted {
+interface GameWish {
   opponent: string;
-  /** Where nobody was trained. */
+  /** The game, for an opponent that was not trained; a trained one plays only its own. */
   env: string | null;
   name: string;
   seat: number;
 }
 
-/** Ask for a board and go to it. population: from which the opponent was chosen */
-export async function begin(wanted: Wanted, population: string | null): Promise<void> {
-  const made = await change("post", "/v1/plays", {}, wanted);
+/**
+ * Asks for a board and goes to it.
+ * population: the one from which the opponent was chosen
+ */
+export async function begin(game: GameWish, population: string | null): Promise<void> {
+  const made = await change("post", "/v1/plays", {}, game);
   go(to(["play", made.id], { population: population ?? undefined }));
 }
 
-/** The address of this form as it was filled in for a game. */
+/** Returns the address of this form, filled in as for a game. */
 export function chooseAgain({ opponent, seat }: { opponent: string; seat: number }): string {
   const population = query.value.get("population") ?? /^([^/@]+)[/@]/.exec(opponent)?.[1];
   return to(["play"], { population, opponent, seat: String(seat) });
@@ -52,7 +58,7 @@ export function SitDown() {
             return chosen === undefined ? (
               <NoPopulation />
             ) : (
-              <OfPopulation
+              <FormOfPopulation
                 key={chosen}
                 population={chosen}
                 populations={[...new Set([...names, chosen])]}
@@ -68,7 +74,7 @@ export function SitDown() {
 
 function NoPopulation() {
   return (
-    <Empty title="Nobody to play against yet">
+    <Empty title="There is no opponent yet">
       <p>
         A board needs a population:{" "}
         <a href={to(["populations", "new", "population"], { template: "connect_four" })}>
@@ -80,8 +86,8 @@ function NoPopulation() {
   );
 }
 
-/** Everything that is to be known before one can choose. */
-function OfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
+/** Loads what the form needs to know of a population. */
+function FormOfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "choices">) {
   const body = useGet(
     "/v1/populations/{name}",
     { path: { name: population } },
@@ -123,7 +129,7 @@ function OfPopulation({ population, populations, cut }: Omit<Choosing, "env" | "
 interface Choosing {
   population: string;
   populations: readonly string[];
-  /** There are more populations. */
+  /** There are more populations than these. */
   cut: boolean;
   env: string | null;
   choices: ReturnType<typeof opponents>;

@@ -1,10 +1,10 @@
+/** `SitDownLink` leads to a board, where the population's game has one and the session may play. */
 import { gameOf } from "../api/reports";
 import { session } from "../api/session";
 import { useGet } from "../api/useGet";
 import { hasBoard } from "../board";
 import { to } from "../router";
 
-/** To the board, where the population's game has one and whoever looks may play. */
 export function SitDownLink({
   population,
   opponent,

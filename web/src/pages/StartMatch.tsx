@@ -1,3 +1,7 @@
+/**
+ * `StartMatch` is a dialog that starts a match of two players. The service plays it, and its page
+ * shows the interval shrink.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change } from "../api/client";
 import { go, to } from "../router";
@@ -5,7 +9,6 @@ import { useSending } from "../ui/sending";
 
 const GAMES = 400;
 
-/** Two players, how many games, go: the match is played on the service, and its page shows the interval shrink. */
 export function StartMatch({
   first,
   second,
@@ -31,7 +34,11 @@ export function StartMatch({
   );
 }
 
-/** How many games they play, and the start. env: where nobody of them was trained;  children: other buttons */
+/**
+ * Asks how many games to play, and starts the match.
+ * env: the game, where none of the players was trained
+ * children: other buttons
+ */
 export function MatchForm({
   players,
   env,

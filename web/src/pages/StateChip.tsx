@@ -1,3 +1,4 @@
+/** `StateChip` shows the state of a population; its message appears for the pointer. */
 import type { Schemas } from "../api/client";
 
 export function StateChip({ status }: { status: Schemas["PopulationStatus"] }) {

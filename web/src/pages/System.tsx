@@ -1,4 +1,7 @@
-/** The machine and the service: whether it is well, what it runs, what room is left. */
+/**
+ * `System` is the page of the machine and the service: whether all is well, what runs, what room is
+ * left.
+ */
 import type { Got } from "../api/client";
 import { OFTEN_MS, useGet } from "../api/useGet";
 import { bytes, decimal, duration, percent } from "../format";
@@ -21,9 +24,7 @@ export function System() {
             {body.problems.length ? (
               <Warnings of={body.problems} />
             ) : (
-              <p class="right-said">
-                The service is ready: the league takes rows, the disk has room.
-              </p>
+              <p class="good">The service is ready: the league takes rows, the disk has room.</p>
             )}
             <Facts of={body} />
             <h2>Processes of trainings</h2>

@@ -1,3 +1,7 @@
+/**
+ * `WinMatrixFigure` is the win matrix with its numbers. A square opens a match between its two
+ * players.
+ */
 import { useState } from "preact/hooks";
 import type { WinMatrixReport } from "../api/reports";
 import { session } from "../api/session";
@@ -7,6 +11,9 @@ import { Matrix } from "../ui/Matrix";
 import type { Column } from "../ui/table";
 import { NoGames } from "./RatingTable";
 import { StartMatch } from "./StartMatch";
+
+const COLOURS =
+  "Score of the row against the column: blue above a half, orange below, pale with few games.";
 
 const PAIRS: readonly Column<WinMatrixReport["pairs"][number]>[] = [
   { name: "player", value: (row) => row.player },
@@ -20,7 +27,6 @@ const PAIRS: readonly Column<WinMatrixReport["pairs"][number]>[] = [
   { name: "high", value: (row) => row.high, show: (row) => percent(row.high), numeric: true },
 ];
 
-/** A square opens a match between its two players. */
 export function WinMatrixFigure({ report }: { report: WinMatrixReport }) {
   const [chosen, setChosen] = useState<readonly [string, string] | null>(null);
   if (report.pairs.length === 0) return <NoGames />;
@@ -32,7 +38,7 @@ export function WinMatrixFigure({ report }: { report: WinMatrixReport }) {
     <>
       <Figure
         title="Who beats whom"
-        note={`Score of the row against the column: blue above a half, orange below, pale with few games.${"open" in open ? " A square starts a match, an empty one, too." : ""}`}
+        note={"open" in open ? `${COLOURS} A square starts a match, an empty one, too.` : COLOURS}
         columns={PAIRS}
         rows={report.pairs}
       >

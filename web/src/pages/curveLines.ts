@@ -1,8 +1,10 @@
+/** This file turns the training curves of a population into lines of a chart. */
 import type { Got } from "../api/client";
-import type { Line } from "../ui/Chart";
+import type { Line } from "../ui/lines";
 
 export type CurvesBody = Got<"/v1/populations/{name}/metrics">;
 
+/** The metrics that people want most, in this order. */
 export const FIRST_METRICS: readonly string[] = [
   "win_rate",
   "return",
@@ -12,7 +14,11 @@ export const FIRST_METRICS: readonly string[] = [
   "kl",
 ];
 
-/** One line per member, in the order of their names. prefix: of the lines' names;  eachS: x is time, in units of so many seconds. */
+/**
+ * Returns one line per member, in the order of their names.
+ * prefix: of the names of the lines
+ * eachS: with it x is time, in units of this many seconds
+ */
 export function curveLines(
   curves: CurvesBody,
   key: string,

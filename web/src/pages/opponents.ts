@@ -1,10 +1,14 @@
+/** This file lists the players that a person can choose in a form. */
 import type { Got } from "../api/client";
 import type { RatedPlayer } from "../api/reports";
 import { count, elo } from "../format";
 
 type Snapshots = Got<"/v1/populations/{name}/snapshots">;
 
-/** Whom one may choose: the best, everybody whose weights are there, strongest first, and the scripted players that were met. */
+/**
+ * Returns the players of a population: the best, every snapshot with weights, strongest first, and
+ * the scripted players that it met.
+ */
 export function opponents(
   population: string,
   rated: readonly RatedPlayer[],
@@ -16,11 +20,9 @@ export function opponents(
   const strongest = [...there].sort((a, b) => place(a.id) - place(b.id) || b.frames - a.frames);
   const frozen = strongest.map((one) => {
     const name = `${population}/${one.member}@${count(one.frames)}`;
-    const rating = byId.get(one.id)?.row.elo;
-    return {
-      name,
-      title: `${one.member} at ${count(one.frames)} frames${rating === null || rating === undefined ? "" : `, Elo ${elo(rating)}`}`,
-    };
+    const rating = byId.get(one.id)?.row.elo ?? null;
+    const strength = rating === null ? "" : `, Elo ${elo(rating)}`;
+    return { name, title: `${one.member} at ${count(one.frames)} frames${strength}` };
   });
   const scripted = [
     ...new Set([

@@ -1,4 +1,7 @@
-/** A board, drawn where its squares are known, else as text; and on it what may be played now. */
+/**
+ * `Board` draws a position: on squares where they are known, else as text. On it are buttons for
+ * the moves that can be made now.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import {
   beside,
@@ -15,20 +18,20 @@ const PIECES: Record<string, string> = { X: "first", O: "second" };
 
 interface Position {
   grid: Grid | null;
-  /** As text. */
+  /** The position as text. */
   position: string;
-  /** The one before, whose difference is marked. */
+  /** The position before, from which the last move is marked. */
   before?: string | null | undefined;
-  /** Pieces fall. */
+  /** Pieces fall, so that a move names a column. */
   falls: boolean;
-  /** So many equal marks in a line win. */
+  /** How many equal marks in a line win; null: lines do not win. */
   long: number | null;
 }
 
 interface Choosing {
   legal: readonly Choice[];
   choose: (choice: Choice) => void;
-  /** Told the name of a square that was pointed at and cannot be played. */
+  /** Called with the name of a square that was clicked and cannot be played. */
   miss: (name: string) => void;
   busy: boolean;
 }
@@ -41,7 +44,7 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
     box.current?.querySelector<HTMLButtonElement>(`[data-action="${choice?.action}"]`)?.focus();
   const chosen = useRef<number | undefined>(undefined);
   useEffect(() => {
-    // Whoever plays by keys goes on where they were; nobody is called away from something else.
+    // A person who plays by keys goes on at the same square; the focus is not taken from elsewhere.
     const free = document.activeElement === document.body || document.activeElement?.id === "view";
     if (legal.length && free)
       focus(legal.find(({ action }) => action === chosen.current) ?? legal[legal.length >> 1]);
@@ -120,7 +123,7 @@ export function Board({ choosing, ...of }: Position & { choosing?: Choosing | un
   );
 }
 
-/** In per cent of the board; a column is as high as the board. */
+/** Returns the place of a square in per cent of the board; a column is as high as the board. */
 function placed(
   [row, column]: readonly [number | null, number],
   [rows, columns]: Grid,
@@ -137,6 +140,10 @@ function placed(
 
 const SIZE = 100;
 
+function centre([row, column]: readonly [number, number]): string {
+  return `${SIZE * (column + 0.5)} ${SIZE * (row + 0.5)}`;
+}
+
 function Squares({ grid, position, before, falls, long }: Position & { grid: Grid }) {
   const [rows, columns] = grid;
   const won = winningLine(position, grid, long);
@@ -149,12 +156,7 @@ function Squares({ grid, position, before, falls, long }: Position & { grid: Gri
     >
       <rect class="ground" width={SIZE * columns} height={SIZE * rows} rx={falls ? 18 : 0} />
       {!falls && <Lines grid={grid} />}
-      {won && (
-        <path
-          class="won"
-          d={`M${won.map(([row, column]) => `${SIZE * (column + 0.5)} ${SIZE * (row + 0.5)}`).join("L")}`}
-        />
-      )}
+      {won && <path class="won" d={`M${won.map(centre).join("L")}`} />}
       {marks(position, grid).map((line, row) =>
         line.map((mark, column) => (
           <Piece
@@ -171,6 +173,7 @@ function Squares({ grid, position, before, falls, long }: Position & { grid: Gri
   );
 }
 
+/** Draws the lines between the squares of a board on which pieces are placed. */
 function Lines({ grid: [rows, columns] }: { grid: Grid }) {
   const across = Array.from(
     { length: rows - 1 },
@@ -215,7 +218,7 @@ function Piece({
   );
 }
 
-/** Row by row, for those who hear it. */
+/** Describes the position row by row, for people who hear it. */
 function spoken(position: string, grid: Grid): string {
   const taken = marks(position, grid).flatMap((line, row) =>
     line.flatMap((mark, column) =>

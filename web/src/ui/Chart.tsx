@@ -1,31 +1,18 @@
-/** Lines over frames, drawn when they come into view. */
+/** `Chart` draws lines over frames, or over another x, when it comes into view. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, decimal } from "../format";
 import { note, noted } from "../router";
-import { dash, hue, token } from "./colours";
+import { dash } from "./colours";
+import { type Line, same, valueAt } from "./lines";
+import { join, MANY_LINES, optionsOf } from "./plot";
 import { dark } from "./theme";
-
-export interface Line {
-  name: string;
-  /** Which colour; the same one for the same member everywhere. */
-  colour: number;
-  x: readonly number[];
-  y: readonly (number | null)[];
-  /** An interval around y. */
-  low?: readonly (number | null)[];
-  high?: readonly (number | null)[];
-  /** A value holds until the next one. */
-  steps?: boolean;
-  /** Points that are more than points of a line: copies. */
-  marks?: readonly { x: number; y: number }[];
-  points?: boolean;
-}
+import { type Zoom, zoomFrom, zoomOf, zoomText } from "./zoom";
 
 interface Props {
   label: string;
-  /** How the address calls it, where the label changes. */
+  /** The name of the chart in the address, where the label changes. */
   place?: string;
   lines: readonly Line[];
   format?: (value: number) => string;
@@ -35,15 +22,6 @@ interface Props {
   /** What x counts. */
   unit?: string;
   formatX?: (x: number) => string;
-}
-
-const POINTS_OF_A_CHART = 6400;
-/** So many lines have no room for their names below every chart: the names fold. */
-const MANY_LINES = 16;
-
-/** How many points to ask for, for each of so many lines: fewer than pixels, and not so many together that a chart is slow. */
-export function pointsFor(lines: number): number {
-  return Math.max(60, Math.min(400, Math.floor(POINTS_OF_A_CHART / Math.max(1, lines))));
 }
 
 export function Chart({
@@ -70,20 +48,20 @@ export function Chart({
   const drawn = useMemo(() => (seen ? join(kept.current) : [[]]), [kept.current, seen]);
   const zoom = useRef<Zoom | null | undefined>(undefined);
   if (zoom.current === undefined)
-    zoom.current = zoomIn(noted("zoom", `${place}/${unit}/`)[0], unit);
+    zoom.current = zoomFrom(noted("zoom", `${place}/${unit}/`)[0], unit);
 
-  // Drawn with the change that asks for it: words and lines around and in a chart never disagree, not for a frame.
+  // The chart is drawn in the same frame as the words around it, so they never disagree.
   useLayoutEffect(() => {
     if (!seen || !box.current) return;
     const element = box.current;
     const zoomed = (of: uPlot) => {
-      // Told a moment later, when another view may already be shown, with an address of its own.
+      // uPlot calls this a moment later. Another view, with an address of its own, may be shown by
+      // then.
       if (plot.current !== of || !of.data[0]?.length) return;
       zoom.current = zoomOf(of, unit);
-      note("zoom", `${place}/${unit}/`, zoom.current ? [toldAs(zoom.current)] : []);
+      note("zoom", `${place}/${unit}/`, zoom.current ? [zoomText(zoom.current)] : []);
     };
     const options = {
-      label,
       lines: shown,
       format,
       formatX,
@@ -126,6 +104,7 @@ export function Chart({
     note("hide", `${place}/`, now);
     setHidden(new Set(now));
   };
+  const textAt = (line: Line) => (at === null ? "" : valueAt(line, at, format));
   return (
     <>
       <div
@@ -138,16 +117,9 @@ export function Chart({
       <p class="under" aria-hidden="true">
         {at === null
           ? `${unit} →`
-          : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${valueAt(lines[0]!, at, format)}` : ""}`}
+          : `at ${formatX(at)} ${unit}${lines.length === 1 ? `: ${textAt(lines[0]!)}` : ""}`}
       </p>
-      {lines.length > 1 && (
-        <Legend
-          lines={lines}
-          hidden={hidden}
-          flip={flip}
-          told={(line) => (at === null ? "" : valueAt(line, at, format))}
-        />
-      )}
+      {lines.length > 1 && <Legend lines={lines} hidden={hidden} flip={flip} textAt={textAt} />}
     </>
   );
 }
@@ -156,11 +128,14 @@ interface LegendOf {
   lines: readonly Line[];
   hidden: ReadonlySet<string>;
   flip: (name: string) => void;
-  told: (line: Line) => string;
+  textAt: (line: Line) => string;
 }
 
-/** Names of the lines, each a button that hides its line; beside them the values where the pointer is. */
-function Legend({ lines, hidden, flip, told }: LegendOf) {
+/**
+ * Shows the names of the lines, each a button that hides its line. Beside them stand the values
+ * where the pointer is.
+ */
+function Legend({ lines, hidden, flip, textAt }: LegendOf) {
   const [open, setOpen] = useState(false);
   const names = (
     <ul class="legend">
@@ -178,7 +153,7 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
               />
             </svg>
             {line.name}
-            <span class="number">{told(line)}</span>
+            <span class="number">{textAt(line)}</span>
           </button>
         </li>
       ))}
@@ -193,73 +168,7 @@ function Legend({ lines, hidden, flip, told }: LegendOf) {
   );
 }
 
-/** Whether lines have the same points: to compare them is much cheaper than to draw them. */
-export function same(before: readonly Line[], after: readonly Line[]): boolean {
-  const numbers = (a: readonly unknown[] = [], b: readonly unknown[] = []) =>
-    a === b || (a.length === b.length && a.every((one, index) => one === b[index]));
-  const marks = (line: Line) => (line.marks ?? []).flatMap(({ x, y }) => [x, y]);
-  return (
-    before.length === after.length &&
-    before.every((one, index) => {
-      const other = after[index]!;
-      const drawn =
-        numbers(one.x, other.x) &&
-        numbers(one.y, other.y) &&
-        numbers(one.low, other.low) &&
-        numbers(one.high, other.high);
-      return one.name === other.name && drawn && numbers(marks(one), marks(other));
-    })
-  );
-}
-
-interface Zoom {
-  min: number;
-  max: number;
-  unit: string;
-}
-
-/** The part of x that somebody chose by dragging; null where all of it is shown. */
-export function zoomOf(
-  { data, scales }: Pick<uPlot, "data" | "scales">,
-  unit: string,
-): Zoom | null {
-  const [min, max] = [scales["x"]?.min, scales["x"]?.max];
-  const x = data[0] ?? [];
-  const [first, last] = [x[0], x.at(-1)];
-  if (
-    typeof min !== "number" ||
-    typeof max !== "number" ||
-    first === undefined ||
-    last === undefined
-  )
-    return null;
-  return min > first || max < last ? { min, max, unit } : null;
-}
-
-function toldAs({ min, max }: Zoom): string {
-  return [min, max].map((x) => Number(x.toPrecision(6))).join("~");
-}
-
-/** From the address: least and greatest x. */
-export function zoomIn(told: string | undefined, unit: string): Zoom | null {
-  const [min, max] = (told ?? "").split("~").map(Number);
-  return min !== undefined && max !== undefined && min < max ? { min, max, unit } : null;
-}
-
-/** The value at x, or of the newest point before it. */
-export function valueAt(line: Line, x: number, format: (value: number) => string): string {
-  let low = 0;
-  let high = line.x.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (line.x[middle]! <= x) low = middle + 1;
-    else high = middle;
-  }
-  const value = low > 0 ? line.y[low - 1] : null;
-  return value === null || value === undefined ? "–" : format(value);
-}
-
-/** True once the element has come near the part of the page that is seen. */
+/** Returns true once the element has come near the part of the page that is seen. */
 function useSeen(box: { current: HTMLElement | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
@@ -271,102 +180,4 @@ function useSeen(box: { current: HTMLElement | null }): boolean {
     return () => watcher.disconnect();
   }, []);
   return seen;
-}
-
-/** One table of all lines over all their x: for each line y, then its interval, then its marks. */
-function join(lines: readonly Line[]): uPlot.AlignedData {
-  const tables: uPlot.AlignedData[] = [];
-  for (const line of lines) {
-    const x = [...line.x];
-    tables.push([x, [...line.y]]);
-    if (line.low && line.high) tables.push([x, [...line.high]], [x, [...line.low]]);
-    if (line.marks)
-      tables.push([line.marks.map((mark) => mark.x), line.marks.map((mark) => mark.y)]);
-  }
-  return tables.length ? uPlot.join(tables) : [[]];
-}
-
-interface Drawing extends Props {
-  width: number;
-  point: (x: number | null) => void;
-  /** Called when another part of x is shown. */
-  zoomed: (plot: uPlot) => void;
-}
-
-function optionsOf({
-  lines,
-  format = decimal,
-  formatX = count,
-  log = false,
-  height = 220,
-  range,
-  width,
-  point,
-  zoomed,
-}: Drawing): uPlot.Options {
-  const [ink, grid, page] = [token("ink-soft"), token("line"), token("page")];
-  const axis = {
-    stroke: ink,
-    grid: { stroke: grid, width: 1 },
-    ticks: { stroke: grid, width: 1 },
-    font: "12px system-ui, sans-serif",
-  };
-  const series: uPlot.Series[] = [{}];
-  const bands: uPlot.Band[] = [];
-  const many = lines.length > MANY_LINES;
-  for (const line of lines) {
-    const stroke = hue(line.colour);
-    const paths = line.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {};
-    series.push({
-      stroke,
-      width: many ? 1 : 2,
-      dash: dash(line.colour),
-      points: { show: line.points ?? false, size: 6, fill: stroke },
-      ...paths,
-    });
-    if (line.low && line.high) {
-      bands.push({
-        series: [series.length, series.length + 1],
-        fill: `color-mix(in srgb, ${stroke} 18%, transparent)`,
-      });
-      series.push({ points: { show: false } }, { points: { show: false } });
-    }
-    if (line.marks)
-      series.push({
-        paths: () => null,
-        points: { show: true, size: 11, stroke, width: 2, fill: page },
-      });
-  }
-  return {
-    width,
-    height,
-    series,
-    bands,
-    legend: { show: false },
-    scales: { x: { time: false }, y: { ...(log && { distr: 3 }), ...(range && { range }) } },
-    axes: [
-      {
-        ...axis,
-        size: 34,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatX(tick))),
-      },
-      {
-        ...axis,
-        size: 64,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format(tick))),
-      },
-    ],
-    cursor: { y: false, points: many ? { show: false } : { size: 7 }, drag: { x: true, y: false } },
-    hooks: {
-      setCursor: [
-        (plot) =>
-          point(
-            plot.cursor.idx === null || plot.cursor.idx === undefined
-              ? null
-              : (plot.data[0]![plot.cursor.idx] ?? null),
-          ),
-      ],
-      setScale: [(plot, scale) => scale === "x" && zoomed(plot)],
-    },
-  };
 }

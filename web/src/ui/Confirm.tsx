@@ -1,7 +1,7 @@
+/** `Confirm` is a dialog that asks before an action that cannot be taken back. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** Asks before something that cannot be taken back. */
 export function Confirm({
   title,
   act,

@@ -1,7 +1,7 @@
+/** `Downloads` are the buttons that save rows as files. */
 import { csv } from "./csv";
 import type { Column } from "./table";
 
-/** Rows as files. */
 export function Downloads<Row>({
   name,
   columns,
@@ -31,6 +31,7 @@ export function Downloads<Row>({
   );
 }
 
+/** Lets the browser save a text as a file. */
 export function saveFile(name: string, text: string, type: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");

@@ -1,4 +1,4 @@
-/** A control with its name, a hint, and what is wrong with it: told to whoever hears the page as to whoever sees it. */
+/** `Field` is a control with its name, a hint and its errors. A screen reader tells them, too. */
 import type { ComponentChild } from "preact";
 import { useId } from "preact/hooks";
 
@@ -7,7 +7,10 @@ interface Described {
   "aria-describedby": string;
 }
 
-/** children: the control, given what describes it;  wrong: in words, one line each */
+/**
+ * children: draws the control; it is given the attributes that tie the texts to it
+ * wrong: the errors in words, one line each
+ */
 export function Field({
   title,
   note,

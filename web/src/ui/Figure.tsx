@@ -1,3 +1,4 @@
+/** `Figure` is a heading, a picture, and the same as numbers to read and to save. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Downloads } from "./Downloads";
@@ -5,7 +6,6 @@ import { type Column, Table } from "./table";
 
 const MOST_ROWS = 500;
 
-/** A heading, a picture, and the same as numbers to read and to take along. */
 export function Figure<Row>({
   title,
   note,
@@ -16,7 +16,7 @@ export function Figure<Row>({
   title: string;
   note?: ComponentChildren;
   columns: readonly Column<Row>[];
-  /** A function, where they are many and only made when somebody opens them. */
+  /** The rows, or a function where they are many: it is called when a person opens the numbers. */
   rows: readonly Row[] | (() => readonly Row[]);
   children: ComponentChildren;
 }) {

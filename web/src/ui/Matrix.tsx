@@ -1,4 +1,7 @@
-/** Who beats whom: a square for every two players, drawn on one canvas, since there may be 200 x 200. */
+/**
+ * `Matrix` draws the win matrix: a square for every two players. All of them are on one canvas,
+ * since there may be 200 x 200.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Pair, WinMatrixReport } from "../api/reports";
 import { percent, short } from "../format";
@@ -7,39 +10,41 @@ import { dark } from "./theme";
 
 const MOST_PX = 46;
 const LEAST_PX = 7;
-/** Room for a percentage in a square. */
+/** A square of this size has room for a percentage. */
 const TEXT_PX = 30;
 const LABEL_PX = 88;
+const MATRIX_KEYS = "arrow keys move, the numbers stand below";
 
+/** A pair as a square of the matrix: the numbers are those of the player of the row. */
 export interface Cell extends Omit<Pair, "player" | "opponent"> {
   row: string;
   column: string;
 }
 
-/** Both directions of every pair, by "row column". */
+/** Returns both directions of every pair, by "row column". */
 export function cells(pairs: readonly Pair[]): Map<string, Cell> {
   const found = new Map<string, Cell>();
-  for (const { player, opponent, ...told } of pairs) {
-    found.set(`${player} ${opponent}`, { row: player, column: opponent, ...told });
+  for (const { player, opponent, ...pair } of pairs) {
+    found.set(`${player} ${opponent}`, { row: player, column: opponent, ...pair });
     const turned = {
-      wins: told.losses,
-      losses: told.wins,
-      score: 1 - told.score,
-      low: 1 - told.high,
-      high: 1 - told.low,
+      wins: pair.losses,
+      losses: pair.wins,
+      score: 1 - pair.score,
+      low: 1 - pair.high,
+      high: 1 - pair.low,
     };
     found.set(`${opponent} ${player}`, {
       row: opponent,
       column: player,
-      games: told.games,
-      draws: told.draws,
+      games: pair.games,
+      draws: pair.draws,
       ...turned,
     });
   }
   return found;
 }
 
-/** open: told the players of the row and the column of a square, whether or not they have met */
+/** open: called with the players of a square, whether or not they have met */
 export function Matrix({
   of,
   open,
@@ -100,7 +105,7 @@ export function Matrix({
     <div ref={box}>
       <p class="under" aria-live="polite">
         {at
-          ? told(names[at[0]]!, names[at[1]]!, here)
+          ? described(names[at[0]]!, names[at[1]]!, here)
           : "Point at a square, or move with the arrow keys: the row's score against the column."}
       </p>
       <div class="scroll">
@@ -109,7 +114,7 @@ export function Matrix({
           class={open ? "matrix opens" : "matrix"}
           tabIndex={0}
           role="img"
-          aria-label={`Win matrix of ${names.length} players; arrow keys move, the numbers stand below`}
+          aria-label={`Win matrix of ${names.length} players; ${MATRIX_KEYS}`}
           onMouseMove={(event) => setAt(place(event))}
           onMouseLeave={() => setAt(null)}
           onClick={choose}
@@ -120,11 +125,13 @@ export function Matrix({
   );
 }
 
-function told(row: string, column: string, cell: Cell | undefined): string {
-  if (row === column) return `${row}: nobody plays against itself for a rating`;
+/** Says in words what a square shows. */
+function described(row: string, column: string, cell: Cell | undefined): string {
+  if (row === column) return `${row}: a player does not play against itself for a rating`;
   if (!cell) return `${row} against ${column}: they have not met`;
   const interval = `[${percent(cell.low, 0)}, ${percent(cell.high, 0)}]`;
-  return `${row} against ${column}: ${percent(cell.score)} ${interval}, ${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
+  const games = `${cell.games} games, ${cell.wins} won, ${cell.draws} drawn, ${cell.losses} lost`;
+  return `${row} against ${column}: ${percent(cell.score)} ${interval}, ${games}`;
 }
 
 function draw(

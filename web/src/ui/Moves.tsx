@@ -1,8 +1,12 @@
+/** `Moves` lists the moves of a game beside its board. */
 import { type Choice, choiceName, type Grid } from "../board";
 
 type Played = Omit<Choice, "action"> & { action: unknown; opening?: boolean };
 
-/** now: how many of them have been made on the board that is shown;  go: shows the board behind that many. */
+/**
+ * now: how many moves have been made on the board that is shown
+ * go: shows the board after a number of moves
+ */
 export function Moves({
   moves,
   grid,

@@ -1,4 +1,7 @@
-/** Processes of trainings: what each does, how its time is spent, what it costs. */
+/**
+ * `Processes` is the table of the processes of trainings: what each does, how its time is spent,
+ * and what it costs.
+ */
 import type { Schemas } from "../api/client";
 import { bytes, count, percent } from "../format";
 import { Downloads } from "./Downloads";
@@ -61,7 +64,10 @@ const OF_THE_MOMENT: ReadonlySet<string> = new Set([
 ]);
 const ENDED = COLUMNS.filter(({ name }) => !OF_THE_MOMENT.has(name));
 
-/** mixed: of several populations;  ended: they are gone, and only what they did can be told */
+/**
+ * mixed: the processes are of several populations
+ * ended: they are gone, and only what they did is known
+ */
 export function Processes({
   of,
   mixed = false,
@@ -101,7 +107,7 @@ function sharesText({ shares }: Process): string {
   return known.map(([stage, share]) => `${stage} ${percent(share, 0)}`).join(", ");
 }
 
-/** A bar to scale; the words are for whoever cannot see it. */
+/** Draws the shares of time as a bar to scale. The words are for people who cannot see it. */
 function Shares({ of }: { of: Process }) {
   const text = sharesText(of);
   if (!text) return <Value of={null} format={String} why="no time accounted yet" />;

@@ -1,7 +1,10 @@
-/** Who sits where, and what was played: beside a board. */
+/** `Sides` lists the players of a game beside its board. */
 import type { ComponentChild } from "preact";
 
-/** now: whose turn it is;  pieces: each side has its own, which the board shows. */
+/**
+ * now: the seat whose turn it is
+ * pieces: the board shows pieces, so each player gets the piece of its side
+ */
 export function Sides({
   names,
   now,

@@ -1,4 +1,4 @@
-/** What is not well, one line each; nothing where all is. */
+/** `Warnings` lists what is wrong, one line each; without warnings it shows nothing. */
 export function Warnings({ of }: { of: readonly string[] }) {
   if (of.length === 0) return null;
   return (

@@ -1,17 +1,23 @@
-/** Colours by number, told apart by people who see colours differently (after Okabe and Ito); past eight, lines are dashed, too. */
+/**
+ * This file chooses colours. Series are numbered, and people who see colours differently can tell
+ * them apart (after Okabe and Ito); beyond eight, lines are dashed, too.
+ */
 
 export const HUES = 8;
 
+/** Returns the colour of a series. */
 export function hue(index: number): string {
   return getComputedStyle(document.documentElement)
     .getPropertyValue(`--series-${index % HUES}`)
     .trim();
 }
 
+/** Returns a colour of `tokens.css` by its name. */
 export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
+/** Returns the dashes of the line of a series; an empty list is a solid line. */
 export function dash(index: number): number[] {
   const turn = Math.floor(index / HUES);
   return turn === 0 ? [] : turn === 1 ? [8, 4] : turn === 2 ? [2, 4] : [8, 4, 2, 4];
@@ -19,7 +25,7 @@ export function dash(index: number): number[] {
 
 type Rgb = readonly [number, number, number];
 
-/** A score as a colour: blue above a half, orange below; few games are pale. base: the page's background. */
+/** Returns the colour of a score: blue above a half, orange below, pale with few games. */
 export function scoreColour(score: number, games: number, dark: boolean): string {
   const win: Rgb = dark ? [86, 160, 235] : [0, 92, 170];
   const loss: Rgb = dark ? [240, 150, 50] : [205, 95, 0];
@@ -30,7 +36,10 @@ export function scoreColour(score: number, games: number, dark: boolean): string
   return `rgb(${mixed.join(" ")})`;
 }
 
-/** Black or white, whichever is read more easily on it (relative luminance, WCAG 2). */
+/**
+ * Returns black or white: the one that is read more easily on a colour (relative luminance, WCAG
+ * 2).
+ */
 export function inkOn(rgb: string): string {
   const [r, g, b] = (rgb.match(/\d+/g) ?? []).map(Number).map((part) => {
     const value = part / 255;

@@ -1,4 +1,7 @@
-/** Rows as CSV (RFC 4180); null is an empty field. Text that a spreadsheet would take for a formula gets an apostrophe before it. */
+/**
+ * Writes rows as CSV (RFC 4180); null is an empty field. A text that a spreadsheet would take for a
+ * formula gets an apostrophe before it.
+ */
 export function csv(
   columns: readonly string[],
   rows: readonly (readonly (string | number | boolean | null | undefined)[])[],

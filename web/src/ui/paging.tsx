@@ -1,14 +1,17 @@
-/** Lists that come a page at a time. */
+/** Paging goes through a list that comes a page at a time. */
 import { query, setQuery } from "../router";
 
-/** Where one is in a list that comes in pages, by the address, and how to go elsewhere. name: of the parameter, one for each list of a view */
+/**
+ * Returns the cursor of a list from the address, and a function that goes to another one.
+ * name: of the parameter, one for each list of a view
+ */
 export function usePage(
   name: string,
 ): [cursor: string | undefined, go: (cursor: string | undefined) => void] {
   return [query.value.get(name) ?? undefined, (cursor) => setQuery({ [name]: cursor })];
 }
 
-/** Below one page of a list: to the next one, and back to the first. */
+/** Shows the buttons below a page of a list: to the next page, and back to the first. */
 export function Pages({ of, page: [cursor, go], next, first = "Newest", more = "Older" }: PagesOf) {
   if (!cursor && !next) return null;
   return (

@@ -1,12 +1,14 @@
-/** Sending a change to the service, from a form or a button. */
+/** `useSending` sends a change to the service, from a form or a button. */
 import { useState } from "preact/hooks";
 import { ServiceProblem } from "../api/client";
 
 export interface Sending {
   busy: boolean;
-  /** What the last one met; null where it went well, and while the next one is on its way. */
+  /**
+   * The problem of the last change; null where it went well, and while the next one is on its way.
+   */
   problem: ServiceProblem | null;
-  /** Whether it went well. */
+  /** Sends a change and returns whether it went well. */
   send: (ask: () => Promise<unknown>) => Promise<boolean>;
 }
 

@@ -1,7 +1,10 @@
-/** The states of something that was asked of the service: loading, failed, empty, shown. */
+/**
+ * These components show the state of a question to the service: loading, failed, empty, answered.
+ */
 import type { ComponentChildren } from "preact";
 import type { ServiceProblem } from "../api/client";
 
+/** Says that there is nothing to show, and what to do about it. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="state">
@@ -29,18 +32,25 @@ export function Failed({ problem, again }: { problem: ServiceProblem; again?: ()
   );
 }
 
+/** The part of a query that says whether it was answered. */
 interface Asked {
   value: unknown;
   problem: ServiceProblem | null;
 }
 
-/** Why something is not there: it has not come yet, it cannot be had, or, where the answer is there, the reason itself. */
+/**
+ * Says why a value is missing: the answer has not come yet, it cannot be had, or, where the answer
+ * is there, the given reason.
+ */
 export function whyNot({ value, problem }: Asked, reason: string): string {
   if (value !== undefined) return reason;
   return problem ? problem.title : "it is being loaded";
 }
 
-/** What a query gave, or why it did not. A newer failure stands above the old value; that the service is away, the badge says once for all. */
+/**
+ * Shows the answer of a query, or why there is none. A newer failure stands above the old answer.
+ * When the service does not answer at all, the badge of the page says so instead.
+ */
 export function Shown<T>({
   query,
   what,

@@ -1,4 +1,4 @@
-/** Tables, made from columns that say what a row shows and what it writes into a file. */
+/** `Table` shows rows. Its columns say what stands on the page and what is written into a file. */
 import type { ComponentChildren } from "preact";
 import { decimal } from "../format";
 import { Hint } from "./value";
@@ -7,14 +7,14 @@ type Cell = string | number | boolean | null | undefined;
 
 export interface Column<Row> {
   name: string;
-  /** What stands in the file. */
+  /** The value that is written into a file. */
   value: (row: Row) => Cell;
-  /** What stands on the page, where it is more than the value. */
+  /** What is shown on the page, where it is more than the value. */
   show?: (row: Row) => ComponentChildren;
   numeric?: boolean;
-  /** Why it may not be there. */
+  /** The reason for a missing value. */
   why?: string;
-  /** Long text. */
+  /** Long texts, which need more width. */
   wide?: boolean;
 }
 
@@ -23,11 +23,11 @@ interface TableOf<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   id?: (row: Row) => string;
-  /** On a phone each row is a card. */
+  /** On a phone each row becomes a card. */
   cards?: boolean;
 }
 
-/** A table that scrolls sideways where it must. */
+/** Shows rows as a table that scrolls sideways where it must. */
 export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<Row>) {
   return (
     <div class={cards ? "scroll cards" : "scroll"} role="region" aria-label={label} tabIndex={0}>
@@ -61,7 +61,7 @@ export function Table<Row>({ label, columns, rows, id, cards = false }: TableOf<
   );
 }
 
-/** Of a column that does not say how it is shown. */
+/** Shows the value of a column that has no `show`. */
 function cell<Row>({ value, why }: Column<Row>, row: Row): ComponentChildren {
   const found = value(row);
   if (found === null || found === undefined || Number.isNaN(found))

@@ -1,7 +1,7 @@
-/** Links between several views of one thing. */
+/** `Tabs` is a row of links to the views of one thing, and keeps the current one in sight. */
 import { useEffect, useRef } from "preact/hooks";
 
-/** One of several views of the same thing; each has an address. */
+/** Shows links to the views of one thing; each has an address. */
 export function Tabs({
   label,
   tabs,
@@ -24,7 +24,7 @@ export function Tabs({
   );
 }
 
-/** On a narrow screen a row of links scrolls sideways: so far that the current one is seen. */
+/** Scrolls a row of links sideways, on a narrow screen, until the current one is seen. */
 export function useCurrentSeen(bar: { current: HTMLElement | null }, now: unknown): void {
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");

@@ -1,7 +1,10 @@
-/** A single value on the page: a number or the reason why it is not there. */
+/** These components show a single value: a number, or the reason why it is missing. */
 import type { ComponentChildren } from "preact";
 
-/** A word or a sign and what it means: to be pointed at, heard, or read where it stands when it has the focus (a tap, the Tab key). */
+/**
+ * Shows a word or a sign with its meaning. The meaning appears for the pointer, for a screen
+ * reader, and in place when the sign has the focus (by a tap or the Tab key).
+ */
 export function Hint({ text, why }: { text: ComponentChildren; why: string }) {
   return (
     <span class="missing" title={why} tabIndex={0}>
@@ -11,7 +14,7 @@ export function Hint({ text, why }: { text: ComponentChildren; why: string }) {
   );
 }
 
-/** A number that is there, or a dash that says why not. */
+/** Shows a number, or a dash with the reason why the number is missing. */
 export function Value({
   of,
   format,
@@ -26,7 +29,7 @@ export function Value({
   return <Hint text="–" why={why} />;
 }
 
-/** In a list of facts (`dl.facts`). */
+/** Shows one fact of a list (`dl.facts`). */
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <div>

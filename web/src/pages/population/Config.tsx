@@ -1,3 +1,4 @@
+/** `Config` is the tab with the config of a population and the form that edits it. */
 import type { Got } from "../../api/client";
 import { session } from "../../api/session";
 import { saveFile } from "../../ui/Downloads";

@@ -1,10 +1,13 @@
-/** Training curves: choose some, each is a chart of all members. */
+/**
+ * `Curves` is the tab with training curves. A person chooses some; each is a chart of all members.
+ */
 import { useMemo } from "preact/hooks";
 import { useGet } from "../../api/useGet";
 import { decimal } from "../../format";
 import { query, setQuery } from "../../router";
-import { Chart, type Line, pointsFor } from "../../ui/Chart";
+import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
+import { type Line, pointsFor } from "../../ui/lines";
 import { Empty, Failed, Loading, Shown } from "../../ui/state";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
@@ -27,7 +30,7 @@ const POINT_COLUMNS: readonly Column<Point>[] = [
   },
 ];
 
-/** members: about how many there are, so that many get fewer points each. */
+/** members: about how many there are; of many members each gets fewer points */
 export function Curves({
   name,
   members,
@@ -38,7 +41,8 @@ export function Curves({
   everyMs: number;
 }) {
   const asked = query.value.getAll("key");
-  // Their names alone; each chart asks for its own curves, so one more does not ask for all the others again.
+  // Only the names of the metrics are asked for here. Each chart asks for its own curves, so one
+  // more chart does not ask for all the others again.
   const found = useGet(
     "/v1/populations/{name}/metrics",
     { path: { name }, query: { keys: "" } },
@@ -70,7 +74,7 @@ export function Curves({
             </div>
             <div class="figures">
               {chosen.map((key) => (
-                <Fetched
+                <CurveOfMetric
                   key={key}
                   population={name}
                   name={key}
@@ -86,8 +90,8 @@ export function Curves({
   );
 }
 
-/** One metric of all members, asked for by itself. */
-function Fetched({
+/** Asks for one metric of all members and draws it. */
+function CurveOfMetric({
   population,
   name,
   members,
@@ -104,7 +108,7 @@ function Fetched({
     population,
     keep: true,
   });
-  // What goes wrong afterwards is said once, above all charts.
+  // A later problem is shown once, above all charts.
   if (found.value) return <OneCurve name={name} curves={found.value} />;
   return found.problem ? (
     <Failed problem={found.problem} again={found.again} />
@@ -113,7 +117,7 @@ function Fetched({
   );
 }
 
-/** One metric of all members. */
+/** Draws one metric of all members. */
 export function OneCurve({
   name,
   curves,

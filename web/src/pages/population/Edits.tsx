@@ -1,4 +1,7 @@
-/** Values of a population that can be changed at any time; a training takes them at its next rest, without a new start. */
+/**
+ * `Edits` is the form for values of a population that can be changed at any time. A training takes
+ * them at its next rest, without a new start.
+ */
 import { useState } from "preact/hooks";
 import { change, type Got } from "../../api/client";
 import { Field } from "../../ui/Field";
@@ -7,7 +10,7 @@ import { useSending } from "../../ui/sending";
 type Body = Got<"/v1/populations/{name}">;
 
 const FIELDS = [
-  { key: "stop_at_frames", title: "Stop at frames", note: "of each member's own clock" },
+  { key: "stop_at_frames", title: "Stop at frames", note: "frames on each member's own clock" },
   { key: "pbt.period_frames", title: "PBT period", note: "frames between two rounds of a member" },
   {
     key: "evaluation.share",
@@ -17,17 +20,25 @@ const FIELDS = [
   {
     key: "snapshots.every_frames",
     title: "Snapshot every",
-    note: "so many frames of a member's own clock",
+    note: "frames between two snapshots of a member",
   },
-  { key: "snapshots.keep_newest", title: "Newest snapshots kept", note: "so many, whole" },
-  { key: "snapshots.thinned_every", title: "Older snapshots kept", note: "every so many, whole" },
+  {
+    key: "snapshots.keep_newest",
+    title: "Newest snapshots kept",
+    note: "a number: the newest keep their weights",
+  },
+  {
+    key: "snapshots.thinned_every",
+    title: "Older snapshots kept",
+    note: "one in this number: it keeps its weights",
+  },
 ] as const;
 
 type Key = (typeof FIELDS)[number]["key"];
 
 export function Edits({ body, done }: { body: Body; done: () => void }) {
   const [texts, setTexts] = useState<Partial<Record<Key, string>>>({});
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const { busy, problem, send } = useSending();
   const now = wanted(body);
   const changed = FIELDS.flatMap(({ key }) =>
@@ -37,7 +48,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
   );
 
   const save = async () => {
-    setSaid("");
+    setMessage("");
     const { effects } = await change(
       "patch",
       "/v1/populations/{name}",
@@ -50,7 +61,7 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
       body.status.state === "running"
         ? "Its trainer takes it at its next rest."
         : "Its next start takes it.";
-    setSaid([taken, ...effects.map(sentence)].join(" "));
+    setMessage([taken, ...effects.map(sentence)].join(" "));
     done();
   };
   const wrong = (key: Key) =>
@@ -97,15 +108,15 @@ export function Edits({ body, done }: { body: Body; done: () => void }) {
         <button class="primary" disabled={busy || changed.length === 0}>
           Save
         </button>
-        <span aria-live="polite" class="right-said">
-          {said}
+        <span aria-live="polite" class="good">
+          {message}
         </span>
       </div>
     </form>
   );
 }
 
-/** What is in force, or waits to be. */
+/** Returns the values that are in force, or wait to be. */
 export function wanted(body: Pick<Body, "spec">): Record<Key, string> {
   const pending = new Map(
     body.spec.pending_edits.map((word) => [
@@ -129,7 +140,7 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** A number where it is one, else the text, for the service to judge. */
+/** Returns a number, or the text where it is none, for the service to judge. */
 function valueOf(text: string): number | string {
   const plain = text.replaceAll(/[_ ]/g, "");
   return /^\d+(\.\d+)?(e\d+)?$/i.test(plain) ? Number(plain) : text;

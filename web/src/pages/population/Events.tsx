@@ -1,3 +1,4 @@
+/** `Events` is the tab with what happened to a population. */
 import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { count, when } from "../../format";
@@ -21,7 +22,7 @@ const EVENTS: readonly Column<Event>[] = [
 ];
 
 const FEW_EVENTS = 500;
-/** More are not given at once. */
+/** The service gives no more at once. */
 const MANY_EVENTS = 5000;
 
 export function Events({ name, everyMs }: { name: string; everyMs: number }) {

@@ -1,4 +1,6 @@
-/** Evaluation games of a population, each with its page; which of them were filmed. */
+/**
+ * `Games` is the tab with the evaluation games of a population. It says which of them were filmed.
+ */
 import { useGet } from "../../api/useGet";
 import { bytes } from "../../format";
 import { Pages, usePage } from "../../ui/paging";

@@ -1,8 +1,11 @@
-/** How a training is: whether anything is wrong, where its time and its rows go, how fast and how fresh. */
+/**
+ * `Health` is the tab that shows how a training is: what is wrong, where its time and its rows go,
+ * how fast it is, and how old its policies are when it learns.
+ */
 import type { Got } from "../../api/client";
 import { OFTEN_MS, useGet } from "../../api/useGet";
 import { count, duration, percent } from "../../format";
-import { pointsFor } from "../../ui/Chart";
+import { pointsFor } from "../../ui/lines";
 import { Processes } from "../../ui/Processes";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
@@ -36,13 +39,13 @@ export function Health({
       {(body) =>
         body.rows === null ? (
           <Empty title="Nothing is known yet">
-            <p>Its trainer tells how it is once it has started.</p>
+            <p>Its trainer reports once it has started.</p>
           </Empty>
         ) : (
           <>
             <Warnings of={body.warnings} />
             {body.warnings.length === 0 && (
-              <p class="right-said">Nothing is wrong that its trainer knows of.</p>
+              <p class="good">Nothing is wrong that its trainer knows of.</p>
             )}
             <Facts of={body} rows={body.rows} />
             <h2>{body.running ? "Processes" : "Processes, as they were at the end"}</h2>
@@ -72,11 +75,11 @@ function Facts({ of, rows }: { of: Body; rows: Rows }) {
           ? duration(Date.now() / 1000 - of.started_at)
           : "not running"}
       </Fact>
-      <Fact name="told">
+      <Fact name="last report">
         <Value
           of={of.age_s}
           format={(seconds) => `${duration(seconds)} ago`}
-          why="its trainer has not said anything"
+          why="its trainer has not reported yet"
         />
       </Fact>
       <Fact name="newest checkpoint">

@@ -1,4 +1,7 @@
-/** Where weights come from: a lane for every member, an arc for every copy. */
+/**
+ * `Lineage` is the tab that shows where weights come from: a lane for every member, an arc for
+ * every copy.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
@@ -17,6 +20,9 @@ export interface Copy {
   round: number;
   verdict: string;
 }
+
+const ARCS =
+  "Each arc is a copy: from the winner's lane to the member that took its weights and values.";
 
 const COLUMNS: readonly Column<Copy>[] = [
   { name: "frames", value: (row) => row.frames, numeric: true },
@@ -46,11 +52,7 @@ export function Lineage({ name, everyMs }: { name: string; everyMs: number }) {
         ) : (
           <Figure
             title="Who trained on with whose weights"
-            note={
-              copies.length
-                ? "Each arc is a copy: from the winner's lane to the member that took its weights and values."
-                : "Nobody has copied anybody yet."
-            }
+            note={copies.length ? ARCS : "No member has copied another one yet."}
             columns={COLUMNS}
             rows={copies}
           >
@@ -62,6 +64,7 @@ export function Lineage({ name, everyMs }: { name: string; everyMs: number }) {
   );
 }
 
+/** Returns all copies, oldest first. */
 export function copiesOf(history: History): Copy[] {
   const found = Object.entries(history.members).flatMap(([member, points]) =>
     points.flatMap((point) =>
@@ -153,7 +156,9 @@ function Lanes({
               key={`${copy.to} ${copy.round}`}
               class={`stroke-${Math.max(0, members.indexOf(copy.from)) % 8}`}
             >
-              <title>{`${copy.to} copied ${copy.from} at ${count(copy.frames)} frames: ${copy.verdict}`}</title>
+              <title>
+                {`${copy.to} copied ${copy.from} at ${count(copy.frames)} frames: ${copy.verdict}`}
+              </title>
               <path
                 d={`M ${at - bend} ${from} C ${at} ${from}, ${at - bend} ${end}, ${at} ${end}`}
               />

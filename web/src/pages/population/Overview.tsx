@@ -1,3 +1,4 @@
+/** `Overview` is the tab with the state, the members and the log of a population. */
 import type { Got } from "../../api/client";
 import { count, decimal, duration } from "../../format";
 import { useSpeed } from "../../ui/speed";
@@ -90,7 +91,7 @@ export function Overview({ body }: { body: Body }) {
           cards
         />
       ) : (
-        <Empty title="Nobody has trained yet">
+        <Empty title="No member has trained yet">
           <p>Start it, and its members appear here.</p>
         </Empty>
       )}

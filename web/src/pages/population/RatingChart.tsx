@@ -1,3 +1,7 @@
+/**
+ * `RatingChart` shows whether a population gets better: ratings of its snapshots over the frames
+ * that they were trained for, and their score against a player that does not change.
+ */
 import type { Got } from "../../api/client";
 import {
   isRated,
@@ -7,8 +11,9 @@ import {
 } from "../../api/reports";
 import { elo, percent } from "../../format";
 import { query, setQuery } from "../../router";
-import { Chart, type Line } from "../../ui/Chart";
+import { Chart } from "../../ui/Chart";
 import { Figure } from "../../ui/Figure";
+import type { Line } from "../../ui/lines";
 import { type Cell, cells } from "../../ui/Matrix";
 import type { Column } from "../../ui/table";
 import { Value } from "../../ui/value";
@@ -74,7 +79,6 @@ const AGAINST: readonly Column<Met>[] = [
   { name: "games", value: (one) => one.cell.games, numeric: true },
 ];
 
-/** Does it get better: ratings of snapshots over the frames they were trained for, and their score against somebody who does not change. */
 export function RatingChart({
   report,
   snapshots,
@@ -104,7 +108,7 @@ export function RatingChart({
   );
 }
 
-/** Ratings with the members and frames of their snapshots, oldest first. */
+/** Returns the ratings with the members and frames of their snapshots, oldest first. */
 function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[] {
   if (!isRated(report.players)) return [];
   const known = new Map(snapshots.items.map((one) => [one.id, one]));
@@ -115,7 +119,9 @@ function overFrames(report: RatingReport, snapshots: Snapshots): RatedSnapshot[]
   return found.sort((a, b) => a.frames - b.frames);
 }
 
-/** Players that do not learn: scripted ones, guests, and snapshots marked as anchors. */
+/**
+ * Returns the players that do not learn: scripted ones, guests, and snapshots marked as anchors.
+ */
 export function anchorsOf(report: RatingReport, snapshots: Snapshots): string[] {
   const marked = new Set(snapshots.items.filter((one) => one.is_anchor).map((one) => one.id));
   return (isRated(report.players) ? report.players : [])
@@ -162,7 +168,10 @@ function AgainstAnchor({
   );
 }
 
-/** value: with the ends of its interval. One line per member, in the order of their names, so that colours stay. */
+/**
+ * Returns one line per member, in the order of their names, so that colours stay.
+ * value: returns a value and the ends of its interval
+ */
 function linesOf<One extends RatedSnapshot>(
   rated: readonly One[],
   value: (one: One) => readonly [number | null, number | null, number | null],

@@ -1,3 +1,4 @@
+/** `Ratings` is the tab with the ratings of a population, over frames and as a table. */
 import type { RatingReport, WinMatrixReport } from "../../api/reports";
 import { useGet } from "../../api/useGet";
 import { Failed, Shown } from "../../ui/state";

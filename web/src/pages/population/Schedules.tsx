@@ -1,10 +1,14 @@
-/** What PBT made of every hyperparameter: one chart each, with rings where a member copied another. */
+/**
+ * `Schedules` is the tab that shows how PBT changed every hyperparameter: one chart each, with
+ * rings where a member copied another.
+ */
 import type { Got } from "../../api/client";
 import { useGet } from "../../api/useGet";
 import { count } from "../../format";
-import { Chart, type Line } from "../../ui/Chart";
+import { Chart } from "../../ui/Chart";
 import { Downloads } from "../../ui/Downloads";
 import { Figure } from "../../ui/Figure";
+import type { Line } from "../../ui/lines";
 import { Empty, Shown } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 
@@ -19,7 +23,7 @@ const ROUNDS: readonly Column<Round>[] = [
   {
     name: "copied from",
     value: (row) => row.copied_from,
-    show: (row) => row.copied_from ?? "nobody",
+    show: (row) => row.copied_from ?? "none",
   },
   {
     name: "mutated",
@@ -101,7 +105,7 @@ export function Schedules({ name, everyMs }: { name: string; everyMs: number }) 
   );
 }
 
-/** Newest first. */
+/** Returns all rounds of all members, newest first. */
 export function roundsOf(history: History): Round[] {
   const rows = Object.entries(history.members).flatMap(([member, points]) =>
     points.map((point) => ({ ...point, member })),
@@ -109,7 +113,10 @@ export function roundsOf(history: History): Round[] {
   return rows.sort((a, b) => b.frames - a.frames || a.member.localeCompare(b.member));
 }
 
-/** now: frames of each member at this moment, up to which its last values hold. */
+/**
+ * Returns one line per member.
+ * now: frames of each member at this moment, up to which its last values hold
+ */
 export function linesOf(history: History, key: string, now: ReadonlyMap<string, number>): Line[] {
   return Object.keys(history.start).map((member, colour) => {
     const points = (history.members[member] ?? []).filter(
@@ -133,7 +140,7 @@ export function linesOf(history: History, key: string, now: ReadonlyMap<string, 
   });
 }
 
-/** Whether values differ so much that ratios say more than differences. */
+/** Tells whether values differ so much that ratios say more than differences. */
 function spread(values: readonly number[]): boolean {
   return Math.max(...values) / Math.min(...values) > 4;
 }

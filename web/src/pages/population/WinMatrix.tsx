@@ -1,3 +1,4 @@
+/** `WinMatrix` is the tab with the win matrix of a population. */
 import type { WinMatrixReport } from "../../api/reports";
 import { useGet } from "../../api/useGet";
 import { Shown } from "../../ui/state";
