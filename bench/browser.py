@@ -42,7 +42,7 @@ VIEWS = {
     "matrix": View("Population", "populations/{population}/matrix", "Who beats whom"),
     "values": View("Population", "populations/{population}/values", "Rounds"),
     "lineage": View(
-        "Population", "populations/{population}/lineage", "Who trained on with whose weights"
+        "Population", "populations/{population}/lineage", "Which member took over whose weights"
     ),
     "curves": View("Population", "populations/{population}/curves", "entropy"),
     "games": View("Population", "populations/{population}/games", "ended by"),

@@ -35,8 +35,9 @@ def launched() -> Iterator[Browser]:
 
 
 class Visitor:
-    """Somebody with a browser of their own. expected: statuses of refusals that are the point of
-    a test; Chromium logs each as an error.
+    """A person with a browser of their own.
+
+    expected: statuses of refusals that are the point of a test; Chromium logs each as an error
     """
 
     def __init__(

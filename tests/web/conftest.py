@@ -68,7 +68,7 @@ def axe(sources: Sources) -> Path:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visit]:
-    """Somebody who is logged in already; what their browser complained about fails the test."""
+    """A person with a session; what their browser complained about fails the test."""
     visitors: list[Visitor] = []
 
     def make(

@@ -90,21 +90,21 @@ def test_edits_of_a_population_at_rest_wait_for_its_start(trained: Served, visit
 
 
 def test_an_edit_decided_on_an_old_look_is_refused(trained: Served, visit: Visit) -> None:
-    """Somebody else saves between the look and the click; the page has not heard of it yet."""
+    """Another person saves between the look and the click; the page does not know of it yet."""
     visitor = visit(trained)
     visitor.expected.add(412)
     page = visitor.see("populations/first/config")
     form = page.get_by_role("form", name="Edits")
     form.get_by_label("PBT period").fill("3000")
 
-    def first_somebody_else(route: Any) -> None:
+    def another_edit_first(route: Any) -> None:
         trained.call("PATCH", "/v1/populations/first", {"set": {"pbt.period_frames": 2500}})
         route.continue_()
 
     page.route(
         "**/v1/populations/first",
         lambda route: (
-            first_somebody_else(route) if route.request.method == "PATCH" else route.continue_()
+            another_edit_first(route) if route.request.method == "PATCH" else route.continue_()
         ),
     )
     form.get_by_role("button", name="Save").click()

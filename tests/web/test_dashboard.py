@@ -61,7 +61,7 @@ def test_an_empty_league_says_how_to_begin(view: str, served: Served, visit: Vis
 def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
     visitor = visit(served)
     visitor.expected.add(404)
-    shows(visitor.see("populations/nobody"), "no population 'nobody'")
+    shows(visitor.see("populations/missing"), "no population 'missing'")
     shows(visitor.see("matches/7"), "there is no match 7")
     shows(visitor.see("nothing/here"), "There is no such page")
 
@@ -69,7 +69,7 @@ def test_what_is_not_there_is_said(served: Served, visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("width", "dark"), [(1280, False), (1280, True), (320, False)], ids=["light", "dark", "phone"]
 )
-def test_every_view_is_whole_and_for_everybody(
+def test_every_view_is_whole_and_accessible(
     trained: Served, visit: Visit, axe: Path, width: int, dark: bool
 ) -> None:
     """Nothing is wider than the screen, and axe finds nothing serious."""
@@ -196,8 +196,8 @@ def test_markup_in_an_address_stays_text(trained: Served, visit: Visit) -> None:
 
 
 def test_markup_in_names_stays_text(trained: Served, visit: Visit) -> None:
-    """Of a guest, who may call itself anything, in a match and the league's table; and in the
-    config of a population.
+    """The name of a guest, in a match and in the league's table, and the config of a population
+    can hold anything.
     """
     guest = PlayerRef("guest", MARKUP)
     with open_league(league_path(trained.data)) as league:

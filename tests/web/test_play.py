@@ -248,7 +248,7 @@ def film(trained: Served, key: str) -> Path:
     return folder / name.file
 
 
-def test_every_board_is_whole_and_for_everybody(trained: Served, visit: Visit, axe: Path) -> None:
+def test_every_board_is_whole_and_accessible(trained: Served, visit: Visit, axe: Path) -> None:
     """Dark, and on a phone."""
     four, three, words = (
         trained.seated(),

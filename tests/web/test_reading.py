@@ -1,4 +1,4 @@
-"""How the page reads: answers that are cut off, tabs that nobody sees, views that fail, charts
+"""How the page reads: answers that are cut off, hidden tabs, views that fail, charts
 that change, keys instead of a mouse.
 """
 
@@ -46,7 +46,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(trained: Served, visit: V
         expect(page.get_by_text("The service does not answer")).to_have_count(0)
 
 
-def test_a_tab_that_nobody_sees_asks_nothing(served: Served, visit: Visit) -> None:
+def test_a_hidden_tab_asks_nothing(served: Served, visit: Visit) -> None:
     visitor = visit(served)
     visitor.expected.add(404)
     away = visitor.see("populations")
@@ -76,7 +76,7 @@ def test_a_tab_that_nobody_sees_asks_nothing(served: Served, visit: Visit) -> No
     shows(here, "No populations yet")
 
 
-def test_an_address_that_nobody_could_have_written(served: Served, visit: Visit) -> None:
+def test_an_address_with_a_wrong_encoding(served: Served, visit: Visit) -> None:
     shows(visit(served).see("%"), "There is no such page")
 
 

@@ -19,6 +19,7 @@ import { Fact, Value } from "../ui/value";
 import { MatchStatistics } from "./MatchStatistics";
 
 type Body = Got<"/v1/evaluations/{evaluation_id}">;
+
 /** The score after a number of games. */
 interface ScorePoint {
   games: number;
@@ -204,8 +205,8 @@ function useScorePoints(body: Body | undefined): readonly ScorePoint[] {
 }
 
 /**
- * Adds a point to the points, which are in the order of games. Where they become too many, each of
- * several equal parts of the match keeps one, and the newest stays.
+ * Adds a point to points that are ordered by games. With more than `MOST_POINTS` each of several
+ * equal parts of the match keeps one, and the newest stays.
  */
 export function withPoint(points: readonly ScorePoint[], point: ScorePoint): readonly ScorePoint[] {
   const newest = points.at(-1)?.games ?? 0;

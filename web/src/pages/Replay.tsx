@@ -202,7 +202,7 @@ function useKeys(keys: Record<string, () => void>): void {
 function Lines({ replay }: { replay: ReplayBody }) {
   const columns: readonly Column<Move>[] = [
     { name: "step", value: (row) => row.step, numeric: true },
-    { name: "who", value: (row) => replay.seats[row.seat]?.player },
+    { name: "player", value: (row) => replay.seats[row.seat]?.player },
     {
       name: "action",
       value: (row) => row.name ?? JSON.stringify(row.action),

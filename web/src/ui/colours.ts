@@ -1,6 +1,6 @@
 /**
- * This file chooses colours. Series are numbered, and people who see colours differently can tell
- * them apart (after Okabe and Ito); beyond eight, lines are dashed, too.
+ * This file chooses colours. Series are numbered, and can be told apart with any colour vision
+ * (after Okabe and Ito); beyond eight, lines are dashed, too.
  */
 
 export const HUES = 8;

@@ -51,7 +51,7 @@ export function Lineage({ name, everyMs }: { name: string; everyMs: number }) {
           <Empty title="No members yet" />
         ) : (
           <Figure
-            title="Who trained on with whose weights"
+            title="Which member took over whose weights"
             note={copies.length ? ARCS : "No member has copied another one yet."}
             columns={COLUMNS}
             rows={copies}
