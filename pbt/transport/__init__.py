@@ -1,3 +1,4 @@
-"""Everything shared or sent: the slab table, messages, published weights. The only part that
-knows processes may exist.
+"""Transport: the memory that processes share and the messages that they send each other.
+
+Code that samples, acts or learns goes through it, and so works alike in one process or in several.
 """

@@ -1,5 +1,6 @@
-"""Messages over one socket between two processes. The end of the stream is how a process learns
-that the other one is gone.
+"""A channel carries messages over one socket between two processes.
+
+When the stream ends, a process knows that the other one is gone.
 """
 
 import select
@@ -13,19 +14,19 @@ from typing import Any, Protocol
 from pbt.errors import EngineError
 
 _LENGTH = struct.Struct("<I")
-# Nothing that travels comes near it: a longer frame is a damaged stream.
+# No message comes near this length, so a longer frame means that the stream is damaged.
 _LONGEST_FRAME_BYTES = 1 << 28
 _READ_BYTES = 1 << 18
-# So much is taken in one `receive`, so that one busy peer cannot keep its reader from the others.
+# Most reads in one `receive`, so that one busy peer cannot keep its reader from the other peers.
 _MOST_READS = 64
 
 
 class PeerGone(EngineError):
-    """The process at the other end has closed its socket, as every process does that ends."""
+    """The process at the other end has closed its socket, or has ended."""
 
 
 class MessageCodec(Protocol):
-    """One direction: `pbt.transport.wire.Wire`."""
+    """Turns the messages of one direction into bytes and back, as `pbt.transport.wire.Wire`."""
 
     def encode(self, message: Any) -> bytes: ...
 
@@ -33,20 +34,23 @@ class MessageCodec(Protocol):
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """The two ends of a stream; close-on-exec. Close one's own copy of an end that was handed to
-    a child, else its death is never seen.
+    """The two ends of a stream, both close-on-exec.
+
+    A process that hands one end to a child must close its own copy of that end. While a copy is
+    open the stream does not end, and the death of the child is not noticed.
     """
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 class Channel:
-    """One end. `send` may be called from any thread, everything else from one thread.
+    """One end of a stream. `send` may be called from any thread, all else from one thread.
 
-    blocking_send=True   a child: `send` returns when the system has taken the message, and raises
-                         after `deadline_s` without that
-    blocking_send=False  the main process: `send` never waits and never fails; what the peer does
-                         not take stays in the outbox (`pending` bytes)
-                         until `flush`. To a dead peer it sends nothing, and `receive` tells.
+    blocking_send=True   for a child: `send` returns when the system has taken the message, and
+                         raises when the system takes nothing for `deadline_s`
+    blocking_send=False  for the main process: `send` never waits and never fails for the peer's
+                         sake; what the peer does not take stays in the outbox (`pending` bytes)
+                         until `flush`. A message to a dead peer is dropped; `receive` then
+                         raises PeerGone.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class Channel:
         blocking_send: bool = True,
         deadline_s: float = 30.0,
     ) -> None:
-        # Games' own subprocesses must not keep the stream open after this process.
+        # Subprocesses that a game starts must not keep the stream open after this process.
         sock.set_inheritable(False)
         sock.setblocking(False)
         self._socket = sock
@@ -79,17 +83,17 @@ class Channel:
 
     @property
     def pending(self) -> int:
-        """Bytes that wait for `flush`."""
+        """Bytes in the outbox, to be sent by `flush`."""
         return len(self._outbox)
 
     def send(self, message: Any) -> None:
         self.send_many((message,))
 
     def send_many(self, messages: Sequence[Any]) -> None:
-        """Send in one system call, if the peer takes it at once.
+        """Send several messages, in one system call if the peer takes them at once.
 
-        Raises EngineError when a message cannot travel (then none of them is sent) and, if
-        blocking, PeerGone or EngineError past the deadline.
+        Raises EngineError when a message cannot travel; then none of them is sent. A blocking
+        channel also raises PeerGone for a dead peer, and EngineError past the deadline.
         """
         frames = bytearray()
         for message in messages:
@@ -108,15 +112,16 @@ class Channel:
                 self._drain_all()
 
     def flush(self) -> bool:
-        """Send what can be sent without waiting. True: nothing is pending (or the peer is gone,
-        and nothing ever will be).
+        """Send what can be sent without waiting. True: nothing is pending.
+
+        For a dead peer that is always so.
         """
         with self._lock:
             self._drain()
             return not self._outbox
 
     def _drain(self) -> None:
-        """Give the system what it takes; a peer that is gone empties the outbox."""
+        """Give the system what it takes. The outbox for a dead peer is emptied."""
         try:
             while self._outbox:
                 sent = self._socket.send(self._outbox)
@@ -128,9 +133,7 @@ class Channel:
             self._outbox.clear()
 
     def _drain_all(self) -> None:
-        """Wait until the system has taken everything; the deadline begins anew with every bit it
-        takes.
-        """
+        """Wait until the system has taken everything. Every byte it takes restarts the deadline."""
         poll = select.poll()
         poll.register(self._socket, select.POLLOUT)
         left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
@@ -139,7 +142,7 @@ class Channel:
                 left, deadline_s = len(self._outbox), time.monotonic() + self._deadline_s
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                # A part of a frame may be under way, so nothing can follow it.
+                # The peer may have got a part of a frame, so no other frame can follow it.
                 self._unsendable = (
                     f"the process at the other end took nothing for {self._deadline_s:g} s"
                 )
@@ -151,8 +154,9 @@ class Channel:
             raise PeerGone(f"channel: {self._unsendable}")
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether there is something to receive, an end included, within so many seconds.
-        Meanwhile the outbox is sent.
+        """Wait up to `timeout_s`; whether `receive` has something, be it the end of the stream.
+
+        The outbox is sent meanwhile.
         """
         deadline_s = time.monotonic() + timeout_s
         poll = select.poll()
@@ -169,25 +173,26 @@ class Channel:
                 return False
 
     def receive(self) -> list[Any]:
-        """All messages that have arrived; never waits. Raises PeerGone when the peer is gone and
-        everything it had sent was returned before.
+        """All messages that have arrived; never waits.
+
+        Raises PeerGone when the peer is gone and earlier calls returned everything it had sent.
         """
         more = not self._ended and self._read()
         messages = self._parse()
-        while more and not messages:  # one message that is longer than a turn of reading
+        while more and not messages:  # one message is longer than what one `_read` takes
             more = self._read()
             messages = self._parse()
         if self._ended and not messages:
-            cut = (
+            fragment = (
                 f", in the middle of a message ({len(self._inbox)} bytes of it came)"
                 if self._inbox
                 else ""
             )
-            raise PeerGone(f"channel: the process at the other end is gone{cut}")
+            raise PeerGone(f"channel: the process at the other end is gone{fragment}")
         return messages
 
     def _read(self) -> bool:
-        """Take what is there, within bounds. True: there may be more."""
+        """Move what has arrived to the inbox, within bounds. True: there may be more."""
         try:
             for _ in range(_MOST_READS):
                 part = self._socket.recv(_READ_BYTES)
@@ -198,7 +203,7 @@ class Channel:
                     return False
         except BlockingIOError:
             return False
-        except ConnectionResetError:  # it died with messages of ours unread
+        except ConnectionResetError:  # the peer died before it had read all our messages
             self._ended = True
             return False
         return True

@@ -1,9 +1,12 @@
-"""Queues of small byte strings, many writers to one reader, for processes that die together.
+"""A fifo is a queue of small byte strings from many writer processes to one reader.
 
-Two kinds with one contract: `faster_fifo` (a ring in shared memory, no system call while it is
-neither empty nor full) and `sockets` (standard library only). A process that is killed while it
-writes may leave a faster_fifo locked for ever, so neither is used across fault domains, and a death
-is not noticed here: that is what `pbt.transport.channel` is for.
+There are two kinds with one contract:
+
+faster_fifo  a ring in shared memory; no system call while it is neither empty nor full
+sockets      made of the standard library only
+
+A process that is killed while it writes may leave a faster_fifo locked for ever. Only processes
+that die together may share one, and it does not notice a death; `pbt.transport.channel` does.
 """
 
 import ctypes
@@ -25,11 +28,12 @@ LARGEST_MESSAGE_BYTES = 65536
 # faster_fifo puts its own length in front of every message.
 _LENGTH_BYTES = 8
 
-# faster_fifo wakes one writer per read, whatever was freed: the others look again this often.
+# faster_fifo wakes one writer per read, however much room became free, so the other writers that
+# wait look again this often.
 _PUT_SLICE_S = 0.01
 
-# A socket is drained up to so many messages at a time, so that busy writers cannot keep the reader
-# reading.
+# Most messages that one `get_many` takes from a socket, so that busy writers cannot hold its reader
+# there.
 _MOST_READS = 1024
 
 
@@ -38,27 +42,25 @@ class FifoFull(EngineError):
 
 
 class Fifo(Protocol):
-    """Messages of one writer arrive in its order and whole. Any process may write, one reads."""
+    """Any process may write and one reads. Messages of one writer arrive whole, in its order."""
 
     def put(self, message: bytes, timeout_s: float) -> None:
-        """Raises FifoFull after so many seconds without room, EngineError for a message that is
-        empty or too large.
+        """Raises FifoFull after `timeout_s` without room, EngineError for an empty or a too large
+        message.
         """
         ...
 
     def get_many(self, timeout_s: float) -> list[bytes]:
-        """Everything that is there; if nothing is, what comes first within so many seconds, or
-        nothing.
-        """
+        """All messages that have arrived. Waits up to `timeout_s` for the first one."""
         ...
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """For `pass_fds` of the processes that attach."""
+        """What to name in `pass_fds` of the processes that attach."""
         ...
 
     def handle(self) -> dict[str, Any]:
-        """What `attach_fifo` needs in another process, as JSON."""
+        """What `attach_fifo` needs in another process; it can be written as JSON."""
         ...
 
     def close(self) -> None:
@@ -67,7 +69,7 @@ class Fifo(Protocol):
 
 
 def fifo_kinds() -> tuple[FifoKind, ...]:
-    """The kinds this machine has, the faster one first."""
+    """The kinds that work on this machine, the faster one first."""
     try:
         _faster_fifo()
     except ImportError:
@@ -76,9 +78,7 @@ def fifo_kinds() -> tuple[FifoKind, ...]:
 
 
 def make_fifo(kind: str, size_bytes: int) -> Fifo:
-    """An empty fifo. size_bytes: about how much may wait in it; at least one message of
-    LARGEST_MESSAGE_BYTES must fit.
-    """
+    """An empty fifo. size_bytes: about how much may wait in it, at least one largest message."""
     least = LARGEST_MESSAGE_BYTES + _LENGTH_BYTES
     if size_bytes < least:
         raise EngineError(
@@ -94,8 +94,9 @@ def make_fifo(kind: str, size_bytes: int) -> Fifo:
 
 
 def attach_fifo(handle: Mapping[str, Any]) -> Fifo:
-    """The fifo of `handle()`, in a process that was started with its descriptors; they are owned
-    from now on.
+    """The fifo of a `handle()`, in a process that was started with its descriptors.
+
+    The fifo owns the descriptors from now on.
     """
     if handle["kind"] == "sockets":
         return SocketFifo(
@@ -123,10 +124,10 @@ def _full(message: bytes, timeout_s: float) -> FifoFull:
 
 
 class FasterFifo:
-    """faster_fifo.Queue whose lock and ring stand in a region, so that processes that were not
-    forked from its maker can use it.
+    """A faster_fifo.Queue whose lock and ring stand in a region.
 
-    Region: the queue object (mutex, conditions, positions; process-shared), then the ring.
+    So processes that were not forked from its maker can use it. The region holds the queue object
+    (process-shared mutex, conditions and positions), then the ring.
     """
 
     def __init__(self, region: Region, size_bytes: int) -> None:
@@ -142,7 +143,7 @@ class FasterFifo:
 
     @classmethod
     def create(cls, size_bytes: int) -> "FasterFifo":
-        # A mutex nobody has locked yet is plain data, so a queue may move until it is used.
+        # A mutex that was never locked is plain data, so a queue that was never used may be copied.
         fresh = bytes(_new_queue(size_bytes).queue_obj_buffer)
         region = Region.create("fifo", aligned(len(fresh)) + size_bytes + ALIGNMENT_BYTES)
         region.buffer[: len(fresh)] = fresh
@@ -163,7 +164,7 @@ class FasterFifo:
                     raise _full(message, timeout_s) from None
 
     def get_many(self, timeout_s: float) -> list[bytes]:
-        if not self._reads:  # room for a full ring, only in the process that reads
+        if not self._reads:  # only the process that reads needs a buffer for a full ring
             self._queue.reallocate_msg_buffer(self._size_bytes)
             self._reads = True
         try:
@@ -191,28 +192,29 @@ class FasterFifo:
 
 
 def _faster_fifo() -> Any:
-    """The package, which not every machine has. Raises ImportError."""
+    """The package. Raises ImportError on machines without it."""
     import faster_fifo  # type: ignore[import-not-found]
 
     return faster_fifo
 
 
 def _new_queue(size_bytes: int) -> Any:
-    # `loads` gets a view of a buffer that the next read overwrites.
+    # `loads` must copy: it gets a view of a buffer that the next read overwrites.
     return _faster_fifo().Queue(size_bytes, loads=bytes, dumps=bytes)
 
 
 def _socket_pair(size_bytes: int) -> tuple[socket.socket, socket.socket]:
     writer, reader = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # The system doubles it for its own bookkeeping, and may allow less (net.core.wmem_max): then
-    # writers wait earlier.
+    # The system doubles the size for its own bookkeeping. It may allow less (net.core.wmem_max);
+    # then writers wait earlier.
     writer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
     return writer, reader
 
 
 class SocketFifo:
-    """A pair of sockets that keeps messages apart. Every process holds both ends, so no end of
-    the stream is ever seen.
+    """A pair of sockets that keep messages apart.
+
+    Every process holds both ends, so the reader never sees an end of the stream.
     """
 
     def __init__(self, writer: socket.socket, reader: socket.socket) -> None:

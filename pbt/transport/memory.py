@@ -1,5 +1,6 @@
-"""Anonymous shared memory: a memfd, so nothing has a name in the file system and nothing is left
-behind by a killed process.
+"""Anonymous shared memory: regions of memory that processes share by file descriptor.
+
+A region is a memfd. It has no name in the file system, so a killed process leaves nothing behind.
 """
 
 import fcntl
@@ -14,8 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pbt.errors import EngineError
 
-# Parts of a region start at cache lines, so that two writers never share one, and every dtype is
-# aligned.
+# Parts of a region start at cache lines: two writers never share one, and every dtype is aligned.
 ALIGNMENT_BYTES = 64
 
 
@@ -28,10 +28,10 @@ _order = threading.Lock()
 
 
 def fence() -> None:
-    """No store or load moves from one side of this call to the other, as other processes see it.
+    """A full memory fence: other processes see no load or store move across this call.
 
-    One acquire-release pair lets its neighbours meet inside; between two of them nothing passes.
-    x86 keeps stores in order anyway, ARM does not.
+    A load or store may move into one pair of acquire and release from either side, but not through
+    two pairs in a row. x86 keeps stores in order anyway; ARM does not.
     """
     for _ in range(2):
         with _order:
@@ -39,12 +39,13 @@ def fence() -> None:
 
 
 class Region:
-    """Memory that other processes attach to by descriptor. Pages are zero, and cost nothing until
-    they are touched.
+    """Memory that other processes attach to by descriptor. Pages cost nothing until first touched.
 
-    fd      close-on-exec here; name it in `pass_fds` of a child, which attaches by the same number
-    size    in bytes, sealed: no process can shrink it under another
-    buffer  the mapping; it lives as long as an array over it does, whatever became of the region
+    fd      the descriptor, close-on-exec here; a child that gets it in `pass_fds` attaches by the
+            same number
+    size    in bytes; sealed, so that no process can shrink the memory under another one
+    buffer  the mapping, zero at birth; it lives as long as any array over it, also after the region
+            is closed
     """
 
     def __init__(self, fd: int, size: int) -> None:
@@ -54,8 +55,9 @@ class Region:
 
     @classmethod
     def create(cls, name: str, size: int) -> Self:
-        """name: for people who read /proc/PID/maps. Raises EngineError when size is not positive
-        or the system gives none.
+        """A region of zeros. name: shown in /proc/PID/maps.
+
+        Raises EngineError when size is not positive, or when the system gives no memory.
         """
         if size <= 0:
             raise EngineError(
@@ -81,19 +83,20 @@ class Region:
 
     @classmethod
     def attach(cls, fd: int, size: int) -> Self:
-        """Use the region that came as descriptor `fd` and own that descriptor. Raises
-        EngineError when it is not of this size.
+        """Use the region of descriptor `fd`, and own that descriptor from now on.
+
+        Raises EngineError when there is no such descriptor or the region has another size.
         """
         try:
-            found = os.fstat(fd).st_size
+            actual = os.fstat(fd).st_size
         except OSError as error:
             raise EngineError(
                 f"shared memory at descriptor {fd}: {error.strerror}; expected a region of "
                 f"{size} bytes"
             ) from error
-        if found != size:
+        if actual != size:
             raise EngineError(
-                f"shared memory at descriptor {fd}: found {found} bytes; expected {size}"
+                f"shared memory at descriptor {fd}: found {actual} bytes; expected {size}"
             )
         os.set_inheritable(fd, False)
         return cls(fd, size)
@@ -109,8 +112,9 @@ class Region:
         return np.ndarray(shape, dtype, buffer=self.buffer, offset=offset)
 
     def close(self) -> None:
-        """Close the descriptor: nobody new can attach from here. The mapping goes with this
-        object and the last array over it.
+        """Close the descriptor, so that no other process can attach through this one any more.
+
+        The mapping goes with this object and the last array over it.
         """
         if self.fd >= 0:
             os.close(self.fd)

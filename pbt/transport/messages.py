@@ -1,6 +1,6 @@
-"""Every message between components: small, plain, without observations.
+"""Every message between the components: small, of plain values, without observations.
 
-A slot number in a message hands the slot over (docs/slots.md).
+A message that names a slot hands that slot over to its receiver (docs/slots.md).
 """
 
 from typing import Any, NamedTuple
@@ -12,8 +12,11 @@ from pbt.records import GameKind, GameRecord, PlayerRef, SeatRecord
 
 
 class SeatPlan(NamedTuple):
-    """Who plays a seat of a planned game. policy: index in the policy table; learning: its rows
-    are trained on.
+    """The player of one seat in a planned game.
+
+    policy      index in the policy table
+    generation  of the player's weights
+    learning    whether the seat's rows are trained on
     """
 
     player: PlayerRef
@@ -25,13 +28,17 @@ class SeatPlan(NamedTuple):
 class GamePlan(NamedTuple):
     """One game to be played at a table.
 
-    game_count      the table's running number of this game; (table, game_count) names it
-    seed            of the game's own chance
+    game_count      the table's running number of this game; (table, game_count) identifies it
+    kind            what the game is played for
+    seed            seed of the game's own chance
+    seats           the player of every seat
     noise           key of the players' action noise, together with the seat
-    opening_plies   first moves drawn uniformly from the legal ones, from `opening_seed`, instead of
-                    asking the players; in simultaneous games a
-                    move is everybody's
-    record_actions  keep what is needed to replay the game
+    opening_plies   number of moves at the start that are drawn uniformly from the legal ones
+                    instead of asking the players; in simultaneous games all seats share a move
+    opening_seed    seed of these moves
+    record_actions  whether to keep what is needed to replay the game
+    greedy          whether the players take their likeliest action instead of sampling one
+    pair            number of the pair that the game belongs to, None for a single game
     """
 
     game_count: int
@@ -47,11 +54,15 @@ class GamePlan(NamedTuple):
 
 
 class ActionRequest(NamedTuple):
-    """Rows of one policy that wait for an action: slab[role][slots[i], rows[i]] holds the
-    observation.
+    """Rows of one policy that wait for an action.
 
-    slots, rows [N] int64; keys [N] uint64, the noise key of game and seat; steps [N] uint64, the
-    seat's decisions so far in this game.
+    policy  index in the policy table
+    role    index of the slab
+    slots   [N] int64; the observation of entry i stands at [slots[i], rows[i]] of the slab
+    rows    [N] int64
+    keys    [N] uint64, the noise key of game and seat
+    steps   [N] uint64, decisions of the seat so far in this game
+    greedy  whether to take the likeliest action instead of sampling one
     """
 
     policy: int
@@ -64,7 +75,10 @@ class ActionRequest(NamedTuple):
 
 
 class ActionsReady(NamedTuple):
-    """The same rows, acted: actions, log-probabilities, values and versions stand in the slab."""
+    """The answer to a request: actions, log-probabilities, values and versions are in the slab.
+
+    policy, role, slots and rows are those of the request. version: of the weights that acted.
+    """
 
     policy: int
     role: int
@@ -83,8 +97,9 @@ class SlotFull(NamedTuple):
 
 
 class RolloutPermit(NamedTuple):
-    """A slot comes back to the worker; new rows should be acted by `min_version` or later (0: no
-    demand).
+    """A slot release: the learner gives a slot back to its worker.
+
+    min_version  new rows should be acted by this version or a later one, 0 = by any
     """
 
     role: int
@@ -94,7 +109,7 @@ class RolloutPermit(NamedTuple):
 
 
 class GameEnd(NamedTuple):
-    """A game is over (or voided, then `reason` starts with "voided")."""
+    """A game is over or was voided; the `reason` of a voided one starts with "voided"."""
 
     table: int
     plan: GamePlan
@@ -106,8 +121,9 @@ class GameEnd(NamedTuple):
     actions: bytes | None
 
     def record(self, number: int) -> GameRecord:
-        """The fact that leaves the engine. number: the game's running number in its population
-        or match.
+        """The game's record for the world outside the engine.
+
+        number: the game's running number in its population or match.
         """
         plan = self.plan
         return GameRecord(

@@ -1,8 +1,8 @@
-"""THE table of every shared tensor: name, shape, dtype, who writes it, and its poison.
+"""A slab holds the shared tensors of one role; `slab_table` lists them all.
 
-One slab per role. A slot is one index of the first axis: T rows of one agent's experience and a
-bootstrap row (docs/slots.md). Observations never travel in a message; slot numbers do. Poison
-stands wherever nothing was written since the slot was opened, so a row read too early shows.
+A slot is one index of the first axis: T rows of one agent's experience and a bootstrap row
+(docs/slots.md). Messages carry slot numbers, never observations. A slot is filled with poison
+(recognisable values) when it is opened, so a row that is read too early stands out.
 """
 
 import math
@@ -22,7 +22,12 @@ Rows = Literal["T", "T+1", "slot"]
 
 @dataclass(frozen=True)
 class Column:
-    """One shared tensor, [slots, rows, *shape] ("slot": [slots, *shape])."""
+    """One shared tensor, [slots, rows, *shape].
+
+    rows    "T", "T+1", or "slot" for a tensor without an axis of rows: [slots, *shape]
+    writer  the kind of process that writes it
+    poison  its value where nothing was written
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -34,8 +39,14 @@ class Column:
 
 @dataclass(frozen=True)
 class RoleLayout:
-    """What a slab of one role must hold. rollout_steps: T; state_size: width of the recurrent
-    state, 0 without memory.
+    """What a slab of one role must hold.
+
+    role           the role as the game declares it
+    leaves         the arrays of an observation
+    head_sizes     number of choices of every action head
+    reward_terms   names of the reward terms
+    rollout_steps  T
+    state_size     width of the recurrent state, 0 without memory
     """
 
     role: Role
@@ -93,22 +104,22 @@ def slab_table(layout: RoleLayout) -> tuple[Column, ...]:
         Column("terminated", (), BOOL, "T", "worker", 0),
         Column("truncated", (), BOOL, "T", "worker", 0),
         Column("tics", (), I32, "T", "worker", -1),
-        # Fingerprint of the row: environment, game count, seat, step within the game.
+        # Where the row comes from: table, game count, seat, step within the game.
         Column("origin", (4,), I32, "T", "worker", -1),
         Column("actions", (len(layout.head_sizes),), I64, "T", "policy server", -1),
         Column("log_prob", (), F32, "T", "policy server", np.nan),
         Column("value", (), F32, "T", "policy server", np.nan),
         Column("version", (), I32, "T", "policy server", -1),
         Column("policy", (), I32, "T", "policy server", -1),
-        # Recurrent state before row 0 (after the reset rule it is what the learner starts from),
-        # and the live state after the newest row.
+        # The recurrent state before row 0, from which the learner starts, and the live state after
+        # the newest row.
         Column("initial_state", (layout.state_size,), F32, "slot", "worker", np.nan),
         Column("live_state", (layout.state_size,), F32, "slot", "policy server", 0.0),
     )
 
 
 def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, ...]:
-    """Shape of one column of a slab with so many slots."""
+    """Shape of one column of a slab of `slots` slots."""
     rows = {"T": (layout.rollout_steps,), "T+1": (layout.rollout_steps + 1,), "slot": ()}[
         column.rows
     ]
@@ -116,8 +127,9 @@ def column_shape(layout: RoleLayout, column: Column, slots: int) -> tuple[int, .
 
 
 def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]:
-    """(byte offset of every column in shared memory, bytes of the whole slab); columns start at
-    cache lines.
+    """(byte offset of every column in shared memory, bytes of the whole slab).
+
+    Columns start at cache lines.
     """
     offsets, end = {}, 0
     for column in slab_table(layout):
@@ -130,16 +142,15 @@ def column_offsets(layout: RoleLayout, slots: int) -> tuple[dict[str, int], int]
 
 
 def slab_bytes(layout: RoleLayout, slots: int) -> int:
-    """How large a region a slab needs."""
+    """Size in bytes of the region that a slab needs."""
     return column_offsets(layout, slots)[1]
 
 
 class Slab:
     """The tensors of one role. `column[name]` is a numpy array over private or shared memory.
 
-    Private memory is poisoned at birth. Shared memory is left untouched, so that slots nobody uses
-    cost nothing and an attaching process destroys nothing: whoever opens a slot poisons it first
-    (`RowWriter.open`).
+    Private memory is poisoned at birth. Shared memory is left untouched: unused slots cost nothing,
+    and a process that attaches destroys nothing. `RowWriter.open` poisons each slot that it opens.
     """
 
     def __init__(self, layout: RoleLayout, slots: int, region: Region | None = None) -> None:
@@ -164,11 +175,12 @@ class Slab:
         return sum(array.nbytes for array in self.column.values())
 
     def populate(self, slots: range) -> None:
-        """Have the memory of neighbouring slots in shared memory now, not when each is used
-        first. Contents stay.
+        """Make the system allocate the shared memory of these slots now, not at their first use.
+
+        Contents stay.
         """
         for column in self.column.values():
-            # A page that is read is there.
+            # Reading one byte of a page allocates it.
             column[slots.start : slots.stop].reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].sum()
 
     def poison(self, slot: int) -> None:

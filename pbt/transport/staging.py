@@ -1,7 +1,7 @@
-"""Between the host's memory and a device: many arrays, one copy each way.
+"""Staging moves many arrays between the host's memory and a device in one copy each way.
 
-A copy to or from a device costs its microseconds however small it is, and only page-locked
-("pinned") host memory is copied while the host goes on.
+Every copy to or from a device takes microseconds, however small it is. Only page-locked ("pinned")
+host memory is copied while the host goes on.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _ALIGNMENT = 64
 
 
 class Form(NamedTuple):
-    """An array to be."""
+    """Shape and dtype of an array that is to be made."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -33,16 +33,15 @@ class _Part(NamedTuple):
     end: int
 
     def of(self, packed: Tensor) -> Tensor:
-        """The view. packed: [bytes] uint8, of any device."""
+        """The tensor, as a view of `packed`, [bytes] uint8 on any device."""
         return packed[self.begin : self.end].view(self.dtype).view(self.shape)
 
 
 class Staging:
-    """The way to one device and back. One thread at a time; copies run on that thread's current
-    stream.
+    """Copies to one device and back, on the current stream of the calling thread.
 
-    Two host buffers alternate, so the next upload is filled while the last one may still be on its
-    way.
+    One thread at a time. Two host buffers alternate, so the next upload can be filled while the
+    last one may still be on its way.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -54,8 +53,9 @@ class Staging:
         self._incoming = self._host(0)
 
     def stage(self, forms: Mapping[str, Form]) -> dict[str, NDArray[Any]]:
-        """Host arrays, not initialised, to be filled and sent: nobody may write to them after
-        `send`.
+        """Host arrays, not initialised, for the caller to fill and `send`.
+
+        The caller must not write to them after `send`.
         """
         self._parts, size = _places(forms)
         self._turn = 1 - self._turn
@@ -67,8 +67,9 @@ class Staging:
         return {part.name: part.of(self._outgoing[self._turn]).numpy() for part in self._parts}
 
     def send(self) -> dict[str, Tensor]:
-        """What was staged, on the device, in one copy that does not wait. All are views of one
-        vector that is the caller's.
+        """Copy what was staged to the device, in one copy that does not wait.
+
+        The tensors are views of one new vector, which is the caller's.
         """
         size = self._parts[-1].end if self._parts else 0
         packed = torch.empty(size, dtype=torch.uint8, device=self.device)
@@ -80,7 +81,7 @@ class Staging:
         return {part.name: part.of(packed) for part in self._parts}
 
     def upload(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
-        """Arrays of the host -> tensors on the device."""
+        """Copy arrays of the host to tensors on the device."""
         staged = self.stage(
             {name: Form(array.shape, array.dtype) for name, array in arrays.items()}
         )
@@ -89,8 +90,9 @@ class Staging:
         return self.send()
 
     def download(self, tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
-        """Tensors of the device -> arrays of the host, valid until the next download. Waits for
-        the device.
+        """Copy tensors of the device to arrays of the host. Waits for the device.
+
+        The arrays are valid until the next download.
         """
         packed, parts = _pack(tensors)
         if self._incoming.numel() < packed.numel():
@@ -108,12 +110,12 @@ class Staging:
 
 
 def staging_for(device: torch.device) -> Staging | None:
-    """None on the CPU, where everything is already."""
+    """The staging for a device; None for the CPU, to which nothing needs to be copied."""
     return None if device.type == "cpu" else Staging(device)
 
 
 def to_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies on the CPU; of tensors on one other device in one copy."""
+    """Copies of the tensors on the CPU. Tensors of one device travel in one copy."""
     if all(tensor.device.type == "cpu" for tensor in tensors.values()):
         return {name: tensor.detach().clone() for name, tensor in tensors.items()}
     packed, parts = _pack(tensors)
@@ -122,7 +124,7 @@ def to_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _places(forms: Mapping[str, Form]) -> tuple[list[_Part], int]:
-    """A place for every form, each on a boundary of _ALIGNMENT bytes, and the bytes of all."""
+    """(a place for every form, the bytes of all). Places start at multiples of _ALIGNMENT."""
     parts, end = [], 0
     for name, form in forms.items():
         begin = -(-end // _ALIGNMENT) * _ALIGNMENT
@@ -134,8 +136,9 @@ def _places(forms: Mapping[str, Form]) -> tuple[list[_Part], int]:
 
 
 def _pack(tensors: Mapping[str, Tensor]) -> tuple[Tensor, list[_Part]]:
-    """All bytes in one vector on the tensors' device, the widest types first: every part stands
-    on a multiple of its element size.
+    """The bytes of all tensors in one vector on their device, and the place of each.
+
+    The widest types come first, so every part starts at a multiple of its element size.
     """
     parts, bytes_of, end = [], [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: -item[1].element_size()):

@@ -1,5 +1,6 @@
-"""Published weights: the learner writes, everybody else reads; neither waits for the other, in
-one process or in several.
+"""Published weights: one learner writes them, others read them, and none waits for another.
+
+The learner and its readers may be in one process or in several.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from pbt.transport.memory import Region, aligned, fence
 _BEGUN, _PUBLICATIONS, _VERSIONS, _LAYOUT = 0, 1, slice(2, 4), 4
 _HEAD_CELLS = 8
 
-# A reader is overtaken only while the writer publishes twice within one copy of the weights.
+# The writer overtakes a reader only by publishing twice while the reader copies the weights once.
 _MAX_ATTEMPTS = 100_000
 
 
@@ -46,35 +47,40 @@ def _places(template: Mapping[str, Tensor]) -> tuple[dict[str, _Place], int]:
 
 
 def _fingerprint(places: Mapping[str, _Place]) -> int:
-    """A positive int64 that differs when a name, shape or dtype does."""
+    """A positive int64 that tells layouts of other names, shapes or dtypes apart."""
     text = repr([(name, tuple(place.shape), str(place.dtype)) for name, place in places.items()])
     return 1 + int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") // 4
 
 
 def published_bytes(template: Mapping[str, Tensor]) -> int:
-    """How large a region published weights of these shapes need."""
+    """Size in bytes of the region that published weights of these shapes need."""
     return _HEAD_CELLS * 8 + 2 * _places(template)[1]
 
 
 class PublishedWeights:
-    """Two copies of one policy's tensors and an index that is written last, so a reader sees the
-    old or the new ones, never a mixture.
+    """Two copies of one policy's tensors, of which one is readable while the other is written.
 
-    One process writes at a time. It announces a publication in `begun` before it touches the older
-    copy; a reader that finds its copy announced after having copied it copies again, so it never
-    waits for a writer that stands still or is dead. Readers poll `publications`; `version` is the
-    learner's and stays when PBT replaces the weights. A new writer goes on after what a dead one
-    left. One thread per object.
+    A reader sees the old tensors or the new ones, never a mixture. The writer announces a
+    publication in the head of the memory before it touches the older copy, and makes that copy the
+    readable one at the end. A reader looks at the announcement after it has copied the tensors, and
+    copies again if they may have been written meanwhile. So it never waits for a writer that stands
+    still or is dead.
+
+    One process writes at a time; a new writer goes on from what a dead one left. Readers poll
+    `publications`. `version` is the learner's, and does not change when PBT replaces the weights.
+    One thread per object.
     """
 
     def __init__(
         self, template: Mapping[str, Tensor], region: Region | None = None, *, owner: bool = True
     ) -> None:
-        """template: names, shapes and dtypes; `owner` also publishes its values, as publication 0
-        of version 0, else what stands there is kept.
+        """template: tensors of the names, shapes and dtypes to publish.
 
-        region: None = private memory. Raises EngineError when it is too small, or holds weights of
-        other shapes.
+        region  where the copies stand; None = private memory
+        owner   publish the template's values as publication 0 of version 0; otherwise keep what the
+                region holds
+
+        Raises EngineError when the region is too small, or holds weights of other shapes.
         """
         self._places, size = _places(template)
         memory = (
@@ -85,8 +91,8 @@ class PublishedWeights:
         self._head = memory[: _HEAD_CELLS * 8].view(np.int64)
         starts = (_HEAD_CELLS * 8, _HEAD_CELLS * 8 + size)
         self._copies = tuple(torch.from_numpy(memory[start : start + size]) for start in starts)
-        # What was read to be copied on, before it is known to be whole. Not touched (so it costs
-        # nothing) by who only writes or reads everything.
+        # A reader copies here first, and on only when it knows that the copy is whole. An object
+        # that only writes, or reads everything, never touches this memory, so it costs nothing.
         self._scratch = torch.empty(size, dtype=torch.uint8)
         layout = _fingerprint(self._places)
         if owner:
@@ -95,9 +101,9 @@ class PublishedWeights:
             self._head[:] = 0
             self._head[_LAYOUT] = layout
         elif self._head[_LAYOUT] != layout:
-            found = "weights of other names or shapes" if self._head[_LAYOUT] else "no weights"
+            content = "weights of other names or shapes" if self._head[_LAYOUT] else "no weights"
             raise EngineError(
-                f"published weights: found {found}; expected {len(self._places)} tensors, "
+                f"published weights: found {content}; expected {len(self._places)} tensors, "
                 f"{size} bytes, as this process has them"
             )
 
@@ -116,8 +122,9 @@ class PublishedWeights:
         return self._read_places((), self._scratch)[1]
 
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
-        """Make these weights the readable ones. All names of the template are expected; others
-        are ignored.
+        """Make these weights the readable ones; names that the template lacks are ignored.
+
+        Raises EngineError when one of the template's tensors is missing or has another shape.
         """
         missing = [name for name in self._places if name not in weights]
         if missing:
@@ -144,11 +151,10 @@ class PublishedWeights:
 
     @torch.no_grad()
     def copy_into(self, weights: Mapping[str, Tensor]) -> tuple[int, int]:
-        """Copy the readable weights into these tensors, and only into them; returns (publications,
-        version).
+        """Copy the readable weights of these names into these tensors.
 
-        Tensors on another device get there in one transfer. Raises EngineError for a name that is
-        not published.
+        Returns (publications, version). Tensors on another device get there in one transfer. Raises
+        EngineError for a name that is not published.
         """
         unknown = [name for name in weights if name not in self._places]
         if unknown:
@@ -161,21 +167,22 @@ class PublishedWeights:
         for name, tensor in weights.items():
             device = tensor.device
             if device not in arrived:
-                # Everything up to the last byte asked for: model weights stand in front of the
-                # moments.
+                # One transfer of everything up to the last byte that is needed. The model's weights
+                # stand before the optimiser's moments, so that is little more than needed.
                 arrived[device] = self._scratch[: spans[-1][1]].to(device)
             tensor.copy_(self._places[name].view(arrived[device]))
         return publications, version
 
     def read(self) -> dict[str, Tensor]:
-        """Copies of everything, of one publication, on the CPU, in one fresh piece of memory."""
+        """Copies of all tensors of one publication, on the CPU, in one new piece of memory."""
         fresh = torch.empty_like(self._scratch)
         self._read_places(((0, len(fresh)),), fresh)
         return {name: place.view(fresh) for name, place in self._places.items()}
 
     def _read_places(self, spans: tuple[tuple[int, int], ...], into: Tensor) -> tuple[int, int]:
-        """Bring bytes [start, stop) of the readable copy to the same places of other memory;
-        returns (publications, version).
+        """Copy bytes [start, stop) of the readable copy to the same places of `into`.
+
+        Returns (publications, version).
         """
         for _ in range(_MAX_ATTEMPTS):
             publications = self.publications
@@ -185,7 +192,7 @@ class PublishedWeights:
                 into[start:stop] = copy[start:stop]
             version = int(self._head[_VERSIONS][publications % 2])
             fence()
-            # Publication p + 1 writes the other copy, p + 2 this one.
+            # Publication p + 1 writes to the other copy; p + 2 is the first to write to this one.
             if self._head[_BEGUN] < publications + 2:
                 return publications, version
         raise EngineError(
@@ -195,8 +202,9 @@ class PublishedWeights:
 
 
 def _merged(places: list[_Place]) -> tuple[tuple[int, int], ...]:
-    """Byte ranges that cover the places, neighbours joined: weights are read in one piece, not
-    tensor by tensor.
+    """Byte ranges that cover the places, neighbours joined.
+
+    Most weights are then read in one piece instead of tensor by tensor.
     """
     spans: list[tuple[int, int]] = []
     for start, stop in sorted((place.start, place.stop) for place in places):

@@ -1,5 +1,6 @@
-"""Messages as bytes: one byte that names the type, then the fields by msgpack. Nothing read here
-can run code.
+"""A wire turns messages into bytes: one byte for the type, then the fields in msgpack.
+
+Decoding a message never runs code that came with it.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,10 @@ from pbt.errors import EngineError
 
 
 class Wire:
-    """One direction of a channel: the types that may travel, in an order both ends know.
+    """The message types of one direction of a channel, in an order that both ends share.
 
-    Types are NamedTuples or dataclasses of plain fields; arrays do not travel (they stand in shared
-    memory). Inside fields typed `Any` a tuple arrives as a list and keys of dicts must be text, as
+    Types are NamedTuples or dataclasses of plain fields. Arrays do not travel; they stand in shared
+    memory. Inside a field of type `Any`, tuples arrive as lists and keys of dicts must be text, as
     in JSON.
     """
 
@@ -34,8 +35,10 @@ class Wire:
             raise EngineError(f"a type that cannot travel: {error}") from error
 
     def encode(self, message: Any) -> bytes:
-        """Raises EngineError that names the message when its type is not of this wire or a value
-        cannot travel.
+        """The message as bytes.
+
+        Raises EngineError, which names the message's type, when that is none of this wire's types
+        or when a value cannot travel.
         """
         kind = self._kinds.get(type(message))
         if kind is None:
@@ -49,13 +52,14 @@ class Wire:
             raise EngineError(f"message {type(message).__name__}: {error}") from error
 
     def decode(self, payload: bytes | bytearray | memoryview) -> Any:
-        """The message; nothing in it refers to the payload. Raises EngineError when the bytes
-        are no message of this wire.
+        """The message in these bytes; it keeps no reference to them.
+
+        Raises EngineError when the bytes are no message of this wire.
         """
         if not payload or payload[0] >= len(self._types):
-            found = f"kind {payload[0]}" if payload else "no bytes"
+            content = f"kind {payload[0]}" if payload else "no bytes"
             raise EngineError(
-                f"a message of {found}; expected a kind below {len(self._types)}; both ends "
+                f"a message of {content}; expected a kind below {len(self._types)}; both ends "
                 "must run the same program"
             )
         kind = payload[0]
@@ -69,7 +73,10 @@ class Wire:
 
 
 def _plain(value: Any) -> Any:
-    """What msgpack does not know: numpy's scalars travel as numbers, anything else is refused."""
+    """Convert a value that msgpack does not know. Numpy's scalars become numbers.
+
+    Raises TypeError for anything else.
+    """
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(

@@ -1,5 +1,6 @@
-"""What other processes do in these tests. `start` runs one of them; they talk by lines of text
-and by what they share.
+"""The programs of the other processes in these tests; `start` runs one of them.
+
+They talk to the test by lines of text and by what they share.
 """
 
 import contextlib
@@ -65,7 +66,7 @@ def tell(process: subprocess.Popen[str], text: str = "") -> None:
 
 
 def message(writer: int, number: int) -> bytes:
-    """Of 8 to 65536 bytes; says who wrote it, and every byte follows from that."""
+    """A message of 8 to 65536 bytes that names its writer; all bytes follow from the arguments."""
     size = (8, 300, 4096, 65536, 64)[(writer + number) % 5] if number % 7 else 8
     return (
         writer.to_bytes(4, "little")
@@ -127,7 +128,7 @@ def write_fifo(handle: dict[str, Any], writer: int, messages: int) -> None:
 
 
 def echo(fd: int) -> None:
-    """Sends every Note back; Order: so many notes of its own; leaves when the main process does."""
+    """Sends every Note back, and `count` notes for an Order; ends when the main process is gone."""
     import socket
 
     from pbt.transport.channel import Channel, PeerGone

@@ -47,7 +47,7 @@ def child(program: str) -> Iterator[tuple[Channel, subprocess.Popen[str]]]:
 
 
 def receive(channel: Channel, count: int) -> list[Any]:
-    """So many messages, in the order of their coming."""
+    """The next `count` messages, in the order in which they arrive."""
     messages: list[Any] = []
     while len(messages) < count:
         assert channel.wait(60.0), f"{len(messages)} of {count} came"

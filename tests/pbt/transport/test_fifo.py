@@ -55,8 +55,9 @@ def fill(fifo: Fifo, size: int) -> int:
 def read_all(
     fifo: Fifo, writers: int, messages: int, first: Sequence[bytes] = ()
 ) -> dict[int, list[int]]:
-    """Numbers by writer, in the order of their coming, after those that came before; every
-    message is checked to be whole.
+    """Numbers of the messages by writer, in order of arrival, `first` included.
+
+    Every message is checked to be whole.
     """
     got = list(first)
     while len(got) < writers * messages:

@@ -1,6 +1,4 @@
-"""Shared memory: zero, cheap until touched, the same in every process, gone with the last of
-them.
-"""
+"""Shared memory is zero, cheap until touched, the same in every process, and gone with the last."""
 
 import gc
 import itertools

@@ -165,7 +165,7 @@ def test_a_reader_that_is_overtaken_reads_again(publications: int, interrupted: 
 def read_until_it_moved(
     reader: PublishedWeights, writer: subprocess.Popen[str], reads: int
 ) -> None:
-    """So many reads that found something new, each of one whole publication."""
+    """Read until `reads` reads found something new; each must be of one whole publication."""
     seen = reader.publications
     weights = example_weights(0)
     while reads:
