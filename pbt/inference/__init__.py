@@ -1,1 +1,1 @@
-"""Inference: acting for many tables at once, by a policy server in this process or in another."""
+"""Inference: a policy server, in this process or in another, acts for many tables at once."""

@@ -1,8 +1,9 @@
-"""When a policy server runs which policy: one queue per policy, pure; time is passed in.
+"""Dynamic batching: decides which policy a server runs next, and with which requests.
 
-A queue is due when it holds as many rows as arrive for it during one forward pass, or when its
-oldest row waited for one forward pass. Under load the batch therefore grows to what the server can
-bear; without load nobody waits for company that does not come.
+Every policy has a queue. A queue is due when it holds as many rows as arrive for it during one
+forward pass, or when its oldest row has waited for one forward pass. So batches grow under load,
+and without load no request waits for others that do not come. Nothing here reads a clock: callers
+pass the time.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,14 @@ import numpy as np
 from pbt.inference.requests import Incoming
 from pbt.transport.messages import ActionRequest
 
+# A row may wait this long for others, even where a forward pass is shorter.
 MAX_WAIT_S = 0.3e-3
 # Weight of the newest observation in the running means.
 _NEWEST = 0.1
 
 
 class Key(NamedTuple):
-    """What rows must share to be acted on together."""
+    """Rows are acted on together when they share all of this."""
 
     policy: int
     role: int
@@ -29,8 +31,14 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class _Queue:
-    """taken_s: when it was emptied last, negative for never. arrived, interval_s: running means
-    of rows taken at once and of seconds between.
+    """Requests of one key that wait, and how fast they have arrived so far.
+
+    incoming    the requests, oldest first
+    rows        their number of rows
+    oldest_s    when the oldest one arrived
+    taken_s     when the queue was last emptied, negative = never
+    arrived     running mean of the rows that were taken at once
+    interval_s  running mean of the seconds between two takes
     """
 
     incoming: list[Incoming] = field(default_factory=list)
@@ -42,29 +50,27 @@ class _Queue:
 
 
 class RequestQueues:
-    """Requests that wait, by (policy, role, greedy); within one in the order of their arrival."""
+    """The requests that wait: one queue per (policy, role, greedy), in order of arrival."""
 
     def __init__(self, max_wait_s: float = MAX_WAIT_S) -> None:
         self._max_wait_s = max_wait_s
         self._queues: dict[Key, _Queue] = {}
-        # Those that hold something, the one whose oldest request came first in front.
+        # The queues that hold something; the one with the oldest request comes first.
         self._waiting: dict[Key, _Queue] = {}
         self._forward_s = 0.0
 
     @property
     def rows(self) -> int:
-        """All rows that wait."""
+        """Number of rows that wait, in all queues."""
         return sum(queue.rows for queue in self._waiting.values())
 
     @property
     def patience_s(self) -> float:
-        """How long a row may wait for company."""
+        """How long a row may wait for others to join its batch."""
         return max(self._max_wait_s, self._forward_s)
 
     def target(self, key: Key) -> int:
-        """Rows that arrive for this queue during one forward pass, by what was seen so far; 0
-        before anything was.
-        """
+        """How many rows arrive for this queue during one forward pass, 0 before that is known."""
         queue = self._queues.get(key)
         return (
             round(queue.arrived * self._forward_s / queue.interval_s)
@@ -73,7 +79,7 @@ class RequestQueues:
         )
 
     def add(self, incoming: Incoming, now_s: float) -> None:
-        """A request arrived."""
+        """Queue a request that has arrived."""
         request = incoming.request
         key = Key(request.policy, request.role, request.greedy)
         queue = self._queues.get(key)
@@ -86,7 +92,7 @@ class RequestQueues:
         queue.rows += len(request.slots)
 
     def due(self, now_s: float) -> list[Key]:
-        """Queues to be served now, the longest waiting first."""
+        """Keys of the queues to serve now, the longest waiting first."""
         return [
             key
             for key, queue in self._waiting.items()
@@ -94,7 +100,7 @@ class RequestQueues:
         ]
 
     def wait_s(self, now_s: float) -> float:
-        """Seconds until something is due if nothing arrives; infinite while nothing waits."""
+        """Seconds until a queue is due if no request arrives; infinite while none waits."""
         if not self._waiting:
             return float("inf")
         if self.due(now_s):
@@ -102,7 +108,7 @@ class RequestQueues:
         return next(iter(self._waiting.values())).oldest_s + self.patience_s - now_s
 
     def take(self, key: Key, now_s: float) -> list[Incoming]:
-        """Everything that waits in one queue, oldest first."""
+        """Empty one queue; returns its requests, oldest first."""
         queue = self._waiting.pop(key)
         incoming, queue.incoming = queue.incoming, []
         if queue.taken_s >= 0:
@@ -112,22 +118,22 @@ class RequestQueues:
         return incoming
 
     def served(self, seconds: float) -> None:
-        """One forward pass took so long."""
+        """Note how long one forward pass took."""
         self._forward_s = _mean(self._forward_s, seconds)
 
     def forget(self, policy: int) -> None:
-        """The policy is detached; nothing of it waits any more."""
+        """Drop the queues of a detached policy; none of its requests may wait any more."""
         assert all(key.policy != policy for key in self._waiting)
         self._queues = {key: queue for key, queue in self._queues.items() if key.policy != policy}
 
 
 def _mean(mean: float, newest: float) -> float:
-    """The running mean with one more observation; the first one stands for all before it."""
+    """The running mean with one more observation; the first observation is the mean itself."""
     return mean + _NEWEST * (newest - mean) if mean else newest
 
 
 def merge(incoming: Sequence[Incoming]) -> ActionRequest:
-    """One request for the rows of several that share a queue, in order."""
+    """One request with the rows of several requests of one queue, in order."""
     if len(incoming) == 1:
         return incoming[0].request
     requests = [one.request for one in incoming]

@@ -1,5 +1,6 @@
-"""Where a worker's groups get their actions from: a policy server in the same process, or one
-elsewhere (`remote.py`).
+"""A worker's way to a policy server: the interface, and its form for a server in this process.
+
+`remote.py` has the form for servers in other processes.
 """
 
 from typing import Protocol
@@ -10,24 +11,26 @@ from pbt.transport.messages import ActionRequest, ActionsReady
 
 
 class Inference(PolicyHost, Protocol):
-    """Takes the requests of several groups; answers come in any order, that to a long request in
-    parts.
+    """Takes requests for actions from several groups of tables, and gives their answers.
+
+    Answers come in any order, and the answer to a long request may come in parts.
     """
 
     def send(self, group: int, request: ActionRequest) -> None:
         """Ask for the actions of a group's rows."""
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
-        """(group, answer) of what was answered since; waits so long for the first one, not at
-        all when nothing is outstanding.
+        """(group, answer) of all answers that are new.
+
+        Waits up to `timeout_s` for the first one; does not wait when no request is outstanding.
         """
 
     def outstanding(self, group: int) -> int:
-        """Answers the group still waits for."""
+        """Number of answers that the group still waits for."""
 
 
 class LocalInference(LocalPolicyHost):
-    """Acts at once, in this process."""
+    """A policy server in this process; it answers every request at once."""
 
     def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:
         super().__init__(server, load)
@@ -42,4 +45,4 @@ class LocalInference(LocalPolicyHost):
         return ready
 
     def outstanding(self, group: int) -> int:
-        return sum(asker == group for asker, _ in self._ready)
+        return sum(answered == group for answered, _ in self._ready)

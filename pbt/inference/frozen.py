@@ -1,5 +1,7 @@
-"""Frozen opponents: a bounded number of policy slots for snapshots and scripted players, loaded
-when first seated, evicted when longest unused.
+"""Frozen opponents: a pool of policy slots for snapshots and scripted players.
+
+A player is loaded when it is first seated. When the slots run out, the player that has been unused
+for longest is evicted.
 """
 
 from collections import OrderedDict
@@ -10,25 +12,24 @@ from pbt.inference.policy_server import HostedPolicy, PolicyServer
 from pbt.records import PlayerRef
 
 LoadPolicy = Callable[[PlayerRef, int], HostedPolicy]
-"""(player, role index) -> the policy that plays it. Raises: SnapshotError when its weights are
-gone.
+"""(player, role index) -> the policy that plays it. Raises SnapshotError when its weights are gone.
 """
 
 Seated = tuple[PlayerRef, int]
 
 
 class PolicyHost(Protocol):
-    """Whoever acts for the players, in this process or in another."""
+    """Has the table of policies that act, in this process or in another."""
 
     def attach_player(self, policy: int, player: PlayerRef, role: int) -> None:
-        """From now on `policy` is this player. Raises: SnapshotError when its weights are gone."""
+        """From now on `policy` is this player. Raises SnapshotError when its weights are gone."""
 
     def detach(self, policy: int) -> None:
-        """Nobody asks for it any more."""
+        """Free the place of a policy that gets no requests any more."""
 
 
 class LocalPolicyHost:
-    """A policy server in this process."""
+    """The policy host of a server in this process."""
 
     def __init__(self, server: PolicyServer, load: LoadPolicy) -> None:
         self._server, self._load = server, load
@@ -41,18 +42,19 @@ class LocalPolicyHost:
 
 
 class FrozenPool:
-    """Policy slots `first` .. `first + slots - 1` of the host's table."""
+    """Manages the policy slots `first` to `first + slots - 1` of the host's table."""
 
     def __init__(self, host: PolicyHost, first: int, slots: int) -> None:
         self._host = host
         self._unassigned = list(range(first + slots - 1, first - 1, -1))
-        # least recently seated first
+        # Policy slot by player; the least recently seated player comes first.
         self._policies: OrderedDict[Seated, int] = OrderedDict()
         self._users: dict[Seated, int] = {}
 
     def acquire(self, players: list[Seated]) -> list[int] | None:
-        """Policy slots for these players, kept resident until released; None while too many
-        others are seated.
+        """Policy slots for these players, who keep them until `release`.
+
+        None while too many other players are seated.
         """
         missing = {seated for seated in players if seated not in self._policies}
         evictable = [
@@ -72,7 +74,7 @@ class FrozenPool:
             self._users[seated] -= 1
 
     def seated(self) -> set[str]:
-        """Names of the players that sit at a table now."""
+        """Names of the frozen players that sit at a table now."""
         return {player.name for (player, _), users in self._users.items() if users}
 
     def _attach(self, seated: Seated, keep: list[Seated]) -> None:

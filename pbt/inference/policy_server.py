@@ -1,5 +1,6 @@
-"""Acting for every policy of the table: gather the rows that wait, run the policy, write what it
-chose.
+"""A policy server acts for a table of policies: networks and scripted players.
+
+For every request it gathers the rows from the slab, runs the policy and writes the actions back.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pbt.envs.contract import ScriptedAct
 from pbt.errors import EngineError
@@ -22,22 +24,25 @@ from pbt.transport.weights import PublishedWeights
 
 
 class NetworkPolicy:
-    """A policy with weights of its own; `published` keeps a live one fresh, None means frozen."""
+    """A policy with a network. A live one takes new weights as they are published."""
 
     def __init__(self, model: PolicyModel, published: PublishedWeights | None = None) -> None:
-        """published: the learner's whole state, of which the model's part is read."""
+        """published: the learner's state, of which the model's part is read; None = frozen."""
         self.model, self.version = model, 0
         self._published, self._publications = published, -1
 
     def settle(self, device: torch.device) -> None:
-        """Move to where it acts; what will not change is kept in one form only."""
+        """Move the network to the device where it acts.
+
+        A frozen network keeps only the packed form of its weights.
+        """
         self.model.to(device)
         self.model.pack()
         if self._published is None:
             self.model.keep_packed()
 
     def refresh(self) -> None:
-        """Take newer weights, if there are any."""
+        """Take the published weights, if they are new."""
         if self._published is not None and self._published.publications != self._publications:
             weights = {
                 MODEL_PREFIX + name: tensor for name, tensor in self.model.state_dict().items()
@@ -48,7 +53,7 @@ class NetworkPolicy:
 
 @dataclass(frozen=True)
 class ScriptedPolicy:
-    """A policy without a network: "random", "oneply"."""
+    """A policy without a network, such as "random" or "oneply"."""
 
     act: ScriptedAct
 
@@ -57,10 +62,10 @@ HostedPolicy = NetworkPolicy | ScriptedPolicy
 
 
 class PolicyServer:
-    """Hosts a table of policies, a slot of which may be attached or detached at any time between
-    two requests.
+    """Hosts a table of policies. Policies may be attached and detached between two requests.
 
-    rows_served, forwards  rows acted for, by any policy, and calls of a network
+    rows_served  number of rows acted for, by any policy
+    forwards     number of forward passes of a network
     """
 
     def __init__(
@@ -84,7 +89,10 @@ class PolicyServer:
         self._policies[policy] = None
 
     def serve(self, request: ActionRequest) -> ActionsReady:
-        """Act for all rows of one request with the newest published weights."""
+        """Act for all rows of one request, with the newest published weights.
+
+        Raises EngineError when the policy is not attached.
+        """
         hosted = self._policies[request.policy]
         if hosted is None:
             raise EngineError(
@@ -134,7 +142,7 @@ class PolicyServer:
         )
 
     def _act(self, model: PolicyModel, request: ActionRequest) -> dict[str, NDArray[Any]]:
-        """The fields of ActOutput."""
+        """Run the network on the CPU; returns the fields of ActOutput by name."""
         observations, mask, uniforms = self._gather(request)
         column, at = self._slabs[request.role].column, (request.slots, request.rows)
         with torch.inference_mode():
@@ -151,9 +159,29 @@ class PolicyServer:
     def _act_on_device(
         self, model: PolicyModel, request: ActionRequest, staging: Staging
     ) -> dict[str, NDArray[Any]]:
-        """The same by one copy to the device and one back. The arrays are valid until the next
-        request.
+        """Run the network on the device, with one copy to it and one back.
+
+        Returns the fields of ActOutput by name; the arrays are valid until the next request.
         """
+        sent = self._send_rows(request, staging)
+        with torch.inference_mode():
+            observations = {
+                name: sent[OBSERVATION_PREFIX + name] for name in self._leaves[request.role]
+            }
+            acted = model.act(
+                observations,
+                sent["mask"],
+                sent["episode_start"],
+                sent["live_state"],
+                sent["uniforms"],
+                greedy=request.greedy,
+            )._asdict()
+        if not model.state_size:
+            del acted["state"]
+        return staging.download(acted)
+
+    def _send_rows(self, request: ActionRequest, staging: Staging) -> dict[str, Tensor]:
+        """Gather the network's inputs for the rows of a request and copy them to the device."""
         layout, column = self._slabs[request.role].layout, self._slabs[request.role].column
         leaves = self._leaves[request.role]
         by_row, count = (
@@ -168,7 +196,7 @@ class PolicyServer:
         host = staging.stage(forms)
         places = request.slots * column["mask"].shape[1] + request.rows
         for name in by_row:
-            # "clip" spares numpy the buffer it needs to take back a failed "raise".
+            # mode="raise" would make numpy copy through a buffer; "clip" does not.
             np.take(
                 column[name].reshape(-1, *column[name].shape[2:]),
                 places,
@@ -178,17 +206,4 @@ class PolicyServer:
             )
         host["live_state"][...] = column["live_state"][request.slots]
         host["uniforms"][...] = action_uniforms(request.keys, request.steps, len(layout.head_sizes))
-        sent = staging.send()
-        with torch.inference_mode():
-            observations = {name: sent[OBSERVATION_PREFIX + name] for name in leaves}
-            acted = model.act(
-                observations,
-                sent["mask"],
-                sent["episode_start"],
-                sent["live_state"],
-                sent["uniforms"],
-                greedy=request.greedy,
-            )._asdict()
-        if not model.state_size:
-            del acted["state"]
-        return staging.download(acted)
+        return staging.send()

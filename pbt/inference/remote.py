@@ -1,7 +1,7 @@
-"""Acting in another process: the worker's side (RemoteInference) and the policy server's
-(PolicyService).
+"""Inference in another process: the worker's side and the policy server's side.
 
-Both die together: a queue between them is not made for a partner that disappears.
+The two sides talk by queues that do not survive the death of a partner, so when one process of the
+sampling plane (all workers and policy servers together) dies, all of them are restarted.
 """
 
 import time
@@ -30,25 +30,28 @@ from pbt.transport.board import Row
 from pbt.transport.fifo import Fifo
 from pbt.transport.messages import ActionRequest, ActionsReady
 
-# Nothing in a healthy sampling plane takes so long; who notices dies, and the plane is restarted.
+# Nothing in a healthy sampling plane takes this long. A process that waits longer raises and ends,
+# and the sampling plane is restarted.
 DEADLINE_S = 30.0
 
 
 def server_of_member(policy: int, servers: int) -> int:
-    """Which of the servers acts for a live member."""
+    """Number of the server that acts for a live member."""
     return policy % servers
 
 
 def server_of_player(player: PlayerRef, role: int, servers: int) -> int:
-    """Which of the servers acts for a frozen player: the same one for every worker, so that it
-    is loaded once.
+    """Number of the server that acts for a frozen player.
+
+    It is the same for all workers, so that the player is loaded once.
     """
     return zlib.crc32(f"{player.kind} {player.name} {role}".encode()) % servers
 
 
 class RemoteInference:
-    """A worker's end: requests go to the server of their policy, answers come back through the
-    worker's own queue.
+    """The worker's side: it sends requests to the server that hosts their policy.
+
+    All servers answer through the worker's own queue.
     """
 
     def __init__(
@@ -60,8 +63,12 @@ class RemoteInference:
         *,
         deadline_s: float = DEADLINE_S,
     ) -> None:
-        """source: the worker's number, as the servers know it; members: of the policies 0 ..
-        members - 1 all are live; requests: one per server.
+        """source: number by which the servers know this worker.
+
+        members     number of live members, which are the policies 0 to members - 1
+        requests    one queue per server
+        replies     the worker's own queue
+        deadline_s  longest silence of all servers while a request is outstanding
         """
         self._source, self._requests, self._replies, self._deadline_s = (
             source,
@@ -87,16 +94,14 @@ class RemoteInference:
             self._requests[server].put(pack_request(self._source, number, part), self._deadline_s)
 
     def poll(self, timeout_s: float) -> list[tuple[int, ActionsReady]]:
-        """Raises: EngineError when requests are outstanding and no server has answered anything
-        for `deadline_s` of waiting.
-        """
+        """See Inference. Raises EngineError after `deadline_s` of waiting without any answer."""
         if not self._pending:
             return []
         started = time.monotonic()
         messages = self._replies.get_many(timeout_s)
         if not messages:
-            # Only time spent here counts: a process that was stopped for an hour has not been
-            # waiting.
+            # Only time spent in this call counts. A process that was stopped for an hour did not
+            # wait an hour for the servers.
             self._silent_s += min(time.monotonic() - started, timeout_s)
             if self._silent_s > self._deadline_s:
                 raise EngineError(
@@ -128,8 +133,8 @@ class RemoteInference:
     def _answer(self, number: int, version: int) -> tuple[int, ActionsReady]:
         if number not in self._pending:
             raise EngineError(
-                f"worker {self._source}: request {number} was answered, but not asked; "
-                f"{self._waiting_for()}"
+                f"worker {self._source}: got an answer to request {number}, which is not "
+                f"outstanding; {self._waiting_for()}"
             )
         group, request = self._pending.pop(number)
         self._outstanding[group] -= 1
@@ -143,8 +148,9 @@ class RemoteInference:
 
 
 class PolicyService:
-    """A server's end: takes requests of all workers, acts for those of one policy together, and
-    says so to each worker.
+    """The server's side: it takes the requests of all workers and answers them.
+
+    Requests for one policy are acted on together.
     """
 
     def __init__(
@@ -159,27 +165,32 @@ class PolicyService:
         max_wait_s: float = MAX_WAIT_S,
         delay_s: float = 0.0,
     ) -> None:
-        """server: the live members it acts for are attached, under the numbers by which the workers
-        know them.
+        """server: hosts its live members already, under the numbers that the workers use.
 
-        replies  by source;  frozen: the server's policy slots for frozen players, behind the
-                 members', enough for those of all sources together
-        delay_s  every answer comes so much later (to measure what hides it)
+        requests    the server's queue
+        replies     the queue of every worker, by the worker's number (source)
+        load        loads a frozen player
+        frozen      policy slots for frozen players, after the members' slots; they must suffice for
+                    the players of all sources together
+        row         the server's row of the process board
+        max_wait_s  see MAX_WAIT_S
+        delay_s     delay of every answer, for measuring how well the workers hide it
         """
         self._server, self._requests, self._replies, self._load = server, requests, replies, load
         self._row, self._delay_s = row, delay_s
         self._queues = RequestQueues(max_wait_s)
         self._members = frozen.start
         self._unassigned = list(reversed(frozen))
-        # Which frozen player a source means by a policy; and where a player sits, for how many
-        # sources.
+        # (source, policy as this source numbers it) -> the frozen player; each player's policy here
+        # and how many (source, policy) pairs use it.
         self._meant: dict[tuple[int, int], Seated] = {}
         self._policies: dict[Seated, int] = {}
         self._users: Counter[Seated] = Counter()
 
     def step(self, timeout_s: float) -> int:
-        """Take what has arrived (waiting at most so long while nothing is due), then act for one
-        policy. Returns the rows served.
+        """Take the messages that have arrived, then act for one policy. Returns the rows served.
+
+        Waits up to `timeout_s` for messages while no policy is due.
         """
         self._collect(timeout_s)
         due = self._queues.due(time.monotonic())
@@ -228,8 +239,9 @@ class PolicyService:
         return rows
 
     def _translated(self, incoming: Incoming) -> Incoming:
-        """Sources number frozen players as they like; live members have the same number
-        everywhere.
+        """The request with this server's number of its policy.
+
+        Every source numbers frozen players its own way; live members have one number everywhere.
         """
         source, _, request = incoming
         if request.policy < self._members:
@@ -238,7 +250,7 @@ class PolicyService:
         if seated is None:
             raise EngineError(
                 f"worker {source} asked policy {request.policy} for {len(request.slots)} "
-                "actions but did not say who that is"
+                "actions, but attached no player to that policy; a bug worth reporting"
             )
         return incoming._replace(request=request._replace(policy=self._policies[seated]))
 
@@ -247,7 +259,7 @@ class PolicyService:
         if (attach.source, attach.policy) in self._meant:
             raise EngineError(
                 f"worker {attach.source} attached {attach.player.name} as policy "
-                f"{attach.policy}, which is somebody else already"
+                f"{attach.policy}, which is another player already; a bug worth reporting"
             )
         if seated not in self._policies:
             if not self._unassigned:

@@ -1,9 +1,9 @@
-"""What rollout workers and policy servers say to each other: fixed binary records, since this is
-said thousands of times a second.
+"""The binary format of messages between rollout workers and policy servers.
 
-Worker -> server: a request for actions, and which frozen player a policy number of that worker
-means; in one queue, so a player is known before the first request for it. Server -> worker: the
-numbers of the requests that were answered. The rows themselves stand in the slab.
+These messages travel thousands of times a second, so they are fixed records without field names.
+A worker sends requests for actions, and attaches frozen players to its policy numbers. Both go
+through one queue, so the server knows a player before the first request for it. A server sends the
+numbers of the requests that it answered. The rows themselves stand in the slab.
 """
 
 import struct
@@ -16,7 +16,7 @@ from pbt.errors import EngineError
 from pbt.records import PlayerRef
 from pbt.transport.messages import ActionRequest
 
-# A longer request is sent in parts (`split_request`): queues take messages up to 64 KB.
+# A longer request is sent in parts (`split_request`), since queues take messages up to 64 KB.
 MAX_ROWS = 1024
 
 _REQUEST_KIND, _ATTACH_KIND, _DETACH_KIND = 1, 2, 3
@@ -27,10 +27,10 @@ _PLAYER_KINDS: tuple[Literal["member", "snapshot", "scripted", "guest"], ...] = 
     "guest",
 )
 
-# kind, greedy, role, source, number, policy, rows; then slots, rows, keys, steps, 8 bytes for each
-# row of each
+# kind, greedy, role, source, number, policy, number of rows; then the arrays slots, rows, keys and
+# steps, with 8 bytes per row each
 _REQUEST = struct.Struct("<BBHIIII4x")
-# kind, kind of player, role, source, policy; then the player's name
+# kind, kind of player, role, source, policy; then the player's name in UTF-8
 _ATTACH = struct.Struct("<BBHII")
 _DETACH = struct.Struct("<B3xII")
 # number, version
@@ -38,8 +38,11 @@ _REPLY = struct.Struct("<Iq")
 
 
 class Incoming(NamedTuple):
-    """A request on the server's side. source: the worker that asks; number: its name for the
-    request.
+    """A request as the server sees it.
+
+    source   number of the worker that sent it
+    number   the worker's number for this request
+    request  the rows
     """
 
     source: int
@@ -48,7 +51,7 @@ class Incoming(NamedTuple):
 
 
 class Attach(NamedTuple):
-    """From now on `policy` of this source is the frozen `player` in `role`."""
+    """A message: from now on `policy` of this source is the frozen `player` in `role`."""
 
     source: int
     policy: int
@@ -57,14 +60,14 @@ class Attach(NamedTuple):
 
 
 class Detach(NamedTuple):
-    """The source asks for this policy no more."""
+    """A message: the source sends no more requests for this policy."""
 
     source: int
     policy: int
 
 
 def split_request(request: ActionRequest) -> list[ActionRequest]:
-    """The same rows in requests of at most MAX_ROWS rows, in order."""
+    """Split a request into requests of at most MAX_ROWS rows, in order."""
     rows = len(request.slots)
     if rows <= MAX_ROWS:
         return [request]
@@ -81,14 +84,14 @@ def split_request(request: ActionRequest) -> list[ActionRequest]:
 
 
 def pack_request(source: int, number: int, request: ActionRequest) -> bytes:
-    """A request of at most MAX_ROWS rows."""
+    """The bytes of a request, which may have at most MAX_ROWS rows."""
     policy, role, slots, rows, keys, steps, greedy = request
     head = _REQUEST.pack(_REQUEST_KIND, greedy, role, source, number, policy, len(slots))
     return b"".join((head, slots.tobytes(), rows.tobytes(), keys.tobytes(), steps.tobytes()))
 
 
 def unpack_request(message: bytes) -> Incoming:
-    """The reverse of `pack_request`; the arrays are views into the message, not writable."""
+    """The reverse of `pack_request`. The arrays are read-only views into the message."""
     _, greedy, role, source, number, policy, count = _REQUEST.unpack_from(message)
     start, step = _REQUEST.size, 8 * count
     if len(message) != start + 4 * step:
@@ -122,7 +125,7 @@ def pack_detach(detach: Detach) -> bytes:
 
 
 def unpack(message: bytes) -> Incoming | Attach | Detach:
-    """Whatever a worker sent. Raises: EngineError when it is none of the three."""
+    """The message that a worker sent. Raises EngineError when it is none of the three kinds."""
     kind = message[0] if message else 0
     if kind == _REQUEST_KIND:
         return unpack_request(message)
@@ -140,7 +143,7 @@ def unpack(message: bytes) -> Incoming | Attach | Detach:
 
 
 def pack_replies(replies: Sequence[tuple[int, int]]) -> bytes:
-    """(number of the request, version that acted) of requests of one worker."""
+    """The bytes of (number of the request, version that acted), for requests of one worker."""
     return b"".join(_REPLY.pack(number, version) for number, version in replies)
 
 

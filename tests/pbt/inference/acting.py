@@ -57,9 +57,7 @@ def sharp_model(layout: RoleLayout, config: ModelConfig, seed: int) -> PolicyMod
 
 
 def waiting_slab(state_size: int) -> Slab:
-    """Every column a worker writes holds random rows, episodes begin here and there, nothing
-    ends; nothing is acted.
-    """
+    """A slab whose rows all wait for an action: random observations, some begin an episode."""
     slab, rng = Slab(role_layout(ROLE, ("reward",), T, state_size), SLOTS), np.random.default_rng(0)
     for name, column in slab.column.items():
         if name not in ACTED:
@@ -97,9 +95,7 @@ def serve(
 
 
 def lag_of_trained_rows(device: torch.device) -> UpdateStats:
-    """Act for whole slots, then train on them with the same weights, on the device: what the
-    update says.
-    """
+    """Statistics of an update on slots that were acted by the same weights on the device."""
     slab = waiting_slab(8)
     model = sharp_model(slab.layout, config(8, images=False), seed=3)
     server = PolicyServer([slab], 2, device)

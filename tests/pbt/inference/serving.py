@@ -1,5 +1,6 @@
-"""A policy server in a process of its own, and what both sides must agree on: tic-tac-toe, two
-live members, frozen opponents by their names.
+"""A policy server in a process of its own, and what both sides must agree on.
+
+The game is tic-tac-toe, with two live members and frozen opponents that are known by name.
 """
 
 import json
@@ -143,7 +144,7 @@ class Plane:
 
 @contextmanager
 def plane(kind: str, slots: int, delay_s: float = 0.0) -> Iterator[Plane]:
-    """A plane with its server running."""
+    """A sampling plane whose server runs."""
     built = Plane(kind, slots, delay_s)
     try:
         with built.server():

@@ -1,6 +1,4 @@
-"""When which policy is run: nothing is lost, mixed up or kept waiting, and batches grow with the
-load.
-"""
+"""No request is lost, mixed up or kept waiting, and batches grow with the load."""
 
 import math
 
@@ -43,8 +41,9 @@ ARRIVALS = st.lists(
 def test_everything_is_served_once_in_order_and_in_time(
     arrivals: list[tuple[float, int, int, bool, int]], forward_s: float
 ) -> None:
-    """One server serves the longest waiting queue that is due; time passes while it waits and
-    while it acts.
+    """Let one server serve the queues; it takes the longest waiting one of those that are due.
+
+    Time passes while it waits and while it acts.
     """
     queues, now_s = RequestQueues(), 0.0
     arriving: list[tuple[float, Incoming]] = []
@@ -97,8 +96,9 @@ def test_the_first_request_is_served_at_once() -> None:
 
 
 def test_under_load_a_batch_is_what_arrives_during_one_forward() -> None:
-    """4 rows every 0.1 ms, forwards of 1 ms: 40 rows; a queue with fewer waits for company, for
-    one forward at most.
+    """4 rows every 0.1 ms and forwards of 1 ms give batches of 40 rows.
+
+    A queue with fewer rows waits for more, for one forward at most.
     """
     queues, key = RequestQueues(), Key(0, 0, False)
     now_s = 0.0

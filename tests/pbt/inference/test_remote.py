@@ -1,5 +1,6 @@
-"""Actions from another process are those of a server in this one, bit for bit; and who means
-what by a policy number is kept apart.
+"""Actions from another process equal, bit for bit, those of a server in this process.
+
+The server also keeps apart what each worker means by a policy number.
 """
 
 from collections import Counter
@@ -49,9 +50,7 @@ ACTED = ("actions", "log_prob", "value", "version")
 
 
 class Compared(RemoteInference):
-    """Holds every answer against what a server in this process does with the same rows, weights
-    and keys.
-    """
+    """Compares every answer with that of a server in this process for the same rows and weights."""
 
     def __init__(self, shared: Plane) -> None:
         super().__init__(0, MEMBERS, [shared.requests], shared.replies)
@@ -184,8 +183,9 @@ def test_rows_from_another_process_carry_the_right_actions(kind: str) -> None:
 
 
 class Ends:
-    """A service and two workers' ends of it. Policy 0 is live and acts 0; a frozen player acts
-    the number in its name.
+    """A service and two workers' ends of it.
+
+    Policy 0 is live and its action is 0; the action of a frozen player is the number in its name.
     """
 
     def __init__(self, frozen_slots: int = 3, deadline_s: float = 0.05, slots: int = 8) -> None:
@@ -307,7 +307,7 @@ def test_a_frozen_player_stays_until_the_last_worker_lets_it_go(ends: Ends) -> N
 
 
 def test_a_policy_number_can_be_given_to_somebody_else(ends: Ends) -> None:
-    """What was asked before is still answered by the old one."""
+    """The old player still answers the requests that were sent before."""
     one, _ = ends.ends
     one.attach_player(1, player(5), 0)
     one.send(0, request_of(1, [0]))
@@ -325,12 +325,13 @@ def test_whoever_is_not_introduced_is_refused(ends: Ends) -> None:
     other._server[1] = 0
     other.send(0, request_of(1, [0, 1]))
     with pytest.raises(
-        EngineError, match="worker 1 asked policy 1 for 2 actions but did not say who that is"
+        EngineError,
+        match="worker 1 asked policy 1 for 2 actions, but attached no player to that policy",
     ):
         ends.service.step(1.0)
     one.attach_player(1, player(6), 0)
     with pytest.raises(
-        EngineError, match="worker 0 attached 6 as policy 1, which is somebody else already"
+        EngineError, match="worker 0 attached 6 as policy 1, which is another player already"
     ):
         ends.service.step(1.0)
 
@@ -371,7 +372,7 @@ def test_an_answer_to_nobody_is_named(ends: Ends) -> None:
     other._source, other._sent = 0, 7
     other.send(0, request_of(0, [1]))
     ends.serve_all()
-    with pytest.raises(EngineError, match="worker 0: request 7 was answered, but not asked"):
+    with pytest.raises(EngineError, match="worker 0: got an answer to request 7, which is not"):
         one.poll(1.0)
 
 

@@ -1,4 +1,4 @@
-"""What workers and policy servers say to each other comes back as it was said, and fits."""
+"""Messages between workers and policy servers are unpacked as they were packed, and fit."""
 
 from typing import Any
 

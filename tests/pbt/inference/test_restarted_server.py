@@ -1,5 +1,6 @@
-"""A policy server that is replaced in the middle of games: what it must know stands in the slabs
-and in the published weights.
+"""A policy server is replaced in the middle of games.
+
+All it must know stands in the slabs and in the published weights.
 """
 
 from typing import Any
@@ -31,9 +32,7 @@ CONFIG = RunConfig.model_validate(
 
 
 class Games:
-    """A live member against a frozen opponent at four tables. log: everything every request
-    brought, in order.
-    """
+    """A live member plays a frozen opponent at four tables. log: all requests, in order."""
 
     def __init__(self) -> None:
         spec = registry.spec("tictactoe")
@@ -59,8 +58,9 @@ class Games:
         return model
 
     def restart(self) -> None:
-        """A new server over the same slabs: the live policy's weights come from where they are
-        published, the frozen one's from its snapshot.
+        """Start a new server over the same slabs.
+
+        The live policy gets the published weights, the frozen one those of its snapshot.
         """
         self.server = PolicyServer([self.slab], 2)
         frozen = self._model(99)

@@ -1,5 +1,6 @@
-"""A server whose network is elsewhere: the same actions by one copy there and one back. Here
-"elsewhere" is the CPU.
+"""A server with its network on a device chooses the same actions, by one copy there and one back.
+
+The "device" of these tests is the CPU.
 """
 
 import numpy as np
