@@ -1,1 +1,1 @@
-"""Matchmaking: which players sit at a table, live members and frozen snapshots alike."""
+"""Matchmaking chooses the players of every game, live members and frozen snapshots alike."""

@@ -1,14 +1,14 @@
-"""Who is drawn among the past, pure: each candidate snapshot's probability, from what the learning
-member may expect against it.
+"""Opponents from the past: the probability that each candidate snapshot is drawn, by mode.
 
-uniform        every candidate alike
-latest         the newest snapshot of each member, alike
-pfsp_hard      (1 - p)^k: those one loses to (prioritized fictitious self-play, Vinyals et al. 2019)
-pfsp_variance  p (1 - p): those one is even with (the same)
-elo_gaussian   exp(-(p - 1/2)^2 / (2 sigma^2)), sigma 1/6: those of a similar rating (Jaderberg et
-               al. 2019, on capture the flag)
+uniform        all candidates alike
+latest         the newest snapshot of each member, all alike
+pfsp_hard      (1 - p)^k, favours opponents that the learner loses to; prioritized fictitious
+               self-play (Vinyals et al. 2019)
+pfsp_variance  p (1 - p), favours opponents of equal strength (same source)
+elo_gaussian   exp(-(p - 1/2)^2 / (2 sigma^2)) with sigma = 1/6, favours opponents of a similar
+               rating (Jaderberg et al. 2019, on capture the flag)
 
-p is the learning member's expected score, in [0, 1].
+p is the learning member's expected score against the snapshot, in [0, 1]. All functions are pure.
 """
 
 import math
@@ -19,14 +19,19 @@ from pbt.config.schema import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
 
 WinRates = Mapping[str, Mapping[str, float]]
-"""Snapshot id -> member -> its expected score against it; 1/2 where not named."""
+"""Snapshot id -> member -> the member's expected score against it, UNKNOWN where not named."""
 UNKNOWN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class PastRules:
-    """share: probability that another seat is taken by the past, drawn by `mode` from the newest
-    `window` snapshots of the seat's role.
+    """How often snapshots are opponents in training games, and which ones.
+
+    share   probability that a seat other than the learning one is taken by a snapshot
+    window  a snapshot is drawn from this many newest ones of the seat's role
+    mode    how it is drawn, see the top of this file
+    power   k of pfsp_hard
+    sigma   of elo_gaussian
     """
 
     share: float
@@ -47,13 +52,13 @@ class PastRules:
 
 
 Weigh = Callable[[Sequence[float], PastRules], list[float]]
-"""Expected scores -> relative weights, the largest of them 1 so that none is lost to rounding;
-all 0 where no candidate is wanted.
+"""Expected scores -> relative weights. The largest is about 1, so that not all are rounded to 0.
+All are 0 where no candidate is wanted.
 """
 
 
 def _hard(scores: Sequence[float], rules: PastRules) -> list[float]:
-    # Relative to the hardest one: a large power then leaves at least that one.
+    # Relative to the hardest opponent, so that a large power leaves at least that one.
     worst = max(1.0 - p for p in scores)
     return [((1.0 - p) / worst) ** rules.power if worst else 0.0 for p in scores]
 
@@ -76,11 +81,11 @@ WEIGHTS: Mapping[PastMode, Weigh] = {
 
 
 def past_probabilities(scores: Sequence[float], rules: PastRules) -> list[float]:
-    """The probability of each candidate; they sum to 1. Nobody wanted (all beaten for certain,
-    say): all alike.
+    """The probability of each candidate; they sum to 1.
 
-    scores: of the learning member against each candidate, at least one. Raises: EngineError when
-    one is no number in [0, 1].
+    All are alike where the mode wants no candidate, for instance because all are always beaten.
+    scores: of the learning member against each candidate, at least one.
+    Raises EngineError when a score is no number in [0, 1].
     """
     for p in scores:
         if not 0.0 <= p <= 1.0:

@@ -1,8 +1,8 @@
-"""What live members may expect against each frozen opponent: the two fillings of the port
-PayoffSource. Driven by counts of games alone.
+"""Payoffs: the expected score of every live member against every frozen opponent.
 
-The newest hundred games or so weigh most, because a member changes while it learns: 1 / (1 -
-FORGET) games of counts, about as many of ratings.
+`PayoffSource` is the interface; win rates and Elo ratings implement it. Both depend on the games
+only, not on time. A member changes while it learns, so the newest hundred games or so weigh most:
+1 / (1 - FORGET) games for win rates, about as many for ratings.
 """
 
 from collections import deque
@@ -16,36 +16,39 @@ from pbt.records import GameRecord, PlayerRef, SeatRecord, is_voided
 from pbt.transport.messages import JsonState
 
 FORGET = 0.99
-# One game won and one lost before the first: a rate is never 0 or 1, and 1/2 without games.
+# Every win rate starts with one game won and one lost, so it is never 0 or 1, and 1/2 at first.
 PRIOR_GAMES = 2.0
-# Elo points that a certain win against an equal is worth, twice over.
+# A rating moves by this times (points - expected points): 4 Elo points for a win against an equal.
 ELO_STEP = 8.0
 
 
 class PayoffSource(Protocol):
-    """What members may expect against the past, from the games they played: for the modes of
-    matchmaking that ask for it.
+    """Estimates members' expected scores against snapshots from the games they played.
 
-    kind: what a checkpoint calls it
+    Only some modes of matchmaking need them.
+
+    kind  name of the implementation in checkpoints
     """
 
     @property
     def kind(self) -> str: ...
 
     def add(self, record: GameRecord) -> bool:
-        """A game ended; whether it counted."""
+        """Take a finished game into account; returns whether it counted."""
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
-        """There is a new opponent; those that have left the window are forgotten."""
+        """Note a new opponent, and forget those that have left the window."""
 
     def copied(self, member: str, donor: str, generation: int) -> None:
-        """The member plays with the donor's weights from this generation on, so what is known of
-        the donor is known of it.
+        """Give the member the estimates of the donor.
+
+        The member plays with the donor's weights from this generation on.
         """
 
     def win_rates(self) -> WinRates:
-        """Against each snapshot of the window: expected scores in [0, 1], never nan. Pairs
-        without a game may be missing.
+        """Expected scores in [0, 1], never nan, against the snapshots of the window.
+
+        Pairs that have not met may be missing.
         """
 
     def state(self) -> JsonState: ...
@@ -55,7 +58,7 @@ class PayoffSource(Protocol):
 
 
 def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
-    """The one that the mode asks for; None: it asks for none."""
+    """The payoff source that the mode of matchmaking needs, None where it needs none."""
     match config.past_mode:
         case "pfsp_hard" | "pfsp_variance":
             return RecentWinRates(config.past_window)
@@ -66,8 +69,9 @@ def payoff_source(config: MatchmakingConfig) -> PayoffSource | None:
 
 
 class Meeting(NamedTuple):
-    """A live member and another player of one game. points: of the member, 1 ahead of it, 1/2
-    level, 0 behind.
+    """A live member and another player of the same game.
+
+    points  of the member: 1 when it placed ahead of the other, 1/2 level, 0 behind
     """
 
     member: str
@@ -76,11 +80,11 @@ class Meeting(NamedTuple):
 
 
 class _Meetings:
-    """What both need: the candidates there are, and whose games count."""
+    """The part that both sources share: the candidates, and which games count."""
 
     def __init__(self, window: int) -> None:
         self._window = window
-        # role -> newest last
+        # role -> ids of its candidates, newest last
         self._candidates: dict[str, deque[str]] = {}
         self._generations: dict[str, int] = {}
 
@@ -93,7 +97,7 @@ class _Meetings:
         self._generations[member] = generation
 
     def known(self) -> list[str]:
-        """Every snapshot that the past may send, each once."""
+        """Ids of all candidates, each once."""
         return list(
             dict.fromkeys(
                 snapshot_id
@@ -103,8 +107,10 @@ class _Meetings:
         )
 
     def meetings(self, record: GameRecord) -> Iterator[Meeting]:
-        """Of a training game: each live member that began it with its present weights, with
-        every other player. Its own seats do not meet.
+        """The meetings of a training game.
+
+        Every live member that began the game with its present weights meets all other players, but
+        not itself at another seat. Other kinds of games and voided ones have no meetings.
         """
         if record.kind != "training" or is_voided(record.end_reason):
             return
@@ -118,13 +124,16 @@ class _Meetings:
 
     def _saved(self) -> JsonState:
         return {
-            "candidates": {role: list(found) for role, found in self._candidates.items()},
+            "candidates": {
+                role: list(snapshot_ids) for role, snapshot_ids in self._candidates.items()
+            },
             "generations": dict(self._generations),
         }
 
     def _take_over(self, state: Mapping[str, JsonState]) -> None:
         self._candidates = {
-            role: deque(found, maxlen=self._window) for role, found in state["candidates"].items()
+            role: deque(snapshot_ids, maxlen=self._window)
+            for role, snapshot_ids in state["candidates"].items()
         }
         self._generations = dict(state["generations"])
 
@@ -134,8 +143,9 @@ def _points(own: SeatRecord, other: SeatRecord) -> float:
 
 
 class RecentWinRates(_Meetings):
-    """Win rates of each member against each candidate it met, draws half, older games forgotten:
-    for prioritized fictitious self-play.
+    """Win rates of each member against each candidate, for prioritized fictitious self-play.
+
+    A draw counts half, and a game counts less the older it is.
     """
 
     kind: Literal["counts"] = "counts"
@@ -147,15 +157,17 @@ class RecentWinRates(_Meetings):
 
     def add_snapshot(self, entry: SnapshotEntry) -> None:
         super().add_snapshot(entry)
-        known = set(self.known())
+        candidates = set(self.known())
         self._cells = {
-            snapshot_id: cells for snapshot_id, cells in self._cells.items() if snapshot_id in known
+            snapshot_id: cells
+            for snapshot_id, cells in self._cells.items()
+            if snapshot_id in candidates
         }
 
     def add(self, record: GameRecord) -> bool:
-        known, counted = self.known(), False
+        candidates, counted = self.known(), False
         for member, opponent, points in self.meetings(record):
-            if opponent.kind == "snapshot" and opponent.name in known:
+            if opponent.kind == "snapshot" and opponent.name in candidates:
                 cell = self._cells.setdefault(opponent.name, {}).setdefault(member, [0.0, 0.0])
                 cell[:] = [cell[0] * FORGET + points, cell[1] * FORGET + 1.0]
                 counted = True
@@ -195,8 +207,9 @@ class RecentWinRates(_Meetings):
 
 
 class EloRatings(_Meetings):
-    """Ratings moved by every training game (Elo 1978); a snapshot begins with its member's, a
-    copy takes the winner's.
+    """Elo ratings (Elo 1978) of members and candidates, which every training game moves.
+
+    A snapshot starts with its member's rating. A member that copies another takes its rating.
     """
 
     kind: Literal["elo"] = "elo"
@@ -214,22 +227,22 @@ class EloRatings(_Meetings):
         }
 
     def add(self, record: GameRecord) -> bool:
-        found = [
+        meetings = [
             meeting
             for meeting in self.meetings(record)
             if meeting.opponent.name in self._table(meeting.opponent)
         ]
-        # All from the ratings before the game. A member's meeting with another one is met a second
-        # time from the other's side.
+        # All steps come from the ratings before the game. Two members meet twice, once from each
+        # side, so only a snapshot's rating is moved together with its opponent's.
         steps = [
             ELO_STEP * (points - self._expected(member, self._table(opponent)[opponent.name]))
-            for member, opponent, points in found
+            for member, opponent, points in meetings
         ]
-        for (member, opponent, _), step in zip(found, steps, strict=True):
+        for (member, opponent, _), step in zip(meetings, steps, strict=True):
             self._members[member] = self._members.get(member, 0.0) + step
             if opponent.kind == "snapshot":
                 self._snapshots[opponent.name] -= step
-        return bool(found)
+        return bool(meetings)
 
     def copied(self, member: str, donor: str, generation: int) -> None:
         super().copied(member, donor, generation)

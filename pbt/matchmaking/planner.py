@@ -1,7 +1,7 @@
-"""The next game of every table of a training run: who sits where, with which seed. A function of
-(run seed, table, count) and stored state only.
+"""The planner chooses the next game of every table of a training run: its players and its seeds.
 
-Several planners may share a run: each plans for tables of its own and is told the same things.
+A plan depends on (run seed, table, count) and on stored state only. Several planners may share a
+run. Each plans for its own tables, and all get the same news of members and snapshots.
 """
 
 from collections import Counter
@@ -30,7 +30,12 @@ from pbt.transport.messages import GamePlan, JsonState, SeatPlan
 
 @dataclass
 class MemberPolicy:
-    """A member as the planner knows it. policy: its index in the policy table."""
+    """A member as the planner sees it.
+
+    entry       its name and role, and whether it learns
+    policy      its index in the policy table
+    generation  of its weights
+    """
 
     entry: MemberEntry
     policy: int
@@ -39,8 +44,12 @@ class MemberPolicy:
 
 @dataclass(frozen=True)
 class GameFacts:
-    """What the planner must know of the game: the role name of every seat, whether evaluation
-    games open at random, its scripted players.
+    """What the planner must know of the game.
+
+    seat_roles       role name of every seat
+    role_index       index of every role by its name
+    random_openings  whether evaluation games begin with random moves
+    scripted         names of the game's scripted players
     """
 
     seat_roles: tuple[str, ...]
@@ -50,10 +59,10 @@ class GameFacts:
 
 
 class TrainingPlanner:
-    """Hands out training games around learning members and, for a share of all games, evaluation
-    games between frozen snapshots.
+    """Plans training games around learning members, and a share of evaluation games.
 
-    When nobody learns any more it hands out `closing_games` evaluation games, then nothing.
+    An evaluation game is played during training, between frozen players only. When no member learns
+    any more, the planner hands out `closing_games` more of them, then nothing.
     """
 
     def __init__(
@@ -66,8 +75,12 @@ class TrainingPlanner:
         counts: NDArray[np.int64],
         closing_games: int,
     ) -> None:
-        """tables: the numbers of those this planner plans for;  counts: [all tables] games so
-        far, of which it writes its own tables' only.
+        """entrants: the live members.
+
+        frozen         the policy slots for frozen players
+        tables         numbers of the tables that this planner plans for
+        counts         [all tables] games so far; the planner writes those of its own tables only
+        closing_games  evaluation games to hand out after the last member has stopped learning
         """
         self._config, self._facts, self._frozen = config, facts, frozen
         self._past = PastRules.from_config(config.matchmaking)
@@ -76,7 +89,7 @@ class TrainingPlanner:
         self._tables, self._counts = tuple(tables), counts
         self._entrants = {entrant.entry.name: entrant for entrant in entrants}
         self._snapshots: list[SnapshotEntry] = []
-        # Those that a next game may seat: a handful, whatever the population's age.
+        # Snapshots that a next game may seat. They stay few, however old the population is.
         self._seatable: list[SnapshotEntry] = []
         self._evaluated: Counter[str] = Counter()
         self._closing_played = 0
@@ -110,18 +123,21 @@ class TrainingPlanner:
             self._closing_played = 0
 
     def close_with(self, games: int) -> None:
-        """Once nobody learns, hand out so many more evaluation games."""
+        """Hand out `games` more evaluation games once no member learns."""
         self._closing_total = self._closing_played + games
 
     def needed(self) -> set[str]:
-        """Snapshots that some next game may seat, or that sit now; removing any other changes no
-        game.
+        """Ids of the snapshots that a next game may seat, or that are seated now.
+
+        Removing any other snapshot changes no game.
         """
         return {entry.snapshot_id for entry in self._seatable} | self._frozen.seated()
 
     def _find_seatable(self) -> None:
-        """Those that the past may send, and of each member the newest and the one before it
-        (they meet in evaluation).
+        """Choose the seatable snapshots.
+
+        They are the candidates of training games, and each member's two newest ones, which meet in
+        evaluation games.
         """
         chosen: set[str] = set()
         for role in self._facts.role_index:
@@ -135,12 +151,12 @@ class TrainingPlanner:
 
     @property
     def learning(self) -> bool:
-        """Somebody still learns."""
+        """At least one member still learns."""
         return any(entrant.entry.learning for entrant in self._entrants.values())
 
     @property
     def closing_games(self) -> int:
-        """Evaluation games still to be handed out once nobody learns."""
+        """Evaluation games that are still to be handed out once no member learns."""
         return max(0, self._closing_total - self._closing_played)
 
     # --- what the worker asks ---------------------------------------------------------------------
@@ -166,7 +182,7 @@ class TrainingPlanner:
         game_seed = integer(seed, "game seed", table, count, bits=31)
         noise = ("action", table, count)
         if not evaluation:
-            # Neighbours of a block draw the same players, not the same opening.
+            # Tables of one block draw the same players but different openings.
             own = rng if block == 1 else generator(seed, "opening", table, count)
             opening = int(own.integers(self._config.sampling.opening_plies + 1))
             return GamePlan(count, "training", game_seed, seats, noise, opening, game_seed)
@@ -179,7 +195,7 @@ class TrainingPlanner:
         )
 
     def game_over(self, plan: GamePlan) -> None:
-        """The game was finished or voided: its frozen players need not stay resident."""
+        """The game was finished or voided; its frozen players may be evicted."""
         self._frozen.release(self._frozen_seats([seat.player for seat in plan.seats]))
 
     def _training_players(self, rng: np.random.Generator, table: int) -> tuple[PlayerRef, ...]:
@@ -252,7 +268,7 @@ class TrainingPlanner:
         self._evaluated = Counter(state["evaluated"])
         self._snapshots = [SnapshotEntry(*entry) for entry in state["snapshots"]]
         self._find_seatable()
-        # Older checkpoints know of none.
+        # Older checkpoints have no win rates.
         self._win_rates = state.get("win_rates", {})
         for name, (generation, learning) in state["entrants"].items():
             self.set_generation(name, generation)
@@ -260,7 +276,7 @@ class TrainingPlanner:
         self._closing_played = state["closing_played"]
 
     def gone(self, plan: GamePlan) -> str:
-        """The first of its live players that is no member any more, empty where all are."""
+        """Name of the plan's first live player that is no member any more, "" if there is none."""
         return next(
             (
                 seat.player.name
@@ -271,16 +287,16 @@ class TrainingPlanner:
         )
 
     def reseat(self, plan: GamePlan) -> GamePlan:
-        """A stored plan, its frozen players resident again (their slots may differ)."""
+        """A stored plan with its frozen players loaded again, perhaps into other policy slots.
+
+        Raises EngineError when this planner has fewer policy slots than its open games need.
+        """
         players = tuple(seat.player for seat in plan.seats)
         acquired = self._frozen.acquire(self._frozen_seats(players))
         if acquired is None:
-            found = (
-                "the checkpoint's open games seat more frozen players than one worker "
-                "has places for"
-            )
             raise EngineError(
-                f"{found}; resume with more workers, or a larger matchmaking.resident"
+                "the checkpoint's open games seat more frozen players than one worker has places "
+                "for; resume with more workers, or a larger matchmaking.resident"
             )
         frozen = iter(acquired)
         seats = tuple(
@@ -291,7 +307,7 @@ class TrainingPlanner:
 
 
 def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonState:
-    """The states of all planners of a run as that of one. counts: games so far, of every table."""
+    """Merge the states of all planners of a run into one. counts: games so far, by table."""
     evaluated = sum((Counter[str](state["evaluated"]) for state in states), Counter[str]())
     played = sum(state["closing_played"] for state in states)
     return {
@@ -303,7 +319,8 @@ def merge_planners(states: Sequence[JsonState], counts: Sequence[int]) -> JsonSt
 
 
 def split_planner(state: JsonState, planners: int) -> list[JsonState]:
-    """What each of several planners is to load: all know the same, the first one takes what was
-    played so far.
+    """Split a state into one for each of several planners.
+
+    All get the same members and snapshots; the first one gets the counts of games played so far.
     """
     return [state] + [{**state, "evaluated": {}, "closing_played": 0}] * (planners - 1)

@@ -1,10 +1,9 @@
-"""Who sits where in the next game, pure: training games around a learning member, evaluation games
-between frozen snapshots.
+"""Seating: draws the players of the next game, one for each seat.
 
-Who is drawn among the past: `pbt/matchmaking/past.py`.
-
-Every draw comes from the rng that the caller keyed by the game; nothing depends on arrival order.
-Seats of one role are interchangeable: no player is likelier to sit at one of them than at another.
+A training game is drawn around a learning member, an evaluation game from frozen players only.
+`pbt/matchmaking/past.py` has the probabilities of snapshots. All functions are pure: draws come
+from the rng, which the caller keys by the game, so nothing depends on the order of arrival. Seats
+of one role are interchangeable: a player is as likely to sit at one of them as at another.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,8 @@ T = TypeVar("T")
 
 RANDOM = PlayerRef("scripted", "random")
 
-# Relative odds of an evaluation opponent; those that do not exist yet fall away and the rest share
-# their place.
+# Relative odds of the kinds of opponents in an evaluation game. A kind that does not exist yet is
+# left out.
 RANDOM_ODDS = 0.25
 PREDECESSOR_ODDS = 0.25
 OTHERS_ODDS = 0.5
@@ -31,8 +30,11 @@ SCRIPTED_ODDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class MemberEntry:
-    """A live member; learning is False when it is paused, finished or failed: it then plays with
-    frozen weights.
+    """A live member.
+
+    name      its name
+    role      the role that it plays
+    learning  False while it is paused, finished or failed; it then plays with frozen weights
     """
 
     name: str
@@ -42,7 +44,12 @@ class MemberEntry:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A snapshot whose weights are still stored."""
+    """A snapshot whose weights are still stored.
+
+    snapshot_id  its id
+    member       the member that made it
+    role         the role that it plays
+    """
 
     snapshot_id: str
     member: str
@@ -57,26 +64,21 @@ def seat_training_game(
     past: PastRules,
     win_rates: WinRates,
 ) -> tuple[PlayerRef, ...]:
-    """One player per seat, a learning member among them.
+    """Draw one player per seat, a learning member among them.
 
-    seat_roles   the role of every seat;  snapshots: newest last
-    past         how often another seat is taken by a snapshot of its role, if there are any, and by
-                 which
-    win_rates    of members against snapshots, for the modes of `past` that ask for them
+    seat_roles  the role of every seat
+    members     the live members
+    snapshots   newest last
+    past        how often snapshots take the other seats, and which ones
+    win_rates   expected scores of members against snapshots, for the modes of `past` that need them
 
-    A uniformly random seat among those that a learning member can take gets one; every other seat
-    gets a snapshot or any live member of its role, uniformly (also the same member again). Raises:
-    EngineError when nobody learns, or a role has neither members nor snapshots.
+    One seat, drawn uniformly from those whose role has a learning member, gets a learning member.
+    Every other seat gets a snapshot, or a live member of its role, drawn uniformly (perhaps the
+    same member again). Raises EngineError when no member learns, or when a role has neither members
+    nor snapshots.
     """
-    learners = {
-        role: [entry.name for entry in members if entry.role == role and entry.learning]
-        for role in seat_roles
-    }
+    learners = _learners_by_role(seat_roles, members)
     open_seats = [seat for seat, role in enumerate(seat_roles) if learners[role]]
-    if not open_seats:
-        raise EngineError(
-            f"no learning member for any of the roles {sorted(learners)}: a training game needs one"
-        )
     candidates = {role: past_candidates(snapshots, role, past) for role in seat_roles}
     learning_seat = open_seats[int(rng.integers(len(open_seats)))]
     players = []
@@ -88,7 +90,8 @@ def seat_training_game(
         players.append(_draw_opponent(rng, seat, role, live, candidates[role], past.share))
     if past.mode not in WEIGHTS:
         return tuple(players)
-    # Whom the past sends depends on who learns, which is known only now.
+    # In these modes the choice of a snapshot depends on the learning member, so all snapshots are
+    # drawn again.
     learner = players[learning_seat].name
     return tuple(
         player
@@ -96,6 +99,21 @@ def seat_training_game(
         else _draw_past(rng, candidates[role], learner, past, win_rates)
         for player, role in zip(players, seat_roles, strict=True)
     )
+
+
+def _learners_by_role(
+    seat_roles: Sequence[str], members: Sequence[MemberEntry]
+) -> dict[str, list[str]]:
+    """Names of the learning members of every role. Raises EngineError when there are none."""
+    learners = {
+        role: [entry.name for entry in members if entry.role == role and entry.learning]
+        for role in seat_roles
+    }
+    if not any(learners.values()):
+        raise EngineError(
+            f"no learning member for any of the roles {sorted(learners)}: a training game needs one"
+        )
+    return learners
 
 
 def _draw_opponent(
@@ -106,7 +124,10 @@ def _draw_opponent(
     past: Sequence[str],
     past_share: float,
 ) -> PlayerRef:
-    """past: ids of the snapshots that may sit there. Raises: EngineError when nobody may."""
+    """Draw the player of a seat from its live members or from the ids of `past`.
+
+    Raises EngineError when both are empty.
+    """
     frozen = [PlayerRef("snapshot", snapshot_id) for snapshot_id in past]
     wants_past = rng.random() < past_share
     choices = frozen if frozen and (wants_past or not live) else live
@@ -118,7 +139,7 @@ def _draw_opponent(
 
 
 def past_candidates(snapshots: Sequence[SnapshotEntry], role: str, past: PastRules) -> list[str]:
-    """Ids of the snapshots that may take a seat of this role. snapshots: newest last."""
+    """Ids of the snapshots that training games may seat in this role. snapshots: newest last."""
     of_role = [entry for entry in snapshots if entry.role == role]
     return [
         entry.snapshot_id
@@ -140,10 +161,10 @@ def _draw_past(
 
 
 def owner_of_table(table: int, tables: int, members: Sequence[str]) -> str | None:
-    """Whose training games a table plays where nobody meets anybody: in games with one seat.
+    """The member that owns a table in games with one seat, where players do not meet.
 
-    Every member has equally many tables, neighbours among them, so that few processes act for it,
-    in large batches. None: the table is left over.
+    Every member owns equally many neighbouring tables, so that few processes act for it, in large
+    batches. None for the tables that are left over.
     """
     each = tables // max(1, len(members))
     return members[table // each] if table < each * len(members) else None
@@ -156,16 +177,17 @@ def seat_evaluation_game(
     scripted: Sequence[str],
     games_played: Mapping[str, int],
 ) -> tuple[PlayerRef, ...] | None:
-    """One frozen player per seat, None while no snapshot of these roles exists.
+    """Draw one frozen player per seat; None while no snapshot of these roles exists.
 
-    snapshots     newest last;  scripted: the game's scripted players besides "random", which every
-                  game has
-    games_played  evaluation games so far by snapshot id (0 where not named)
+    seat_roles    the role of every seat
+    snapshots     newest last
+    scripted      the game's scripted players; "random", which every game has, may be left out
+    games_played  evaluation games so far by snapshot id, 0 where not named
 
-    The newest snapshot of one member, drawn with odds 1 / (1 + games), sits at a uniformly random
-    seat of its role. Every other seat is drawn alone: "random", a scripted player, its predecessor
-    (same member, same role), or another member's newest snapshot of that seat's role (the same
-    odds).
+    One member's newest snapshot, drawn with odds 1 / (1 + games), sits at a random seat of its
+    role. Each other seat gets one of these, drawn by the odds at the top of this file: "random",
+    another scripted player, the snapshot's predecessor (same member and role), or another member's
+    newest snapshot of the seat's role (again with odds 1 / (1 + games)).
     """
     newest = _newest_by_member([entry for entry in snapshots if entry.role in seat_roles])
     if not newest:
@@ -218,8 +240,9 @@ def _evaluation_opponent(
 
 
 def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]:
-    """In the order of members' names, so that the draw does not depend on who made a snapshot
-    last.
+    """The newest snapshot of every member.
+
+    The order is that of members' names, so that draws do not depend on the order of snapshots.
     """
     newest = {entry.member: entry for entry in snapshots}
     return [newest[member] for member in sorted(newest)]
@@ -228,8 +251,9 @@ def _newest_by_member(snapshots: Sequence[SnapshotEntry]) -> list[SnapshotEntry]
 def _predecessor(
     snapshots: Sequence[SnapshotEntry], focus: SnapshotEntry, role: str
 ) -> SnapshotEntry | None:
-    """The member's snapshot before `focus` with another id, None where the seat is of another
-    role.
+    """The snapshot that the same member made before `focus`.
+
+    None if there is none, or where the seat is of another role.
     """
     if role != focus.role:
         return None

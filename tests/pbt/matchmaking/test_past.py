@@ -1,4 +1,4 @@
-"""Who is drawn among the past: probabilities against the formulas, and games seated by them."""
+"""The probabilities of past opponents follow the formulas, and so do the games seated by them."""
 
 import math
 from collections import Counter
@@ -136,8 +136,9 @@ def close(count: int, draws: int, probability: float) -> bool:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_seats_are_balanced_and_the_past_takes_its_share(mode: PastMode) -> None:
-    """Whatever the mode, nobody sits in the first seat oftener than in the second; each learner
-    draws by its own rates.
+    """In every mode, a player is as likely to sit in the first seat as in the second.
+
+    Each learner draws its opponents by its own rates.
     """
     live = [MemberEntry("m0", "p", True), MemberEntry("m1", "p", True)]
     snapshots, draws, rng = frozen("m0.1", "m0.2", "m1.1"), 6000, np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""What members may expect of the past: against slow references, and the same after a resume."""
+"""Expected scores against snapshots equal slow references, and are the same after a resume."""
 
 import json
 import random
@@ -50,7 +50,7 @@ def known(source: PayoffSource, *ids: str) -> PayoffSource:
 
 
 def random_games(seed: int, count: int) -> list[GameRecord]:
-    """Of two to four seats, some without anybody of the past."""
+    """Random games of two to four seats, some of them without a snapshot."""
     rng = random.Random(seed)
     players = [
         live("m0", 0),

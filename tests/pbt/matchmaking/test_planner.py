@@ -1,6 +1,4 @@
-"""The planner: what it is told of members shows in the plans it hands out, alone or as one of
-several.
-"""
+"""News of members show in the plans that a planner hands out, alone or as one of several."""
 
 import hashlib
 from collections.abc import Iterable
@@ -78,7 +76,7 @@ def planner(
 
 
 def hand_out(planner: TrainingPlanner, tables: Iterable[int], rounds: int) -> list[GamePlan | None]:
-    """So many games per table, each over before the next."""
+    """Plans of `rounds` games per table; each game is over before the next is planned."""
     plans = []
     for _ in range(rounds):
         for table in tables:
@@ -116,13 +114,14 @@ def test_trap_finished_members_are_seated_as_frozen_opponents() -> None:
     assert all(sum(seat.player.name == name for seat in seats) > 40 for name in ("m0", "m1"))
     planner.set_learning("m2", False)
     assert planner.next_game(0) is None, (
-        "nobody learns, and there are no snapshots to play the closing games"
+        "no member learns, and there are no snapshots to play the closing games"
     )
 
 
 def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
-    """A checkpoint of an earlier version goes on with the same streams: the digest was taken
-    before planners had tables of their own.
+    """A checkpoint of an earlier version goes on with the same streams of random numbers.
+
+    The digest was taken before planners had tables of their own.
     """
     one = planner(0.3)
     plans = hand_out(one, range(TABLES), 10)
@@ -139,8 +138,10 @@ def test_the_games_of_a_seed_are_those_of_earlier_versions() -> None:
 
 
 def test_planners_of_disjoint_tables_hand_out_the_games_of_one_planner_for_all() -> None:
-    """Places of frozen players aside; with evaluation games they know less of each other, and
-    choose others to meet.
+    """The plans differ in the policy slots of frozen players only.
+
+    This holds without evaluation games. With them, each planner counts its own games only and so
+    chooses other snapshots.
     """
     counts = np.zeros(TABLES, np.int64)
     parts = [planner(0.0, [0, 3, 4], counts), planner(0.0, [1, 2, 5], counts)]
@@ -243,9 +244,7 @@ def test_a_frozen_player_whose_weights_are_gone_takes_nobodys_place() -> None:
 
 
 def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
-    """Tables that are left over, and those of members who have finished, play for whoever
-    learns.
-    """
+    """Tables that are left over, and those of finished members, play for members that learn."""
     sampling = {"environments": 7}
     config = RunConfig.model_validate(
         TINY | {"env": {"name": "memory"}, "sampling": sampling, "evaluation": {"share": 0.0}}
@@ -285,8 +284,9 @@ def test_one_seat_belongs_to_the_owner_of_its_table_while_it_learns() -> None:
 def test_no_more_weights_are_resident_than_there_are_places(
     places: int, story: list[tuple[bool, list[int]]]
 ) -> None:
-    """Games begin (their players stay until they are over) or the oldest one ends, in any order;
-    the longest unused player makes room.
+    """Games begin, or the oldest one ends, in any order; the longest unused player makes room.
+
+    Players stay resident until their game is over.
     """
     host, sitting, used = AnyHost(), [], []
     pool = FrozenPool(host, 3, places)
@@ -302,7 +302,7 @@ def test_no_more_weights_are_resident_than_there_are_places(
         names = {player.name for player, _ in players}
         assert (found is None) == (len(busy | names) > places)
         if found is None:
-            assert set(host.attached.values()) == before, "who finds no place takes nobody's"
+            assert set(host.attached.values()) == before, "a refused game evicts no player"
             continue
         sitting.append(players)
         assert [host.attached[policy] for policy in found] == [player.name for player, _ in players]
@@ -316,8 +316,9 @@ def test_no_more_weights_are_resident_than_there_are_places(
 
 
 def test_few_places_make_tables_wait_and_play_the_same_games() -> None:
-    """With room for two frozen players at once: the games of a planner that has room for all,
-    some of them later.
+    """A planner with room for two frozen players plans the games of one with room for all.
+
+    It plans some of them later.
     """
     plenty, few = planner(0.3), planner(0.3, resident=2)
     add_snapshots(plenty, few)

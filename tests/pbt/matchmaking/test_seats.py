@@ -1,4 +1,4 @@
-"""Who sits where: at least one learner, roles respected, and no seat or member favoured."""
+"""Seating: at least one learner, roles respected, and no seat or member favoured."""
 
 import math
 from collections import Counter
