@@ -1,3 +1,1 @@
-"""From full slots to better weights: V-trace, losses, batches, the learner, and the reducer
-between learners.
-"""
+"""Learning turns full slots into new weights: batches, targets, losses, learner and reducers."""

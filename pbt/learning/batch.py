@@ -1,4 +1,4 @@
-"""What a learner trains on: [T, B] tensors of one policy, time first."""
+"""A batch is what a learner trains on: [T, B] tensors of one policy, time first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,23 +14,23 @@ _INITIAL_STATE = "initial_state"
 
 @dataclass(frozen=True)
 class Batch:
-    """T steps of B slots; observations and episode starts have the bootstrap row T as well.
+    """T steps of B slots. Observations, masks and episode starts also have the bootstrap row T.
 
-    observations     leaf name -> [T+1, B, *shape], the leaf's dtype; where row T was never written
-                     (row T-1 terminated) it is zero
-    mask             [T+1, B, A] bool, the mask that was in force when acting; all True where there
-                     is none
-    episode_start    [T+1, B] bool; the recurrent state is cleared before such a row
-    valid            [T, B] bool; False rows carry only a final observation: no loss, no frames
-    rewards          [T, B, K] float32, unweighted terms (the learner applies the member's shaping
-                     weights)
-    terminated, truncated  [T, B] bool
-    tics             [T, B] int32
-    actions          [T, B, heads] int64
-    log_prob         [T, B] float32, joint over heads, of the behaviour policy
-    value            [T, B] float32, of the behaviour policy
-    version          [T, B] int32, learner version that acted
-    initial_state    [B, H] float32
+    observations   leaf name -> [T+1, B, *shape] in the leaf's dtype; zero in a row T that was never
+                   written because row T-1 terminated
+    mask           [T+1, B, A] bool, the mask in force when acting; all True where there is none
+    episode_start  [T+1, B] bool; the recurrent state is cleared before such a row
+    valid          [T, B] bool; False for rows that carry only a final observation, which have no
+                   loss and no frames
+    rewards        [T, B, K] float32, unweighted terms; the learner applies the shaping weights
+    terminated     [T, B] bool
+    truncated      [T, B] bool
+    tics           [T, B] int32, engine ticks that the step took
+    actions        [T, B, heads] int64
+    log_prob       [T, B] float32, joint over heads, of the policy that acted
+    value          [T, B] float32, of the policy that acted
+    version        [T, B] int32, learner version that acted
+    initial_state  [B, H] float32, the recurrent state before row 0
     """
 
     observations: dict[str, Tensor]
@@ -66,13 +66,14 @@ class Batch:
         return Batch.of(tensors | {_INITIAL_STATE: self.initial_state[slots]})
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device. Batches out of a slab are gathered for their device at
-        once, by `BatchGatherer`.
+        """A copy of the batch on a device.
+
+        `BatchGatherer` brings batches of a slab to their device by itself.
         """
         return Batch.of({name: tensor.to(device) for name, tensor in self.tensors().items()})
 
     def tensors(self) -> dict[str, Tensor]:
-        """Every tensor under the name of its slab column."""
+        """Every tensor by the name of its slab column."""
         leaves = {OBSERVATION_PREFIX + name: leaf for name, leaf in self.observations.items()}
         return leaves | {
             field.name: getattr(self, field.name)
@@ -82,7 +83,7 @@ class Batch:
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> "Batch":
-        """From `tensors()`."""
+        """The reverse of `tensors`."""
         observations = {
             name.removeprefix(OBSERVATION_PREFIX): leaf
             for name, leaf in tensors.items()
@@ -96,3 +97,16 @@ class Batch:
                 if field.name != "observations"
             },
         )
+
+
+def zero_absent_rows(batch: Batch) -> dict[str, Tensor]:
+    """The batch's observations, with zeros in each row T that was never written.
+
+    Row T is absent where row T-1 terminated, or only carried a final observation. The poison in it
+    would reach the weights as 0 * nan.
+    The batch itself is changed, since a clone of all images would cost as much as a convolution.
+    """
+    absent = ~batch.valid[-1] | batch.terminated[-1]
+    for leaf in batch.observations.values():
+        leaf.detach()[-1, absent] = 0
+    return batch.observations

@@ -1,4 +1,4 @@
-"""Full slots of one role -> batches of one policy. Refuses rows whose generation is over."""
+"""The queue of full slots in front of a learner, and the copying of slots into batches."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +14,15 @@ from pbt.transport.messages import JsonState, RolloutPermit, SlotFull
 from pbt.transport.slab import OBSERVATION_PREFIX, Slab
 from pbt.transport.staging import Form
 
-# Columns of the slab that say whose rows these are, or belong to acting.
+# Columns of the slab that only identify rows, or belong to acting.
 _NOT_TRAINED_ON = ("origin", "policy", "live_state")
 
 
 class Batcher:
-    """The queue of one learner: owns FULL slots until they are taken or refused."""
+    """The queue of one learner. It owns FULL slots until they are taken or refused.
+
+    dropped  rows that were refused or given back untrained, by reason
+    """
 
     def __init__(self, slab: Slab, role: int, batch_slots: int) -> None:
         self._slab, self._role, self._batch_slots = slab, role, batch_slots
@@ -28,12 +31,14 @@ class Batcher:
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """The FULL slots, oldest first."""
+        """Numbers of the FULL slots, oldest first."""
         return tuple(full.slot for full in self._queue)
 
     def add(self, full: SlotFull, generation: int, refuse: str = "") -> list[RolloutPermit]:
-        """Queue a slot; one of an old generation, or with a reason to `refuse` it, goes straight
-        back and its rows are counted.
+        """Queue a slot, or refuse it and count its rows as dropped; returns its slot release then.
+
+        A slot of another generation than `generation`, the policy's present one, is refused.
+        refuse: a reason to refuse it anyway, "" for none.
         """
         if full.generation != generation or refuse:
             return self._refuse([full], refuse or "generation")
@@ -41,39 +46,41 @@ class Batcher:
         return []
 
     def take(self) -> list[SlotFull] | None:
-        """The slots of the next batch, oldest first, or None while there are too few. They are
-        the caller's until permitted or requeued.
+        """The slots of the next batch, oldest first, or None while there are too few.
+
+        The caller owns them until it releases or requeues them.
         """
         if len(self._queue) < self._batch_slots:
             return None
         return [self._queue.popleft() for _ in range(self._batch_slots)]
 
     def requeue(self, fulls: Sequence[SlotFull]) -> None:
-        """Put slots of `take` that were not trained on back in front, in their order."""
+        """Put slots from `take` that were not trained on back to the front, in their order."""
         self._queue.extendleft(reversed(fulls))
 
     def permits(self, fulls: Sequence[SlotFull]) -> list[RolloutPermit]:
-        """What gives these slots back to their workers."""
+        """Slot releases, which give these slots back to their workers."""
         return [RolloutPermit(self._role, full.slot, full.generation, 0) for full in fulls]
 
     def rows_waiting(self) -> int:
-        """Valid rows of the queue."""
+        """Number of valid rows in the queue."""
         return self.rows(self._queue)
 
     def rows(self, fulls: Collection[SlotFull]) -> int:
-        """Valid rows of these slots."""
+        """Number of valid rows in these slots."""
         return int(
             self._slab.column["valid"][np.array([full.slot for full in fulls], np.int64)].sum()
         )
 
     def discard(self, reason: str) -> list[RolloutPermit]:
-        """Give every waiting slot back untrained."""
+        """Drop all slots of the queue; returns their slot releases."""
         queue, self._queue = self._queue, deque()
         return self._refuse(queue, reason)
 
     def drop_stale(self, version: int, max_lag: int) -> list[RolloutPermit]:
-        """Give back waiting slots whose oldest valid row was acted more than max_lag versions
-        before `version`, the learner's.
+        """Drop slots with a row that was acted more than `max_lag` versions ago.
+
+        version: the learner's present one. Returns the slot releases.
         """
         if not self._queue:
             return []
@@ -106,8 +113,9 @@ class Batcher:
 
 
 def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
-    """Copy slots into a time-major batch on the CPU. Poison is replaced where nothing may be
-    read: row T behind an ended episode.
+    """Copy slots into a batch on the CPU.
+
+    Where an episode ended before row T, the poison in row T is replaced by harmless values.
     """
     arrays = {
         name: np.empty(form.shape, form.dtype)
@@ -118,7 +126,7 @@ def gather(slab: Slab, slots: NDArray[np.int64]) -> Batch:
 
 
 def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
-    """The arrays of a batch of so many slots, by column: time first."""
+    """Shapes and dtypes of the arrays of a batch of `slots` slots, by column."""
     columns = (column for column in slab.table if column.name not in _NOT_TRAINED_ON)
     rows = {
         column.name: () if column.rows == "slot" else (slab.column[column.name].shape[1],)
@@ -133,8 +141,9 @@ def batch_forms(slab: Slab, slots: int) -> dict[str, Form]:
 
 
 def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[np.int64]) -> None:
-    """Fill the arrays of `batch_forms`. Raises EngineError for a slot that the slab does not
-    have.
+    """Copy slots into the arrays of `batch_forms`.
+
+    Raises EngineError for a slot that the slab does not have.
     """
     if len(slots) and not 0 <= slots.min() <= slots.max() < slab.slots:
         raise EngineError(
@@ -148,8 +157,8 @@ def gather_into(arrays: Mapping[str, NDArray[Any]], slab: Slab, slots: NDArray[n
         if name == "initial_state":
             array[...] = column[slots]
             continue
-        # One pass over memory, in the order of the batch. "clip" spares numpy the buffer it needs
-        # to take back a failed "raise"; a slot that does not exist is refused above.
+        # One pass over memory, in the order of the batch. mode="raise" would make numpy copy
+        # through a buffer; "clip" does not, and a slot that does not exist is refused above.
         np.take(
             column.reshape(-1, *column.shape[2:]),
             places[column.shape[1]],

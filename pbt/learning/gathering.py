@@ -1,6 +1,4 @@
-"""Full slots -> batches on the learner's device, while the learner is busy with the batch
-before.
-"""
+"""Gathering copies full slots into batches on the learner's device, beside the learner's work."""
 
 import queue
 import threading
@@ -26,18 +24,20 @@ class _Work(NamedTuple):
 
 
 class _Gathered(NamedTuple):
-    """batch: or what went wrong; arrived: on CUDA, when the copy to the device is complete."""
+    """A batch that was gathered.
+
+    batch    the batch, or the error that prevented it
+    arrived  on CUDA, the event of the complete copy to the device
+    """
 
     batch: Batch | Exception
     arrived: torch.cuda.Event | None
 
 
 class BatchGatherer:
-    """Copies slots into batches, in the order asked; `on_gathered(member)` is called as soon as the
-    slots may be filled again.
+    """Copies slots into batches, in the order of the calls of `gather`.
 
-    background: copies, and calls, in a thread of its own; else within `gather`. On CUDA the copy to
-    the device runs beside the learner's stream.
+    On CUDA the copy to the device runs beside the learner's stream.
     """
 
     def __init__(
@@ -48,7 +48,13 @@ class BatchGatherer:
         background: bool = True,
         on_gathered: Callable[[str], None] = lambda member: None,
     ) -> None:
-        """slabs: by role."""
+        """slabs: by role.
+
+        device       where the batches are needed
+        background   copy in a thread of its own instead of within `gather`
+        on_gathered  called with the member as soon as its slots may be filled again, by the thread
+                     that copies
+        """
         self._slabs, self._device, self._on_gathered = tuple(slabs), device, on_gathered
         self._staging = staging_for(device)
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
@@ -74,28 +80,29 @@ class BatchGatherer:
             self._work.put(work)
 
     def take(self, member: str, timeout_s: float = 30.0) -> Batch:
-        """The member's oldest batch, on the device, for work on the current stream. Waits until it
-        is there.
+        """The member's oldest batch, on the device, for work on the current stream.
 
-        Raises EngineError when none was asked for, when it could not be copied, or after timeout_s.
+        Waits until the batch is copied. Raises EngineError when no batch of the member is due, when
+        it could not be copied, or after `timeout_s`.
         """
         batch, arrived = self._next(member, timeout_s)
         if isinstance(batch, Exception):
-            found = f"{type(batch).__name__}: {batch}"
+            problem = f"{type(batch).__name__}: {batch}"
             raise EngineError(
-                f"batch of {member} could not be copied: {found}; restart the learner"
+                f"batch of {member} could not be copied: {problem}; restart the learner"
             ) from batch
         if arrived is not None:
             stream = torch.cuda.current_stream(self._device)
             stream.wait_event(arrived)
-            # Made on the copying stream: its memory may not be used again before this stream is
-            # done with it. One tensor stands for all.
+            # The batch was made on the copying stream. Its memory must not be used again before
+            # this stream is done with it. One tensor stands for all, since they share memory.
             batch.valid.record_stream(stream)
         return batch
 
     def discard(self, member: str, timeout_s: float = 30.0) -> None:
-        """Forget every batch of the member asked for so far. Raises EngineError when one is not
-        copied after timeout_s.
+        """Drop every batch of the member that is due.
+
+        Raises EngineError when one is not copied after `timeout_s`.
         """
         while self._asked[member]:
             self._next(member, timeout_s)
@@ -103,21 +110,21 @@ class BatchGatherer:
     def _next(self, member: str, timeout_s: float) -> _Gathered:
         if self._asked[member] == 0:
             raise EngineError(
-                f"batch of {member}: found no slots given to gather; expected them before "
-                "training; a bug worth reporting"
+                f"batch of {member}: found no slots to gather; expected them before training; a "
+                "bug worth reporting"
             )
         with self._changed:
             ready = self._ready[member]
             if not self._changed.wait_for(lambda: bool(ready), timeout_s):
                 raise EngineError(
-                    f"batch of {member}: found it not copied after {timeout_s:g} s; expected "
+                    f"batch of {member}: it is not copied after {timeout_s:g} s; expected "
                     "milliseconds; restart the learner"
                 )
             self._asked[member] -= 1
             return ready.popleft()
 
     def close(self) -> None:
-        """End the thread, after what was asked before."""
+        """End the thread, after it has copied all that is due."""
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()
@@ -129,9 +136,10 @@ class BatchGatherer:
     def _copy(self, work: _Work) -> None:
         try:
             gathered = self._gathered(work)
-        except Exception as error:  # noqa: BLE001 - raised again by take, in the thread that can report it
+        except Exception as error:  # noqa: BLE001  `take` raises it again
             gathered = _Gathered(error, None)
-        # First: nobody may hear of the update on a batch before hearing that it was gathered.
+        # This comes first, so that the slots are released before the batch can be trained on and
+        # its update reported.
         self._on_gathered(work.member)
         with self._changed:
             self._ready[work.member].append(gathered)
@@ -142,7 +150,7 @@ class BatchGatherer:
         if self._staging is None:
             return _Gathered(gather(slab, slots), None)
         gather_into(self._staging.stage(batch_forms(slab, len(slots))), slab, slots)
-        # On its own stream; the event says when the copy is complete.
+        # The copy runs on a stream of its own; the event marks its end.
         with torch.cuda.stream(self._stream) if self._stream is not None else nullcontext():
             batch = Batch.of(self._staging.send())
             return _Gathered(batch, None if self._stream is None else self._stream.record_event())

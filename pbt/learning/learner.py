@@ -1,8 +1,8 @@
-"""One member's learner: batches in, new weights out.
+"""A learner trains one member: it takes batches and changes the weights.
 
-An update is `epochs` passes over a batch in `minibatches` parts; every part is gradients -> sum
-over shards -> clip -> Adam. Shards of one member each run a Learner of their own over their part of
-the batch; the Reducer between `gradients` and `apply` keeps these replicas bit-equal.
+An update is `epochs` passes over a batch in `minibatches` parts. For every part it computes the
+gradient, sums it over the shards, clips it and takes a step with Adam. Each shard of a member runs
+a Learner of its own on its part of the batch; the sums keep these replicas equal bit for bit.
 """
 
 import math
@@ -15,7 +15,7 @@ from pbt.config.schema import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses
-from pbt.learning.batch import Batch
+from pbt.learning.batch import Batch, zero_absent_rows
 from pbt.learning.optimizer import FlatAdam
 from pbt.learning.reducer import Reducer, SingleReducer
 from pbt.learning.statistics import StepSums, UpdateStats, lag_sums, update_stats
@@ -34,10 +34,9 @@ _MODEL, _ADAM, _CLOCKS = "model.", "adam.", "clocks"
 class Learner:
     """Owns the model's weights, the optimiser and the member's clocks.
 
-    version  of the weights: +1 for every batch that changed them, however many optimiser steps that
-             took
-    frames   tics of valid steps over all shards, counted once whatever the epochs
-    skipped  optimiser steps refused because the gradient or the loss was not finite
+    version  of the weights: +1 for every batch that changed them, in one optimiser step or several
+    frames   tics of valid steps over all shards, counted once for all epochs
+    skipped  optimiser steps that were skipped because the gradient or the loss was not finite
     """
 
     def __init__(
@@ -50,10 +49,11 @@ class Learner:
         key: tuple[Key, ...],
         stop_at_frames: int | None = None,
     ) -> None:
-        """model: on the device to train on. reward_terms: the last axis of Batch.rewards.
+        """model: on the device to train on.
 
-        key: (run seed, ..., member), seeds the minibatch shuffles and names the member in errors.
-        stop_at_frames: where `config.anneal_to` is reached; None: nothing is annealed.
+        reward_terms    names of the last axis of Batch.rewards
+        key             (run seed, ..., member): seeds the shuffles, names the member in errors
+        stop_at_frames  where `config.anneal_to` is reached, None = nothing is annealed
         """
         if not key or not isinstance(key[0], int):
             raise EngineError(f"learner: key = {key!r}; expected (run seed, ..., member)")
@@ -68,7 +68,7 @@ class Learner:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is, and where batches must be."""
+        """The device of the model, on which batches must be."""
         return self.model.heads.weight.device
 
     @property
@@ -76,28 +76,29 @@ class Learner:
         return "/".join(str(part) for part in self._key[1])
 
     def set_hyperparams(self, hyperparams: Hyperparams) -> None:
-        """Change what PBT may change; takes effect at the next gradient. Raises EngineError when
-        a reward term has no shaping weight.
+        """Change the hyperparameters, from the next gradient on.
+
+        Raises EngineError when a reward term has no shaping weight.
         """
         missing = [term for term in self._terms if term not in hyperparams.shaping]
         if missing:
-            found = f"learner of {self.member}: shaping has {sorted(hyperparams.shaping)}"
-            raise EngineError(f"{found}; expected a weight for {', '.join(missing)} as well")
+            problem = f"learner of {self.member}: shaping has {sorted(hyperparams.shaping)}"
+            raise EngineError(f"{problem}; expected a weight for {', '.join(missing)} as well")
         self.hyperparams = hyperparams
         weights = [hyperparams.shaping[term] * self.config.reward_scale for term in self._terms]
         self._shaping = torch.tensor(weights, device=self.device)
 
     def annealed(self, full: float) -> float:
-        """What is in force now of a value that shrinks with the member's clock."""
+        """The present value of a hyperparameter that starts as `full` and is annealed."""
         if self._stop_at_frames is None:
             return full
         done = min(1.0, self.frames / self._stop_at_frames)
         return full * (1.0 + (self.config.anneal_to - 1.0) * done)
 
     def update(self, batch: Batch, reducer: Reducer | None = None) -> UpdateStats:
-        """Train on one batch (this shard's part of it). Returns the statistics of the whole batch,
-        the same on every shard but for `lag_max`.
+        """Train on this shard's part of a batch.
 
+        Returns the statistics of the whole batch; all but `lag_max` are the same on every shard.
         Raises EngineError after MAX_SKIPS_IN_A_ROW steps without a finite gradient, and when a
         weight is not finite any more.
         """
@@ -139,13 +140,13 @@ class Learner:
                 f"learner of {self.member}: a batch of {batch.slots} slots; expected at "
                 f"least learning.minibatches = {parts}"
             )
-        begun = self.version
+        version = self.version
         for epoch in range(self.config.epochs):
             if parts == 1:
                 yield batch
                 continue
             order = torch.from_numpy(
-                generator(self._key[0], *self._key[1], "shuffle", begun, epoch).permutation(
+                generator(self._key[0], *self._key[1], "shuffle", version, epoch).permutation(
                     batch.slots
                 )
             )
@@ -154,12 +155,12 @@ class Learner:
             )
 
     def gradients(self, batch: Batch, reducer: Reducer | None = None) -> tuple[Tensor, float]:
-        """(gradient, weight) of this shard: [parameters] float32, the gradient of the loss SUMMED
-        over its valid steps, and their number.
+        """(gradient, weight) of this shard.
 
-        Add both over the shards and divide: the mean gradient, for `apply`. The reducer is used for
-        the moments that normalise advantages, so they are those of all shards. All nan when the
-        loss is not finite, so that every shard refuses the step.
+        The gradient, [parameters] float32, is that of the loss SUMMED over the valid steps; weight
+        is their number. `apply` takes both, added over the shards. The gradient is nan when the
+        loss is not finite, so that every shard skips the step. The reducer adds the moments that
+        normalise advantages.
         """
         gradient_and_weight, _ = self._gradients(
             batch, SingleReducer() if reducer is None else reducer
@@ -167,7 +168,7 @@ class Learner:
         return gradient_and_weight[:-1], float(gradient_and_weight[-1])
 
     def _gradients(self, batch: Batch, reducer: Reducer) -> tuple[Tensor, StepSums]:
-        """The gradient with the weight behind it, [parameters + 1]: shards add both at once."""
+        """The gradient followed by the weight, [parameters + 1]; shards add both at once."""
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
         logits, values = self.model.unroll(
             zero_absent_rows(batch), batch.mask, batch.episode_start, batch.initial_state
@@ -198,8 +199,10 @@ class Learner:
         return gradient_and_weight, sums
 
     def _targets(self, batch: Batch, log_rhos: Tensor, values: Tensor) -> Targets:
-        """Value targets and advantages. A row that only carries a final observation gets its own
-        value as target: nothing flows through it.
+        """Value targets and advantages.
+
+        A row that only carries a final observation gets its own value as its target, so nothing is
+        carried through it to other rows.
         """
         config, valid, rows = self.config, batch.valid, batch.valid.shape[0]
         shaped = torch.where(valid.unsqueeze(-1), batch.rewards, 0.0) @ self._shaping
@@ -221,8 +224,10 @@ class Learner:
     def _advantages(
         self, targets: Targets, log_rhos: Tensor, valid: Tensor, reducer: Reducer
     ) -> Tensor:
-        """What the policy loss multiplies: normalised over all shards when asked, with its
-        importance weight where the loss has no ratio.
+        """The advantages for the policy loss.
+
+        They are normalised over all shards if the config says so, and get their importance weight
+        here where the loss has no ratio.
         """
         advantages = targets.td
         if self.config.normalize_advantages:
@@ -235,11 +240,10 @@ class Learner:
         )
 
     def apply(self, gradient: Tensor, weight: float = 1.0) -> float:
-        """One optimiser step on the mean gradient of all shards. Returns its norm before clipping;
-        not finite = the step was skipped.
+        """Take one optimiser step on gradient / weight, the mean over the steps of all shards.
 
-        gradient: [parameters], summed over so many steps as `weight` says; overwritten.
-        Raises EngineError after MAX_SKIPS_IN_A_ROW skipped steps.
+        Returns the mean's norm before clipping; if that is not finite, the step was skipped. The
+        gradient, [parameters], is overwritten. Raises EngineError after MAX_SKIPS_IN_A_ROW skips.
         """
         norm = float(torch.linalg.vector_norm(gradient)) / weight
         if not math.isfinite(norm):
@@ -258,33 +262,36 @@ class Learner:
         return norm
 
     def _diverged(self) -> str:
-        found = (
-            f"{self._skips_in_a_row} updates in a row without a finite gradient at "
-            f"version {self.version} ({self._values()})"
+        return (
+            f"learner of {self.member}: {self._skips_in_a_row} updates in a row without a finite "
+            f"gradient at version {self.version} ({self._values()}); {LOWER}"
         )
-        return f"learner of {self.member}: {found}; {LOWER}"
 
     def _values(self) -> str:
         return ", ".join(f"{name} = {value:g}" for name, value in self.hyperparams.flat().items())
 
     def _observe(self, batch: Batch, reducer: Reducer) -> None:
-        """Let the observation statistics see the batch. After the last step, since they are part
-        of the policy that the ratios compare.
+        """Add the batch to the observation statistics.
+
+        This comes after the last step, since the ratios compare policies with equal statistics.
         """
         for name, part, statistics in self.model.encoder.normalizers():
             steps, slots = observed_places(batch.valid, part.observed_rows, self.version)
-            seen = batch.observations[name][steps, slots]
-            statistics.merge(reducer.sum(statistics.sums(part.numbers(seen))))
+            observed = batch.observations[name][steps, slots]
+            statistics.merge(reducer.sum(statistics.sums(part.numbers(observed))))
 
     def state(self) -> dict[str, Tensor]:
-        """Everything but config and hyperparameters, copied to the CPU: weights, normaliser,
-        moments, clocks. Loaded, it continues bit for bit.
+        """A copy, on the CPU, of all that a learner needs to go on bit for bit.
+
+        That is weights, normaliser statistics, optimiser moments and clocks, but neither config nor
+        hyperparameters.
         """
         return to_host(self.tensors())
 
     def tensors(self) -> dict[str, Tensor]:
-        """What `state` copies, on the learner's device: the next update changes it. For a reader
-        that copies at once, as publishing does.
+        """The tensors of `state` on the learner's device, not copied; the next update changes them.
+
+        They are for callers that copy them at once, as publishing does.
         """
         clocks = torch.tensor(
             [self.version, self.frames, self.skipped, self._skips_in_a_row], device=self.device
@@ -297,15 +304,16 @@ class Learner:
         }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Continue from `state()`. Raises SnapshotError naming what does not fit."""
+        """Continue from a `state`. Raises SnapshotError, which names what does not fit."""
         self.copy_from(state)
         self.version, self.frames, self.skipped, self._skips_in_a_row = (
             int(n) for n in state[_CLOCKS]
         )
 
     def copy_from(self, state: Mapping[str, Tensor]) -> None:
-        """PBT's copy: weights, normaliser statistics and optimiser moments of another member's
-        `state()`; the clocks stay one's own.
+        """Take weights, normaliser statistics and optimiser moments of another member's `state`.
+
+        This is PBT's copy; the clocks stay this member's own.
         """
         check_shapes(self.tensors(), state, f"state for the learner of {self.member}")
         self.model.load_state_dict(
@@ -326,24 +334,14 @@ class Learner:
 
 
 def observed_places(valid: Tensor, rows: int | None, turn: int) -> tuple[Tensor, Tensor]:
-    """(steps, slots) of the valid rows that the observation statistics see: about `rows` of them,
-    None for all.
+    """(steps, slots) of the valid rows to add to the observation statistics.
 
-    valid: [T, B] bool;  turn: of the update, by which other steps come up each time
-    They are spread over the slots: the rows of one slot follow each other and are alike.
+    They are spread over the slots, because rows of one slot follow each other and are alike.
+
+    valid  [T, B] bool
+    rows   about how many rows to take, None = all
+    turn   a number of the update, so that other rows are taken each time
     """
     slots, steps = valid.t().nonzero(as_tuple=True)
     stride = 1 if rows is None else max(1, len(slots) // rows)
     return steps[turn % stride :: stride], slots[turn % stride :: stride]
-
-
-def zero_absent_rows(batch: Batch) -> dict[str, Tensor]:
-    """The batch's observations, row T zero where nothing follows row T-1: it was never written, and
-    poison would reach the weights through 0 * nan.
-
-    In place: a clone of all images would cost as much as a convolution.
-    """
-    absent = ~batch.valid[-1] | batch.terminated[-1]
-    for leaf in batch.observations.values():
-        leaf.detach()[-1, absent] = 0
-    return batch.observations

@@ -1,8 +1,8 @@
-"""The parts of the actor-critic loss, as SUMS over the valid steps: those of several shards add up,
-and one division by the count gives the mean.
+"""The parts of the actor-critic loss, each as a SUM over the valid steps.
 
-Rows that are not valid may hold anything, nan included: they are replaced before a product, since
-nan times zero is nan.
+Sums of several shards add up, and one division by the number of steps gives the mean. Rows that are
+not valid may hold anything, even nan. They are replaced before any product, since nan times zero is
+nan.
 """
 
 from typing import NamedTuple
@@ -12,11 +12,13 @@ from torch import Tensor
 
 
 def ppo_clip_loss(log_rhos: Tensor, advantages: Tensor, valid: Tensor, ratio_clip: float) -> Tensor:
-    """Clipped surrogate (Schulman et al. 2017, equation 7) with the ratio of the whole action
-    clipped to [1 / ratio_clip, ratio_clip].
+    """The clipped surrogate of PPO (Schulman et al. 2017, equation 7); returns the sum, a scalar.
 
-    log_rhos: [T, B] log(pi/mu), with gradient; advantages: [T, B], without importance weight;
-    valid: [T, B] bool. Returns the sum, a scalar.
+    The ratio of the whole action is clipped to [1 / ratio_clip, ratio_clip].
+
+    log_rhos    [T, B] log(pi/mu), with gradient
+    advantages  [T, B], without importance weight
+    valid       [T, B] bool
     """
     ratios = torch.where(valid, log_rhos, 0.0).exp()
     fixed = torch.where(valid, advantages, 0.0)
@@ -24,21 +26,27 @@ def ppo_clip_loss(log_rhos: Tensor, advantages: Tensor, valid: Tensor, ratio_cli
 
 
 def policy_gradient_loss(log_probs: Tensor, advantages: Tensor, valid: Tensor) -> Tensor:
-    """Plain policy gradient. log_probs: [T, B] of the whole action, with gradient; advantages:
-    [T, B], importance weight inside. Returns the sum.
+    """The plain policy gradient; returns the sum.
+
+    log_probs   [T, B] of the whole action, with gradient
+    advantages  [T, B], with importance weight
+    valid       [T, B] bool
     """
     return -(torch.where(valid, log_probs, 0.0) * torch.where(valid, advantages, 0.0)).sum()
 
 
 def value_loss(values: Tensor, targets: Tensor, valid: Tensor) -> Tensor:
-    """Squared error. values: [T, B], with gradient; targets: [T, B]. Returns the sum (no factor
-    1/2: the coefficient holds it).
+    """The squared error, without a factor 1/2; returns the sum.
+
+    values   [T, B], with gradient
+    targets  [T, B]
+    valid    [T, B] bool
     """
     return torch.where(valid, targets - values, 0.0).square().sum()
 
 
 def entropy_sum(entropies: Tensor, valid: Tensor) -> Tensor:
-    """entropies: [T, B] nats. Returns the sum."""
+    """The sum of the entropies, [T, B] in nats."""
     return torch.where(valid, entropies, 0.0).sum()
 
 
@@ -50,13 +58,13 @@ class Moments(NamedTuple):
 
 
 def moment_sums(values: Tensor, valid: Tensor) -> Tensor:
-    """Count, sum and sum of squares of the valid entries, [3] float64, to be summed over shards."""
+    """Count, sum and sum of squares of the valid entries, [3] float64; those of shards add up."""
     kept = torch.where(valid, values, 0.0).to(torch.float64)
     return torch.stack([valid.sum().to(torch.float64), kept.sum(), kept.square().sum()])
 
 
 def moments(sums: Tensor) -> Moments:
-    """Population mean and deviation from `moment_sums`; 0 and 0 where nothing was valid."""
+    """Population mean and deviation from `moment_sums`; both 0 where no entry was valid."""
     count = sums[0].clamp(min=1.0)
     mean = sums[1] / count
     return Moments(mean, (sums[2] / count - mean.square()).clamp(min=0.0).sqrt())

@@ -1,5 +1,6 @@
-"""Adam over one flat vector: gradients, clipping, reduction and checkpoints of a whole network
-are single operations.
+"""Adam on one flat vector of all parameters.
+
+So gradients, clipping, reduction and checkpoints of a whole network are single operations.
 """
 
 import math
@@ -11,11 +12,11 @@ from torch.optim.adam import adam
 
 
 class FlatAdam:
-    """Kingma & Ba 2015, by torch's fused kernel. The model's parameters become views of one vector,
-    so a step on it is a step on them.
+    """Adam (Kingma & Ba 2015) by torch's fused kernel.
 
-    The kernel is called by its function: the first torch.optim.Optimizer of a process loads torch's
-    compiler, 2 s and 80 MB for nothing.
+    The model's parameters become views of one vector, so a step on the vector is a step on them.
+    The kernel is called as a function, because the first torch.optim.Optimizer of a process loads
+    torch's compiler, which takes 2 s and 80 MB and is not used.
     """
 
     def __init__(self, model: nn.Module, *, beta2: float, eps: float) -> None:
@@ -33,7 +34,7 @@ class FlatAdam:
         self._exp_avg, self._exp_avg_sq = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
 
     def gradient_of(self, loss: Tensor, weight: Tensor) -> Tensor:
-        """The gradient of a scalar with `weight` behind it, [parameters + 1], a new tensor."""
+        """The gradient of a scalar followed by `weight`, [parameters + 1], a new tensor."""
         gradients = torch.autograd.grad(loss, self._parameters)
         return torch.cat(
             [
@@ -44,8 +45,9 @@ class FlatAdam:
 
     @torch.no_grad()
     def step(self, gradient: Tensor, learning_rate: float, beta1: float) -> None:
-        """One step against the gradient, [parameters]. With learning rate 0 the weights keep
-        their bits; the moments still move.
+        """Take one step against the gradient, [parameters].
+
+        With learning rate 0 the weights keep their bits, while the moments still move.
         """
         adam(
             [self._flat],
@@ -65,14 +67,14 @@ class FlatAdam:
         )
 
     def is_finite(self) -> bool:
-        """Every weight is a number, and not so large that their sum is none."""
+        """Whether the sum of all weights is finite, which it is not when a weight is not."""
         return math.isfinite(float(self._flat.sum()))
 
     def tensors(self) -> dict[str, Tensor]:
-        """The moments and the step count; the next step changes them."""
+        """The moments and the step count, not copied; the next step changes them."""
         return {"step": self._steps, "exp_avg": self._exp_avg, "exp_avg_sq": self._exp_avg_sq}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Take over a copy of `tensors()` of an optimiser over the same parameters."""
+        """Copy from the `tensors` of an optimiser of the same parameters."""
         for name, value in self.tensors().items():
             value.copy_(state[name])

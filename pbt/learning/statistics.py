@@ -1,4 +1,4 @@
-"""What an update says of itself: sums that add up over minibatches and shards, then means."""
+"""Statistics of an update: sums that add up over minibatches and shards, and means of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,25 @@ from pbt.learning.batch import Batch
 
 @dataclass(frozen=True)
 class UpdateStats:
-    """One update over one batch. Means are over the valid steps of all minibatches and epochs that
-    were not skipped, 0 if all were.
+    """Statistics of one update on one batch.
 
-    version             after the update
-    frames, rows        tics and number of valid steps of the batch, counted once whatever the
-                        epochs
-    policy_loss, value_loss, entropy [nats], value, kl [nats, estimate of KL(mu || pi)],
-    clip_fraction  means
-    explained_variance  1 - Var(target - value) / Var(target); 0 where the targets do not vary
-    grad_norm           before clipping, mean over the optimiser steps
-    lag_mean, lag_max   policy lag in versions of the weights, of valid rows when consumed; lag_max
-                        is that of this shard
-    skipped_steps       optimiser steps refused because loss or gradient was not finite
+    Means are over the valid steps of all minibatches and epochs that were not skipped, 0 if all
+    were skipped.
+
+    version             learner version after the update
+    frames              tics of the valid steps of the batch, counted once for all epochs
+    rows                number of valid steps of the batch, counted once for all epochs
+    policy_loss         mean
+    value_loss          mean
+    entropy             mean, in nats
+    value               mean value estimate
+    kl                  mean estimate of KL(mu || pi), in nats
+    clip_fraction       share of steps with a ratio outside the clip
+    explained_variance  1 - Var(target - value) / Var(target), 0 where the targets do not vary
+    grad_norm           mean over the optimiser steps, before clipping
+    lag_mean            mean policy lag of the valid rows when trained on, in learner versions
+    lag_max             the largest policy lag, of this shard's rows only
+    skipped_steps       optimiser steps that were skipped because loss or gradient was not finite
     """
 
     version: int
@@ -44,16 +50,20 @@ class UpdateStats:
 
 
 class LagSums(NamedTuple):
-    """vector: [3] float64 = frames, rows, sum of lags."""
+    """Policy lag of one shard's part of a batch.
+
+    vector   [3] float64: frames, rows, sum of lags
+    largest  the largest lag
+    """
 
     vector: Tensor
     largest: int
 
 
 def lag_sums(batch: Batch, version: int) -> LagSums:
-    """Frames, rows and policy lag of one shard at learner version `version`."""
+    """Frames, rows and policy lag of a batch at learner version `version`."""
     lags = torch.where(batch.valid, version - batch.version.to(torch.int64), 0)
-    # One copy from the device for all of them.
+    # All four numbers leave the device in one copy.
     frames, rows, lag, largest = torch.stack(
         [torch.where(batch.valid, batch.tics, 0).sum(), batch.valid.sum(), lags.sum(), lags.max()]
     ).tolist()
@@ -62,7 +72,10 @@ def lag_sums(batch: Batch, version: int) -> LagSums:
 
 @dataclass(frozen=True)
 class StepSums:
-    """Sums over the valid steps of gradient computations, [10] float64 in the order of `of`."""
+    """Sums over the valid steps of gradient computations.
+
+    vector  [10] float64, in the order of `of`
+    """
 
     vector: Tensor
 
@@ -86,8 +99,16 @@ class StepSums:
         valid: Tensor,
         ratio_clip: float,
     ) -> Self:
-        """policy, value, entropy: scalar sums; log_rhos (0 where not valid), vs, values, valid:
-        [T, B].
+        """The sums of one gradient computation.
+
+        policy      scalar, the sum of the policy loss
+        value       scalar, the sum of the value loss
+        entropy     scalar, the sum of the entropies
+        log_rhos    [T, B], 0 where not valid
+        vs          [T, B], value targets
+        values      [T, B]
+        valid       [T, B] bool
+        ratio_clip  see `losses.ppo_clip_loss`
         """
         targets, errors = torch.where(valid, vs, 0.0), torch.where(valid, vs - values, 0.0)
         ratios = log_rhos.exp()
@@ -110,7 +131,7 @@ class StepSums:
 def update_stats(
     facts: Tensor, norms: Sequence[float], lag_max: int, *, version: int, skipped_steps: int
 ) -> UpdateStats:
-    """Means from the sums over all shards. facts: [13] float64, LagSums then StepSums."""
+    """The statistics, from sums over all shards. facts: [13] float64, LagSums then StepSums."""
     (
         frames,
         rows,

@@ -1,6 +1,4 @@
-"""Batches as the engine would fill them: acted step by step, poison wherever nothing was
-written.
-"""
+"""Batches as the engine would fill them: acted step by step, poison where nothing was written."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +28,11 @@ def one_thread() -> None:
 
 @dataclass
 class Bench:
-    """A small learner and the batches it would get. terms: reward terms; end, cut: probabilities
-    that a step terminates or truncates.
+    """A small learner and the batches it would get.
+
+    terms  reward terms
+    end    probability that a step terminates the episode
+    cut    probability that a step truncates the episode
     """
 
     config: LearningConfig = field(default_factory=lambda: LearningConfig(learning_rate=1e-2))
@@ -84,8 +85,10 @@ class Bench:
         )
 
     def batch(self, model: PolicyModel, slots: int = 8, seed: int = 0, version: int = 0) -> Batch:
-        """Rows acted by `model`; masks, episode ends inside, final observations behind
-        truncations, poison where the worker wrote nothing.
+        """A batch whose rows were acted by `model`.
+
+        It has masks, ends of episodes, final observations after truncations, and poison where the
+        worker wrote nothing.
         """
         rng, T, B = np.random.default_rng(seed), self.steps, slots
         width, heads = sum(self.heads), len(self.heads)

@@ -1,5 +1,6 @@
-"""One shard of a group in a process of its own, for `test_shared_reducer`: python -m ... MODE FD
-SIZE SHARD SHARDS PARAMETERS TIMEOUT_S FOLDER.
+"""One shard of a group in a process of its own, for `test_shared_reducer`.
+
+Usage: python -m ... MODE FD SIZE SHARD SHARDS PARAMETERS TIMEOUT_S FOLDER
 """
 
 import sys
@@ -18,8 +19,9 @@ UPDATES, SLOTS, ROUNDS = 3, 8, 300
 
 
 def bench() -> Bench:
-    """Everything that crosses a reducer: gradients, moments of advantages, statistics, sums of
-    the normaliser.
+    """A learner that sends all kinds of vectors through a reducer.
+
+    These are gradients, moments of advantages, statistics and sums of the normaliser.
     """
     return Bench(
         config=LearningConfig(learning_rate=1e-2, epochs=2, normalize_advantages=True),
@@ -28,7 +30,7 @@ def bench() -> Bench:
 
 
 def vectors(shard: int) -> torch.Tensor:
-    """What shard gives in round i of mode "sum", [ROUNDS, 7]."""
+    """The vectors that a shard gives in the rounds of mode "sum", [ROUNDS, 7]."""
     return torch.randn(ROUNDS, 7, generator=torch.Generator().manual_seed(shard))
 
 
@@ -43,7 +45,7 @@ def main(mode: str, reducer: SharedReducer, shard: int, shards: int, folder: Pat
         return
     sums = torch.stack([reducer.sum(vector) for vector in vectors(shard)])
     write_whole(folder / f"shard{shard}", to_bytes({"sums": sums}))
-    # Until it is killed, or whoever started it is gone.
+    # The process lives until it is killed, or until the process that started it is gone.
     print("ready", flush=True)
     sys.stdin.read()
 

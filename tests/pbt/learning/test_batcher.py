@@ -1,4 +1,4 @@
-"""The queue in front of a learner: who owns a slot, and which rows are refused."""
+"""The queue in front of a learner: the owners of slots, and the rows that are refused."""
 
 import gymnasium
 import numpy as np

@@ -105,7 +105,7 @@ def test_a_discarded_batch_never_comes_and_the_next_one_does(slabs: list[Slab]) 
 
 
 def test_a_batch_nobody_asked_for_is_an_error_at_once(slabs: list[Slab]) -> None:
-    with pytest.raises(EngineError, match="batch of m0: found no slots given to gather"):
+    with pytest.raises(EngineError, match="batch of m0: found no slots to gather"):
         BatchGatherer(slabs, background=False).take("m0")
 
 
@@ -129,7 +129,7 @@ def test_a_batch_that_is_not_copied_in_time_is_named(slabs: list[Slab]) -> None:
     gatherer = BatchGatherer(slabs, CPU, on_gathered=lambda member: release.wait(30) and None)
     gatherer.gather("m1", 0, (1,))
     gatherer.gather("m0", 0, (1,))
-    with pytest.raises(EngineError, match=r"batch of m0: found it not copied after 0\.05 s"):
+    with pytest.raises(EngineError, match=r"batch of m0: it is not copied after 0\.05 s"):
         gatherer.take("m0", timeout_s=0.05)
     release.set()
     assert gatherer.take("m0").slots == 1

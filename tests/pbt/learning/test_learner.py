@@ -1,6 +1,4 @@
-"""The learner as an object: clocks, state, hyperparameters, broken gradients, and what it says
-of itself.
-"""
+"""The learner as an object: clocks, state, hyperparameters, broken gradients and statistics."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -14,7 +12,8 @@ from torch.distributions import Categorical
 
 from pbt.config.schema import LearningConfig, ModelConfig
 from pbt.errors import EngineError, SnapshotError
-from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner, zero_absent_rows
+from pbt.learning.batch import zero_absent_rows
+from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner
 from pbt.models.weights import from_bytes, to_bytes
 
 Make = Callable[..., Any]

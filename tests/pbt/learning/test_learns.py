@@ -21,8 +21,9 @@ SLOTS, STEPS, DELAY = 64, 8, 3
 
 
 class Recall:
-    """A cue of 0 or 1 is shown once; DELAY blank steps later the same number must be answered
-    for a reward of 1. Then the next cue.
+    """A cue of 0 or 1 is shown once; the same number is the right answer DELAY blank steps later.
+
+    The right answer brings a reward of 1, and the next cue follows.
     """
 
     heads: tuple[int, ...] = (2,)

@@ -1,6 +1,4 @@
-"""Shards in processes of their own: one learner's result, the same bits everywhere, and no wait
-without an end.
-"""
+"""Shards in processes of their own: one learner's result, equal bits, and no endless wait."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The traps of recurrent, masked, off-policy learning from slots; each has bitten somebody."""
+"""The known traps of recurrent, masked, off-policy learning from slots."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -107,9 +107,7 @@ def test_trap_no_gradient_through_a_final_observation(make_bench: Make) -> None:
 def test_trap_at_lag_zero_the_ratio_is_one(
     make_bench: Make, heads: tuple[int, ...], core: Any
 ) -> None:
-    """Stored mask, stored state, episode starts and the precision path: if any differed between
-    acting and training, kl would show it.
-    """
+    """Acting and training use the same mask, state, episode starts and precision: kl is zero."""
     bench = make_bench(
         heads=heads,
         model_config=ModelConfig(hidden=(16,), core=core, gru_size=8),
@@ -165,8 +163,9 @@ def test_trap_an_all_zero_mask_gives_no_nan(make_bench: Make) -> None:
 
 
 def test_trap_reward_terms_are_weighted_by_the_learner(make_bench: Make) -> None:
-    """Terms arrive unweighted; the member's shaping weights and the reward scale act here, at
-    once when PBT changes them.
+    """Reward terms arrive unweighted; shaping weights and the reward scale are applied here.
+
+    A change by PBT takes effect at once.
     """
     bench = make_bench(config=LearningConfig(reward_scale=2.0))
     plain = make_bench(config=LearningConfig(), terms=("only",))
@@ -208,8 +207,9 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
     options: dict[str, Any],
     cuts: list[int],
 ) -> None:
-    """Weighted by valid steps, advantages normalised and norms clipped after the reduce;
-    replicas equal by hash.
+    """Shards are weighted by valid steps, and their replicas are equal by hash.
+
+    Advantages are normalised and norms clipped after the sum over the shards.
     """
     model_config = ModelConfig(hidden=(16,), core="gru", gru_size=8, normalize_observations=True)
     bench = make_bench(
@@ -242,8 +242,9 @@ def test_trap_shards_through_the_reducer_equal_one_learner(
 
 
 def test_trap_the_normaliser_moves_only_behind_the_last_step(make_bench: Make) -> None:
-    """Statistics are part of the policy: moved before the step, the ratio at lag zero would not
-    be one.
+    """The statistics are part of the policy, so they move after the step.
+
+    Otherwise the ratio at lag zero would not be one.
     """
     bench = make_bench(
         model_config=ModelConfig(hidden=(16,), normalize_observations=True),

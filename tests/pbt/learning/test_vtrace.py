@@ -1,5 +1,6 @@
-"""V-trace and GAE against loops written as close to the notation as possible, and mutated
-formulas that the loops must reject.
+"""V-trace and GAE equal loops that are written as close to the notation as possible.
+
+The loops must also reject mutated formulas.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
-"""What acted is what is trained: with a learning rate of zero the training forward gives the
-behaviour log-probabilities again, through everything.
+"""With a learning rate of zero, training computes the log-probabilities that acting computed.
 
-Worker, server, slab, batcher and learner of an assembled engine, with memory, parked slots,
-openings, truncation, past opponents and copies.
+The test runs an assembled engine of worker, server, slab, batcher and learner, with memory, parked
+slots, openings, truncation, past opponents and copies.
 """
 
 from typing import Any
@@ -12,8 +11,7 @@ import pytest
 import torch
 
 from pbt.config.schema import RunConfig
-from pbt.learning.batch import Batch
-from pbt.learning.learner import zero_absent_rows
+from pbt.learning.batch import Batch, zero_absent_rows
 from pbt.models.distributions import joint_log_prob, log_probabilities
 from pbt.runtime.assembly import LocalLearner
 from pbt.transport.messages import SlotFull
@@ -41,8 +39,9 @@ CONFIG: dict[str, Any] = {
 
 
 class ZeroLag(CheckedEngine):
-    """Compares row by row what the server wrote with what the learner computes. seen: kinds of
-    rows met.
+    """Compares, row by row, what the server wrote with what the learner computes.
+
+    seen  number of rows of each special kind that were compared
     """
 
     def __init__(self, config: RunConfig) -> None:
