@@ -66,16 +66,13 @@ def seat_training_game(
 ) -> tuple[PlayerRef, ...]:
     """Draw one player per seat, a learning member among them.
 
-    seat_roles  the role of every seat
-    members     the live members
-    snapshots   newest last
-    past        how often snapshots take the other seats, and which ones
-    win_rates   expected scores of members against snapshots, for the modes of `past` that need them
+    snapshots  newest last
+    past       how often snapshots take the other seats, and which ones
+    win_rates  expected scores of members against snapshots, for the modes of `past` that need them
 
     One seat, drawn uniformly from those whose role has a learning member, gets a learning member.
-    Every other seat gets a snapshot, or a live member of its role, drawn uniformly (perhaps the
-    same member again). Raises EngineError when no member learns, or when a role has neither members
-    nor snapshots.
+    Every other seat gets a snapshot, or uniformly a live member, of its role (perhaps the same one
+    again). Raises EngineError when no member learns, or a role has neither members nor snapshots.
     """
     learners = _learners_by_role(seat_roles, members)
     open_seats = [seat for seat, role in enumerate(seat_roles) if learners[role]]
@@ -179,7 +176,6 @@ def seat_evaluation_game(
 ) -> tuple[PlayerRef, ...] | None:
     """Draw one frozen player per seat; None while no snapshot of these roles exists.
 
-    seat_roles    the role of every seat
     snapshots     newest last
     scripted      the game's scripted players; "random", which every game has, may be left out
     games_played  evaluation games so far by snapshot id, 0 where not named

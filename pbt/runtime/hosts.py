@@ -38,7 +38,8 @@ from pbt.runtime.devices import choose_device
 from pbt.runtime.placements import ProcessPlan
 from pbt.runtime.recording import new_onlooker
 from pbt.runtime.shared import AttachedMemory, read_share
-from pbt.sampling.rollout_worker import NO_TABLE, RolloutWorker
+from pbt.sampling.game_code import NO_TABLE
+from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.sampling.sampler import Sampler
 from pbt.transport.channel import Channel
 from pbt.transport.fifo import attach_fifo

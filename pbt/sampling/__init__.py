@@ -1,1 +1,1 @@
-"""Acting: tables of games, the policies that play them, and who sits where."""
+"""Sampling steps the tables' games and fills slots with what the learning seats experience."""

@@ -14,14 +14,16 @@ from pbt.transport.slab import Slab
 
 
 class SlotFiller:
-    """Gives seats their slots, writes their rows, and sends slots away when they are full.
+    """Gives seats their slots, writes their rows, and sends slots to the learners when full.
 
-    produced, dropped count valid rows; produced = trained + dropped + standing (here and at the
-    learners).
+    produced  valid rows completed so far
+    dropped   valid rows dropped so far, by reason
+
+    Rows produced = rows trained + rows dropped + rows standing, here and at the learners.
     """
 
     def __init__(self, slab: Slab, slots: range, send: Callable[[SlotFull], None]) -> None:
-        """slots: those of the slab that are this filler's to give."""
+        """slots: the part of the slab that belongs to this filler."""
         self.pool = SlotPool(slots)
         self.rows = RowWriter(slab)
         self._send = send
@@ -29,7 +31,7 @@ class SlotFiller:
         self.dropped: Counter[str] = Counter()
 
     def sit(self, seat: Seat) -> None:
-        """A seat starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
+        """Give a slot to a seat that starts a game: FREE or PARKED -> OPEN, or FREE -> FROZEN."""
         seat.slot, seat.row = (
             self.pool.resume(seat.policy) if seat.learning else (self.pool.take(), 0)
         )
@@ -38,10 +40,10 @@ class SlotFiller:
             self.rows.open(seat.slot)
 
     def take_turn(self, seat: Seat, turn: SeatTurn) -> None:
-        """Complete the pending row with the turn's consequences, then write what the seat sees now.
+        """Complete the pending row with the turn's consequences, then write the seat's observation.
 
-        At t == T the slot is full once row T can be bootstrapped; a running episode goes on in a
-        fresh slot with its memory carried over.
+        At t == T the slot is full once row T can be bootstrapped. A running episode then goes on in
+        a fresh slot, and takes its recurrent state there.
         """
         if not math.isfinite(sum(turn.rewards)):
             raise EnvError(
@@ -78,7 +80,7 @@ class SlotFiller:
             seat.slot = NO_SLOT
 
     def leave(self, seat: Seat) -> None:
-        """A seat's game is over: OPEN -> PARKED, FROZEN -> FREE."""
+        """Take the slot of a seat whose game is over: OPEN -> PARKED, FROZEN -> FREE."""
         if seat.slot == NO_SLOT:
             return
         if seat.learning:
@@ -87,27 +89,28 @@ class SlotFiller:
             self.pool.give_back(seat.slot)
 
     def rewind(self, seat: Seat) -> None:
-        """A seat's game is voided: its rows that still stand here are dropped."""
+        """Drop the rows of a seat's voided game that still stand here, then take its slot."""
         if seat.learning and seat.slot != NO_SLOT:
             self.dropped["voided"] += self.rows.drop(seat.slot, seat.first_row, seat.row)
             seat.row = seat.first_row
         self.leave(seat)
 
     def discard_parked(self, policy: int) -> None:
-        """The policy's generation ended: PARKED -> FREE."""
+        """Drop the rows of a policy whose generation ended: PARKED -> FREE."""
         for slot, row in self.pool.discard_parked(policy):
             self.dropped["generation"] += self.rows.drop(slot, 0, row)
 
     def standing(self, seats: Iterable[Seat]) -> int:
-        """Valid rows in PARKED slots and in those of `seats`, which are of this role."""
+        """Number of valid rows in PARKED slots and in those of `seats`, which are of this role."""
         places = self.pool.parked() + [
             (seat.slot, seat.row) for seat in seats if seat.learning and seat.slot != NO_SLOT
         ]
         return sum(self.rows.count_valid(slot, 0, row) for slot, row in places)
 
     def empty(self, seat: Seat, generation: int) -> None:
-        """The policy's generation ended while the seat plays: its slot starts again at row 0; a
-        row that waits for its reward is forgotten.
+        """Drop the rows of a seat whose policy's generation ended during the game.
+
+        Its slot starts again at row 0. A row that waits for its reward is dropped as well.
         """
         if seat.slot == NO_SLOT:
             return

@@ -1,17 +1,19 @@
-"""What is said of a game that went wrong."""
+"""Texts about games that went wrong: what happened, and in which line of the game's code."""
 
 import traceback
 
 from pbt.errors import EnvCrash, EnvError
 
+# A table has a fault of its own when more of its engines than this end without a finished game in
+# between.
 MAX_CRASHES = 5
-"""A table whose engines end more often than this without a finished game in between has a fault
-of its own.
-"""
 
 
-def told(error: EnvError) -> str:
-    """For people. Where an engine ended says nothing about why; where a game's code raised does."""
+def error_text(error: EnvError) -> str:
+    """The error for people, with a traceback where the game's code raised.
+
+    An engine that ended leaves none: where it ended says nothing about the reason.
+    """
     if isinstance(error, EnvCrash):
         return (
             f"at one table, {MAX_CRASHES + 1} engines in a row ended before a game was "
@@ -21,8 +23,9 @@ def told(error: EnvError) -> str:
 
 
 def raising_line(error: EnvError) -> str:
-    """Where an error came from: its type and the innermost line of its traceback. Messages may
-    differ from game to game.
+    """The error's type and the innermost line of its traceback.
+
+    They identify an error whose message differs from game to game.
     """
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)

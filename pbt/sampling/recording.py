@@ -1,5 +1,7 @@
-"""A share of the evaluation games is filmed while it is played: what every seat sees, side by
-side, with the score (`pbt.film`).
+"""Filming: a worker films a share of the evaluation games while it plays them.
+
+A film shows what every seat sees, side by side, and the score (`pbt.film`). Evaluation games are
+played during training, between frozen players only.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,29 +23,30 @@ if TYPE_CHECKING:
     from pbt.film.camera import Camera
     from pbt.film.video import VideoWriter
 
-# Of a tile: smaller than that of `arena watch`, since a worker plays on while it draws.
+# Height of a seat's tile in pixels. It is smaller than in `arena watch`, since the worker's games
+# wait while it draws.
 TILE_HEIGHT = 216
 MB = 10**6
 
 
 class GameObserver(Protocol):
-    """Somebody who looks at games while a worker plays them, and changes nothing."""
+    """Is shown the games while a worker plays them, and changes nothing in them."""
 
     def begins(self, table: Table) -> None:
-        """Players sit down."""
+        """A game begins; its players are seated."""
 
     def sees(self, table: Table, turns: Sequence[SeatTurn]) -> None:
-        """What the seats learn, from the start of the game to its end."""
+        """The game has given turns to its seats; called from its start to its end."""
 
     def spoiled(self, table: Table) -> None:
-        """The game is taken back."""
+        """The game is voided."""
 
     def ends(self, end: GameEnd) -> None:
-        """The game is over, or was spoiled before."""
+        """The game is over, or has been voided."""
 
 
 class NullObserver:
-    """Looks at nothing."""
+    """An observer that does nothing."""
 
     def begins(self, table: Table) -> None:
         pass
@@ -59,23 +62,24 @@ class NullObserver:
 
 
 class _Film(NamedTuple):
+    """A film that is being made."""
+
     camera: "Camera"
     video: "VideoWriter"
 
 
 class Recorder:
-    """Films evaluation games of one worker, `evaluation.record_share` of them, drawn by table and
-    count.
+    """Films the share `evaluation.record_share` of one worker's evaluation games.
 
-    A film costs its game nothing: one that goes wrong, in whatever way, is given up, and the folder
-    says why. Games that are spoiled, or that a resumed training goes on with in their middle, leave
-    no film.
+    The games are drawn by table and count. A film never harms its game: when filming fails in any
+    way, the film is given up and the folder notes why. There is no film of a voided game, nor of a
+    game that a resumed training continues in its middle.
     """
 
     def __init__(
         self, config: RunConfig, spec: EnvSpec, folder: Path, name_of: Callable[[PlayerRef], str]
     ) -> None:
-        """folder: of the films;  name_of: who plays, as films name them."""
+        """folder: of the films. name_of: the name that films show for a player."""
         self._rules, self._seed, self._spec, self._name_of = (
             config.evaluation,
             config.seed,
@@ -152,35 +156,34 @@ class Recorder:
 
     @contextmanager
     def _filming(self, table: int) -> Iterator[None]:
-        """Around everything that is done for a table's film: whatever goes wrong ends the film,
-        and the game goes on.
-        """
+        """Around all work on a table's film: an error ends the film, and the game goes on."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  it is noted
-            self._drop(table, _told(error))
+            self._drop(table, _problem(error))
 
     def _drop(self, table: int, *problems: str) -> None:
-        """The film goes, if there is one. problems: why."""
+        """Give up the table's film, if there is one. problems: the reasons."""
         film = self._films.pop(table, None)
         try:
             if film is not None:
                 film.video.close(keep=False)
         except Exception as error:  # noqa: BLE001  it is noted
-            problems = (*problems, _told(error))
+            problems = (*problems, _problem(error))
         if problems:
             self._folder.note_problem(f"table {table}: {'; '.join(problems)}")
 
 
-def _told(error: Exception) -> str:
+def _problem(error: Exception) -> str:
     return (
         str(error) if isinstance(error, FilmError | OSError) else f"{type(error).__name__}: {error}"
     )
 
 
 def check_recording(config: RunConfig, game: Game, source: str) -> None:
-    """Raises: ConfigError where games are to be recorded and cannot be: they show no image, or
-    the extra `video` is not installed.
+    """Raises ConfigError when the config asks for films and they cannot be made.
+
+    The reason is that the game shows no image, or that the extra `video` is not installed.
     """
     share = config.evaluation.record_share
     if share == 0.0:

@@ -1,30 +1,27 @@
-"""Stepping games: the only code that does, in training, in evaluation and in matches.
+"""The rollout worker steps games: no other code does, in training, in evaluation and in matches.
 
-One turn of the crank, whoever turns it::
+One turn of its loop::
 
-    for request in worker.requests():          # rows that wait, one request per policy
+    for request in worker.requests():          # the waiting rows, one request per policy
         worker.receive(server.serve(request))
-    for message in worker.advance():           # every table whose actions are complete is stepped
+    for message in worker.advance():           # steps every table whose actions are complete
         ...                                    # SlotFull -> learner, GameEnd -> controller
 
-Answers may also come one by one, with `advance` after any of them; what waits by then is handed out
-by the next `requests`. docs/slots.md tells the life of a slot; `filling.py` owns its states FREE,
-OPEN, PARKED and FROZEN.
+Answers may also come one by one, with `advance` after any of them; the next `requests` then hands
+out the rows that wait by then. docs/slots.md tells the life of a slot; `filling.py` owns its states
+FREE, OPEN, PARKED and FROZEN.
 """
 
-import hashlib
-from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, cast
 
 import numpy as np
 
 from pbt.envs.contract import Game, Overlapping, SeatTurn
-from pbt.errors import EngineError, EnvCrash, EnvError
+from pbt.errors import EngineError, EnvError
 from pbt.sampling.filling import SlotFiller
-from pbt.sampling.game_errors import MAX_CRASHES, raising_line, told
+from pbt.sampling.game_code import GameCode
 from pbt.sampling.recording import GameObserver, NullObserver
 from pbt.sampling.slots import Partition
 from pbt.sampling.starting import start_games
@@ -33,42 +30,51 @@ from pbt.seeding import seat_key
 from pbt.transport.messages import (
     ActionRequest,
     ActionsReady,
-    GameEnd,
     GamePlan,
     RolloutPermit,
     WorkerMessage,
 )
 from pbt.transport.slab import Slab
 
-T = TypeVar("T")
-
-# What `watch` is told when no game's code runs.
-NO_TABLE = -1
-
 
 class GameSource(Protocol):
-    """Where planned games come from."""
+    """Plans the games of a worker."""
 
     def next_game(self, table: int, /) -> GamePlan | None:
-        """The next game to be played at a table, or None to leave it empty for now."""
+        """The next game of a table, or None to leave the table empty for now."""
 
     def game_over(self, plan: GamePlan, /) -> None:
-        """It was finished or voided."""
+        """The game was finished or voided."""
 
 
 @dataclass(frozen=True)
 class GamesFrom:
-    """A source that need not know when a game is over."""
+    """A source that plans games by a function and need not know when a game is over."""
 
     next_game: Callable[[int], GamePlan | None]
 
     def game_over(self, plan: GamePlan, /) -> None:
-        """Nothing is kept for it."""
+        """There is nothing to do."""
 
 
 class RolloutWorker:
-    """Plays planned games at its share of the tables and fills its share of the slots with what
-    the learning seats live through.
+    """Plays planned games at its tables and fills its slots with the rows of the learning seats.
+
+    It is made with:
+
+    make_game      makes the game of one table
+    share          the worker's partition of tables and slots
+    slabs          the whole slabs, by role; other workers may own the other slots
+    games          plans the games
+    seed           of the action noise
+    equal_errors   number of errors from the same line of a game's code that ends the run; fewer
+                   only void their games
+    max_decisions  most decisions of all seats in one game; a longer game counts as an error
+    on_error       called with (place, text) of every error, which is then not counted here; errors
+                   of equal places are equal
+    watch          called with a table's number right before its game's own code runs, and with
+                   NO_TABLE right after, so that a hanging game can be named
+    onlooker       is shown the games
     """
 
     def __init__(
@@ -85,29 +91,14 @@ class RolloutWorker:
         watch: Callable[[int], None] | None = None,
         onlooker: GameObserver | None = None,
     ) -> None:
-        """seed: of the action noise;  slabs: whole ones, by role, of which others may own the other
-        slots.
-
-        equal_errors   so many errors from the same line of a game's code end the run, fewer only
-                       void their games
-        max_decisions  of all seats in one game; a longer one counts as an error of the game
-        on_error       told (place, traceback) of every error instead, by somebody who counts them
-                       himself; errors of equal places are equal
-        watch          told a table's number right before its game's own code runs, NO_TABLE right
-                       after, so that a game that hangs can be named
-        onlooker       sees the games that are played
-        """
-        self._max_decisions, self._on_error, self._watch, self._onlooker = (
-            max_decisions,
-            on_error,
-            watch,
-            onlooker or NullObserver(),
-        )
-        self._make_game, self._games, self._seed = make_game, games, seed
+        self._games, self._seed, self._max_decisions = games, seed, max_decisions
+        self._onlooker = onlooker or NullObserver()
+        self._code = GameCode(make_game, equal_errors=equal_errors, on_error=on_error, watch=watch)
+        self.run_game = self._code.run  # bound once, since it is called at every step
         self.share = share
-        self.tables = [Table(number, self._watched(make_game, number)) for number in share.tables]
+        self.tables = [Table(number, self._code.make(number)) for number in share.tables]
         self.table = {table.index: table for table in self.tables}
-        start_games(self.tables, self._watched)
+        start_games(self.tables, self._code.watched)
         self._overlapping = bool(self.tables) and isinstance(self.tables[0].game, Overlapping)
         self.fillers = [
             SlotFiller(slab, slots, self._send)
@@ -117,25 +108,25 @@ class RolloutWorker:
         self._seats = [len(self.tables) * roles.count(role) for role in range(len(self.fillers))]
         # (policy, role, greedy) -> seats that wait for an action
         self.waiting: dict[tuple[int, int, bool], list[tuple[Table, Seat]]] = {}
-        # slots travel in messages, seats do not: who asked for which slot's action, by role
+        # By role: slot -> the seat whose action was requested. Messages name slots, not seats.
         self._asked: list[dict[int, tuple[Table, Seat]]] = [{} for _ in slabs]
         self._ready: list[Table] = []
         self.idle: list[Table] = list(self.tables)
         self._outbox: list[WorkerMessage] = []
-        self._equal_errors, self._errors = equal_errors, Counter[str]()
 
-    # --- the crank --------------------------------------------------------------------------------
+    # --- one turn ---------------------------------------------------------------------------------
 
     def requests(self) -> list[ActionRequest]:
-        """Seat idle tables, then hand out every waiting row, one request per (policy, role,
-        greedy).
+        """Seat idle tables, then request actions for all rows that wait.
+
+        There is one request per (policy, role, greedy).
         """
         self._seat_idle_tables()
         waiting, self.waiting = self.waiting, {}
         return [self._request(*key, asking) for key, asking in waiting.items()]
 
     def receive(self, ready: ActionsReady) -> None:
-        """Take the actions of one request; tables that have all of theirs will be stepped."""
+        """Take the actions of one request. Tables that have all of theirs are stepped next."""
         rows, asked, version = self.fillers[ready.role].rows, self._asked[ready.role], ready.version
         actions = rows.actions[ready.slots, ready.rows].tolist()
         acting = [asked.pop(slot) for slot in ready.slots.tolist()]
@@ -149,7 +140,7 @@ class RolloutWorker:
             self._act(table, seat, tuple(action))
 
     def advance(self) -> list[WorkerMessage]:
-        """Step every table whose actions are complete; returns what happened, in order."""
+        """Step every table whose actions are complete; returns the messages, in order."""
         while self._ready:
             ready, self._ready = self._ready, []
             if self._overlapping:
@@ -161,14 +152,14 @@ class RolloutWorker:
         return outbox
 
     def permit(self, permit: RolloutPermit) -> None:
-        """A slot comes back from a learner."""
+        """Take back a slot that a learner released."""
         self.fillers[permit.role].pool.give_back(permit.slot)
 
     def regenerate(self, policy: int, generation: int) -> None:
-        """The policy's weights were replaced: no row of the old generation may reach a learner.
-        Only while no action is outstanding.
+        """The policy's weights were replaced: drop its rows, so that none reaches a learner.
 
-        Raises: EngineError when one is: its row moves, and the answer would stand where it was.
+        Raises EngineError while actions are outstanding, since the rows move and the answers would
+        be written to their old places.
         """
         if self.outstanding:
             raise EngineError(
@@ -184,17 +175,18 @@ class RolloutWorker:
 
     @property
     def outstanding(self) -> int:
-        """Rows that were asked for and not answered yet."""
+        """Number of rows whose actions were requested and have not come yet."""
         return sum(len(asked) for asked in self._asked)
 
     def free_slots(self) -> int:
-        """Free slots of the role that has the fewest."""
+        """Number of free slots of the role that has the fewest."""
         return min(filler.pool.free for filler in self.fillers)
 
     @property
     def can_turn(self) -> bool:
-        """The slots suffice for one more turn, whatever happens in it: every seat may start a
-        game in a fresh slot and need the next one at once.
+        """The slots suffice for one more turn, whatever happens in it.
+
+        Every seat may start a game in a fresh slot and need the next slot at once.
         """
         return all(
             filler.pool.free >= 2 * seats
@@ -202,7 +194,7 @@ class RolloutWorker:
         )
 
     def rows_standing(self) -> int:
-        """Valid rows in OPEN and PARKED slots."""
+        """Number of valid rows in OPEN and PARKED slots."""
         seats = [seat for table in self.tables for seat in table.seats]
         return sum(
             filler.standing(seat for seat in seats if seat.role == role)
@@ -211,12 +203,12 @@ class RolloutWorker:
 
     @property
     def busy(self) -> bool:
-        """A game is being played somewhere."""
+        """A game is being played at one of the tables."""
         return len(self.idle) < len(self.tables)
 
     @property
     def in_motion(self) -> bool:
-        """Actions are on their way or tables wait to be stepped: no cut may be made now."""
+        """Actions are outstanding or tables wait to be stepped: no checkpoint state now."""
         return bool(self._ready or self._outbox or any(self._asked))
 
     def _send(self, message: WorkerMessage) -> None:
@@ -268,9 +260,7 @@ class RolloutWorker:
         self._play(table, lambda: table.game.step(actions), "step")
 
     def _play(self, table: Table, move: Callable[[], list[SeatTurn]], call: str) -> None:
-        """Run the game's own code and take what it says. A game that raises is voided and
-        rebuilt; the same error again and again ends the run.
-        """
+        """Call the table's game and take its turns. A game that raises is voided and replaced."""
         try:
             turns = self.run_game(move, table, call)
             self._onlooker.sees(table, turns)
@@ -287,21 +277,8 @@ class RolloutWorker:
             self._spoil(table, error)
 
     def _spoil(self, table: Table, error: EnvError) -> None:
-        """A game went wrong: void it. Raises: EnvError when the same thing went wrong too often
-        and nobody else counts.
-        """
-        if isinstance(error, EnvCrash) and table.crashes < MAX_CRASHES:
-            table.crashes += 1
-            self.void(table, f"voided: {error}")
-            return
-        place = raising_line(error)
-        text = told(error)
-        if self._on_error is not None:
-            self._on_error(place, text)
-        else:
-            self._errors[place] += 1
-            if self._errors[place] >= self._equal_errors:
-                raise EnvError(text) from error
+        """Void a game that went wrong. Raises EnvError when the error must end the run."""
+        self._code.note(table, error)
         self.void(table, f"voided: {error}")
 
     def _ask(self, table: Table, seat: Seat, turn: SeatTurn) -> None:
@@ -325,20 +302,7 @@ class RolloutWorker:
             self._ready.append(table)
 
     def _finish(self, table: Table) -> None:
-        if table.steps == 0:
-            raise EnvError(
-                f"{table.where} was over before anybody could decide anything; a game needs "
-                "at least one decision"
-            )
-        outcome = self.run_game(table.game.outcome, table, "outcome")
-        table.crashes = 0
-        if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(
-            table.seats
-        ):
-            raise EnvError(
-                f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, "
-                "with points for all or for none"
-            )
+        outcome = self._code.outcome(table)
         points = outcome.points or (None,) * len(table.seats)
         for seat, place, own_points in zip(table.seats, outcome.ranking, points, strict=True):
             seat.place, seat.points = place, own_points
@@ -346,9 +310,7 @@ class RolloutWorker:
         self._end(table, outcome.reason)
 
     def void(self, table: Table, reason: str) -> None:
-        """Take a spoiled game back: its rows are rewound, its result does not count, its table
-        gets a new game object.
-        """
+        """Void a spoiled game: its rows are dropped and its table gets a new game object."""
         self._onlooker.spoiled(table)
         for seat in table.seats:
             self._asked[seat.role].pop(seat.slot, None)
@@ -358,56 +320,17 @@ class RolloutWorker:
         self.waiting = {key: asking for key, asking in self.waiting.items() if asking}
         self._ready = [other for other in self._ready if other is not table]
         self._end(table, reason)
-        # A spoiled game may fail once more at its end; its table has done with it.
-        with suppress(Exception):
-            self._watched(table.game.close, table.index)
-        table.game = self._watched(self._make_game, table.index)
+        self._code.replace(table)
 
     def _end(self, table: Table, reason: str) -> None:
-        plan, history = table.plan, table.packed_history()
-        trajectory = hashlib.blake2b(history, digest_size=8).hexdigest()
-        frames = sum(seat.frames for seat in table.seats)
-        records = tuple(seat.record() for seat in table.seats)
-        end = GameEnd(
-            table.index,
-            plan,
-            records,
-            table.steps,
-            frames,
-            reason,
-            trajectory,
-            history if plan.record_actions else None,
-        )
+        end = table.end(reason)
         self._onlooker.ends(end)
         self._send(end)
         table.seats = []
         self.idle.append(table)
-        self._games.game_over(plan)
-
-    def run_game(self, ask: Callable[[], T], table: Table, call: str) -> T:
-        """Run a game's own code. Raises: EnvError for whatever it raises, which says where it
-        happened.
-        """
-        try:
-            return self._watched(ask, table.index)
-        except EnvError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise EnvError(
-                f"{table.where} raised {type(error).__name__} in {call}() after "
-                f"{table.steps} decisions: {error}"
-            ) from error
-
-    def _watched(self, ask: Callable[[], T], number: int) -> T:
-        if self._watch is None:
-            return ask()
-        self._watch(number)
-        try:
-            return ask()
-        finally:
-            self._watch(NO_TABLE)
+        self._games.game_over(end.plan)
 
 
 def origin(table: Table, seat: Seat) -> tuple[int, int, int, int]:
-    """Where the seat's present row comes from: (table, game count, seat, step)."""
+    """(table, game count, seat, step) of the seat's present row."""
     return table.index, table.plan.game_count, seat.index, seat.steps

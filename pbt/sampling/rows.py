@@ -1,5 +1,6 @@
-"""Writing the worker's columns of a slab, one row at a time. Numpy views and scalars only: this
-runs once per step of every seat.
+"""Writing the worker's columns of a slab, one row at a time.
+
+This runs once per step of every seat, so it uses numpy views and scalars only.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ Places = Sequence[int] | NDArray[np.int64]
 
 
 class RowWriter:
-    """The worker's hand in one role's slab."""
+    """Writes a worker's rows into one role's slab."""
 
     def __init__(self, slab: Slab) -> None:
         column = slab.column
@@ -43,18 +44,19 @@ class RowWriter:
         self._acted = [column[name] for name in ("log_prob", "value", "version", "policy")]
 
     def open(self, slot: int) -> None:
-        """Start a slot at row 0 with an empty memory."""
+        """Start a slot at row 0, with poison in all its rows and a zero recurrent state."""
         self._slab.poison(slot)
         self._initial_state[slot] = 0.0
 
     def carry_state(self, source: int, target: int) -> None:
-        """A running episode goes on in another slot: so does its memory."""
+        """Copy the recurrent state of a running episode to the slot in which it goes on."""
         self.live_state[target] = self.live_state[source]
         self._initial_state[target] = self.live_state[source]
 
     def observe(self, slot: int, row: int, turn: SeatTurn, episode_start: bool) -> None:
-        """Write what the seat sees at `row`. Raises: EnvError when the role's first observation
-        is not of the declared shape.
+        """Write what the seat sees at `row`.
+
+        Raises EnvError when the role's first observation has not the declared shape.
         """
         if not self._checked:
             self._check_shapes(turn)
@@ -67,23 +69,24 @@ class RowWriter:
             self._mask[slot, row] = turn.mask
 
     def _check_shapes(self, turn: SeatTurn) -> None:
-        """Once per role: an observation that is too small would be spread over its leaf without
-        a word.
+        """Check the role's first observation; numpy would silently broadcast one that is too small.
+
+        Raises EnvError when it has not the declared shape.
         """
         for leaf, part in zip(
             self._slab.layout.leaves, self._codec.split(turn.observation), strict=True
         ):
-            found = np.shape(part)
-            # A single number may come as a scalar or in any number of brackets.
-            if found != leaf.shape and not np.size(part) == np.prod(leaf.shape) == 1:
+            shape = np.shape(part)
+            # A single number may have any number of axes of size 1, or none.
+            if shape != leaf.shape and not np.size(part) == np.prod(leaf.shape) == 1:
                 raise EnvError(
-                    f"observation {leaf.name} has shape {list(found)}; its space says "
+                    f"observation {leaf.name} has shape {list(shape)}; its space says "
                     f"{list(leaf.shape)}; `arena env check` finds such things"
                 )
         self._checked = True
 
     def holds(self, slot: int, row: int, turn: SeatTurn) -> bool:
-        """Whether `row` holds what the turn shows."""
+        """Whether `row` holds the observation of the turn."""
         pairs = zip(self._observations, self._codec.split(turn.observation), strict=True)
         return all(
             np.array_equal(
@@ -95,14 +98,14 @@ class RowWriter:
     def fingerprint(
         self, slots: Places, rows: Places, origins: Sequence[tuple[int, int, int, int]]
     ) -> None:
-        """Where rows come from: (table, game count, seat, step) of each."""
-        # None where a guest forfeited every game it was asked in.
+        """Write where rows come from: (table, game count, seat, step) of each."""
+        # There are no rows when a guest forfeited every game of the request.
         if origins:
             self._origin[slots, rows] = origins
 
     def complete(self, slot: int, row: int, turn: SeatTurn) -> None:
-        """The consequences of the action at `row` are in."""
-        # One number at a time: numpy takes five times as long to make an array of a list of one.
+        """Write the consequences of the action at `row`."""
+        # One number at a time, since numpy takes five times as long to make an array of a list.
         for term, reward in enumerate(turn.rewards):
             self._rewards[slot, row, term] = reward
         self._terminated[slot, row] = turn.terminated
@@ -111,8 +114,9 @@ class RowWriter:
         self.valid[slot, row] = True
 
     def final_observation(self, slot: int, row: int, turn: SeatTurn) -> None:
-        """Row that only bootstraps a truncated episode. A game that gives no final observation
-        is taken at its last one.
+        """Write a row that only bootstraps a truncated episode.
+
+        If the game gives no final observation, the row repeats the last one.
         """
         if turn.observation is None:
             for column in self._observations:
@@ -130,17 +134,16 @@ class RowWriter:
                 column[slot, row] = 0
 
     def restart(self, slot: int, row: int) -> None:
-        """Forget what stood before `row`, which was dropped: what the seat sees there becomes
-        row 0, and its live memory the initial one.
+        """Start the slot again after its rows before `row` were dropped.
+
+        The observation at `row` becomes that of row 0, the live recurrent state the initial one.
         """
         for column in (*self._observations, self._mask, self._episode_start):
             column[slot, 0] = column[slot, row]
         self._initial_state[slot] = self.live_state[slot]
 
     def drop(self, slot: int, start: int, stop: int) -> int:
-        """Take rows back, whether or not others are written over them; returns how many were
-        valid.
-        """
+        """Make rows [start, stop) invalid; returns the number of them that were valid."""
         dropped = self.count_valid(slot, start, stop)
         self.valid[slot, start:stop] = False
         return dropped

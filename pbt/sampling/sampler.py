@@ -1,6 +1,4 @@
-"""A worker process's share of the crank: while one group of tables waits for its actions the
-next one is stepped.
-"""
+"""The sampler steps one group of tables of its process while another group waits for actions."""
 
 import time
 from collections.abc import Sequence
@@ -11,24 +9,26 @@ from pbt.sampling.rollout_worker import RolloutWorker
 from pbt.transport.board import Row
 from pbt.transport.messages import ActionsReady, RolloutPermit, WorkerMessage
 
-# Nobody hears from a process that waits, so it does not wait longer than this at a time.
+# A process that waits for actions sends nothing and takes no orders meanwhile, so it never waits
+# longer than this at once.
 _LONGEST_WAIT_S = 0.1
 
 
 class Sampler:
-    """Turns the groups of one process.
+    """Runs the groups of one process in turns.
 
-    A turn plays the answers of one group only, and the next turn asks for that group's next actions
-    before it plays those of another: groups that were answered together would else be stepped
-    together and then wait together, for ever.
+    A turn plays the answers of one group only. The next turn requests that group's next actions
+    before it plays the answers of another group. Otherwise groups that were answered together would
+    from then on step together and wait together.
 
-    With one group and an inference that answers at once, a turn is that of `RolloutWorker`, in the
-    same order. Seconds go to the row: `simulate_s` (seating, stepping, taking actions), `infer_s`
-    (asking: acting itself where inference is local), `wait_s`.
+    With one group and an inference that answers at once, a turn does what the loop at the top of
+    `rollout_worker.py` does, in the same order. The row of the process board gets the seconds spent
+    on `simulate_s` (seating, stepping, taking actions), on `infer_s` (sending requests, which is
+    acting itself where inference is local) and on `wait_s`.
 
-    hold      start nothing new; what was asked is still taken and played
-    stalled   the last turn found nothing to do: every group waits for permits, for games, or is
-              held
+    hold     request no new actions; the answers that are due are still taken and played
+    stalled  the last turn found nothing to do: every group waits for slot releases or for games, or
+             is held
     """
 
     def __init__(self, groups: Sequence[RolloutWorker], inference: Inference, row: Row) -> None:
@@ -36,16 +36,17 @@ class Sampler:
         self.hold = False
         self.stalled = False
         self._inference, self._row = inference, row
-        # By group: answers that have come and are not played yet, those of the group that was
-        # answered first in front.
+        # Answers by group that have come and are not played yet; the group that was answered first
+        # comes first.
         self._answers: dict[int, list[ActionsReady]] = {}
-        # policy -> generation, by group: to be told once it is at rest
+        # By group: policy -> generation that the group gets once it is at rest.
         self._deferred: list[dict[int, int]] = [{} for _ in self.groups]
         self._since_s = 0.0
 
     def turn(self, timeout_s: float) -> list[WorkerMessage]:
-        """Start every group that waits for no answer and has the slots, then play answers; wait
-        for them only when no group could be started.
+        """Start every group that waits for no answer and has the slots, then play answers.
+
+        Waits for answers, up to `timeout_s`, only when no group could be started.
         """
         self._since_s = time.monotonic()
         self._row.enter("simulating")
@@ -63,8 +64,9 @@ class Sampler:
         return messages
 
     def drain(self, timeout_s: float) -> list[WorkerMessage]:
-        """Take what was asked, start nothing. Whether that brought the groups to rest within the
-        time, `at_rest` says.
+        """Play the answers that are due and start nothing, until all groups rest or time is up.
+
+        `at_rest` says afterwards which of the two it was.
         """
         deadline_s = time.monotonic() + timeout_s
         messages: list[WorkerMessage] = []
@@ -74,31 +76,34 @@ class Sampler:
         return messages
 
     def at_rest(self) -> bool:
-        """No group waits for an answer: a cut may be made."""
+        """No group waits for an answer, so the checkpoint state may be taken."""
         return not any(self._waits(index) for index in range(len(self.groups)))
 
     def regenerate(self, policy: int, generation: int) -> None:
-        """The policy's weights were replaced. Each group learns it as soon as it waits for no
-        answer, before it asks or seats anybody.
+        """The policy's weights were replaced.
+
+        Each group is told as soon as it waits for no answer, before its next requests and games.
         """
         for index in range(len(self.groups)):
             self._deferred[index][policy] = generation
             self._settle(index)
 
     def permit(self, permit: RolloutPermit) -> None:
-        """A slot comes back from a learner, to the group that owns it. Raises: EngineError when
-        none does.
+        """Give a slot that a learner released back to the group that owns it.
+
+        Raises EngineError when none does.
         """
         for group in self.groups:
             if permit.slot in group.share.slots[permit.role]:
                 group.permit(permit)
                 return
         raise EngineError(
-            f"slot {permit.slot} of role {permit.role} came back to a worker that does not own it"
+            f"slot {permit.slot} of role {permit.role} was released to a worker that does not own "
+            "it; a bug worth reporting"
         )
 
     def _start(self, index: int) -> int:
-        """Ask for the actions of a group's rows; returns the number of requests."""
+        """Request the actions of a group's rows; returns the number of requests."""
         requests = self.groups[index].requests()
         self._lap("simulate_s")
         for request in requests:
@@ -108,8 +113,9 @@ class Sampler:
         return len(requests)
 
     def _play(self, timeout_s: float, started: Sequence[int]) -> list[WorkerMessage]:
-        """Let one group take its answers and go on; groups just started do so too, since
-        openings are played unasked.
+        """Let one group take its answers and step its tables.
+
+        The groups in `started` step theirs as well, since openings need no answers.
         """
         self._poll(0.0 if self._answers else min(timeout_s, _LONGEST_WAIT_S))
         answered = next(iter(self._answers), None)
@@ -134,18 +140,18 @@ class Sampler:
         self._row.enter("simulating")
 
     def _waits(self, index: int) -> bool:
-        """The group has rows that were asked for and not played yet."""
+        """The group has requested actions that are not played yet."""
         return index in self._answers or self._inference.outstanding(index) > 0
 
     def _settle(self, index: int) -> None:
-        """Tell a group at rest of the generations that began meanwhile."""
+        """Tell a group, if it is at rest, of the generations that began meanwhile."""
         if self._deferred[index] and not self._waits(index):
             deferred, self._deferred[index] = self._deferred[index], {}
             for policy, generation in deferred.items():
                 self.groups[index].regenerate(policy, generation)
 
     def _lap(self, column: str) -> None:
-        """The time since the last call went to this column."""
+        """Add the time since the last call to this column."""
         now_s = time.monotonic()
         self._row.add(column, now_s - self._since_s)
         self._since_s = now_s

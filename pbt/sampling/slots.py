@@ -1,6 +1,6 @@
-"""A worker's share of the slots, and its pool of one role's slots.
+"""A worker's partition of tables and slots, and its pool of one role's slots.
 
-The pool knows which slots are FREE and which stand PARKED for a policy (docs/slots.md).
+The pool holds the slots in the states FREE and PARKED (docs/slots.md).
 """
 
 from collections import defaultdict
@@ -13,8 +13,10 @@ from pbt.transport.messages import JsonState
 
 @dataclass(frozen=True)
 class Partition:
-    """What one set of tables owns. tables: their numbers in the whole run;  slots: its range of
-    slots, by role.
+    """The part of a run's tables and slots that belongs to one worker.
+
+    tables  their numbers in the whole run
+    slots   a range of slots for every role
     """
 
     tables: tuple[int, ...]
@@ -22,13 +24,14 @@ class Partition:
 
     @classmethod
     def whole(cls, tables: int, slots: Sequence[int]) -> "Partition":
-        """Everything there is. slots: of every role's slab."""
+        """The partition that holds all. slots: number of slots in every role's slab."""
         return cls(tuple(range(tables)), tuple(range(count) for count in slots))
 
 
 class SlotPool:
-    """A range of one role's slots. OPEN, FULL and FROZEN slots are not in the pool; their owners
-    give them back.
+    """The FREE and PARKED slots of a range of one role's slots.
+
+    OPEN, FULL and FROZEN slots are not in the pool; their owners give them back.
     """
 
     def __init__(self, slots: range) -> None:
@@ -37,11 +40,11 @@ class SlotPool:
 
     @property
     def free(self) -> int:
-        """How many slots are FREE."""
+        """Number of FREE slots."""
         return len(self._free)
 
     def take(self) -> int:
-        """A FREE slot. Raises: EngineError when there is none (the slab was sized too small)."""
+        """A FREE slot. Raises EngineError when there is none, because the slab is too small."""
         if not self._free:
             raise EngineError(
                 "no free slot left: the slab is smaller than live seats, parked slots and "
@@ -50,8 +53,9 @@ class SlotPool:
         return self._free.pop()
 
     def resume(self, policy: int) -> tuple[int, int]:
-        """A slot to be filled for a policy and the row to go on at: its oldest PARKED slot, else
-        a FREE one at row 0.
+        """(slot, row) at which a policy's next seat goes on.
+
+        That is the policy's oldest PARKED slot, or else a FREE one at row 0.
         """
         parked = self._parked.get(policy)
         if parked:
@@ -59,7 +63,7 @@ class SlotPool:
         return self.take(), 0
 
     def park(self, policy: int, slot: int, row: int) -> None:
-        """Put a part-filled slot away for the policy's next seat; an empty one becomes FREE."""
+        """Keep a part-filled slot for the policy's next seat; an empty one becomes FREE."""
         if row == 0:
             self.give_back(slot)
         else:

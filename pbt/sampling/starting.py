@@ -1,4 +1,4 @@
-"""What takes long before the first game, for several tables at a time."""
+"""Starting games that need long before their first move, several tables at a time."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,18 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pbt.envs.contract import Preparing
 from pbt.sampling.table import Table
 
-# Half of an engine's start is waiting: two keep a core busy, and more gain nothing.
+# Half of an engine's start is waiting, so two of them keep a core busy. More gain nothing.
 _PER_CORE = 2
 
 
 def start_games(
     tables: Sequence[Table], watched: Callable[[Callable[[], None], int], None]
 ) -> None:
-    """Let games that have something to start do so, on the cores that this process may use.
+    """Start the games that have something to start, on the cores that this process may use.
 
-    watched: calls a function as code of the table of a number, so that one that hangs is named.
-    Raises: EnvError of the first game that cannot be played at all; the others are not started
-    then.
+    watched: calls a function as code of the table with this number, so that a hanging one is named.
+    Raises the EnvError of the first game that cannot be started; later ones are then not started.
     """
     waiting = [
         (table.index, table.game.prepare) for table in tables if isinstance(table.game, Preparing)

@@ -1,5 +1,6 @@
-"""One table of the worker: the game being played at it and who sits where."""
+"""A table of the worker: the game that is played at it, its seats and the moves made so far."""
 
+import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from pbt.envs.contract import Game, SeatTurn
 from pbt.records import PlayerRef, SeatRecord
 from pbt.seeding import uniform
-from pbt.transport.messages import GamePlan
+from pbt.transport.messages import GameEnd, GamePlan
 
 NO_SLOT = -1
 
@@ -16,14 +17,27 @@ NO_SLOT = -1
 class Seat:
     """A seat of a running game.
 
-    key             of the seat's action noise in this game
-    slot, row       where its next (or pending) row stands;  pending: the row is acted on and waits
-                    for its consequences
-    first_row       row of the current slot at which this game began, so a voided game can be
-                    rewound
-    episode_start   the next observation begins an episode
-    steps           decisions taken in this game
-    generation      that of the rows in the slot;  began_generation: at the start of the game
+    index             its number in the game
+    role              index of its role
+    player            the player that sits here
+    policy            the player's index in the policy table
+    generation        generation of the rows in the slot
+    learning          whether its rows are trained on
+    key               of its action noise in this game
+    slot              slot of its present row
+    row               its present row, which is next to be acted on, or pending
+    first_row         row of the slot at which this game began, to which a voided game is rewound
+    pending           the row is acted on and waits for its consequences
+    episode_start     the next observation begins an episode
+    over              the seat has had its last turn
+    steps             decisions taken in this game
+    frames            engine ticks that it played
+    returns           sum of its rewards of the first term
+    version_start     learner version of its first action
+    version_end       learner version of its latest action
+    began_generation  generation of its weights at the start of the game
+    place             its place in the outcome
+    points            its points in the outcome, None in games without points
     """
 
     index: int
@@ -67,12 +81,17 @@ NO_PLAN = GamePlan(-1, "training", 0, (), ())
 class Table:
     """A table, its game and the moves made so far.
 
-    due      seats that must act before the game can be stepped;  actions: those that have
-    history  (seat, heads...) of every action, flat: move by move, those of one move in the order of
-             seats (of the running one: as they came)
-    steps    decisions of all seats;  moves: calls of the game's step, each with the decisions of
-             all seats that were due
-    crashes  of its engines since the last game that was finished
+    index    its number in the whole run
+    game     the game object, used for one game after another
+    plan     the plan of the running game
+    seats    the seats of the running game
+    due      number of seats that must act before the game can be stepped
+    actions  actions of the running move by seat, in the order in which they came
+    history  (seat, heads...) of every action in one flat list: move by move, and within a move in
+             the order of seats; those of the running move in the order in which they came
+    steps    decisions of all seats
+    moves    calls of the game's step, each with the decisions of all seats that were due
+    crashes  engines that ended since the last finished game
     """
 
     index: int
@@ -92,8 +111,9 @@ class Table:
         self.seats, self.actions, self.history = [], {}, []
 
     def take_actions(self) -> dict[int, tuple[int, ...]]:
-        """The actions of a complete move, by seat in ascending order: whose answer came first
-        must not show in the game or its history.
+        """The actions of a complete move by seat, in ascending order.
+
+        The order of the answers must not show in the game or in its history.
         """
         actions, self.actions = self.actions, {}
         seats = sorted(actions)
@@ -105,20 +125,32 @@ class Table:
 
     @property
     def where(self) -> str:
-        """The running game, in words."""
+        """The running game in words, for messages."""
         return f"game {self.plan.game_count} at table {self.index} (seed {self.plan.seed})"
 
     def packed_history(self) -> bytes:
         """The history as little-endian uint16."""
         return np.asarray(self.history, dtype="<u2").tobytes()
 
+    def end(self, reason: str) -> GameEnd:
+        """The message that the running game is over, or was voided."""
+        history = self.packed_history()
+        return GameEnd(
+            self.index,
+            self.plan,
+            tuple(seat.record() for seat in self.seats),
+            self.steps,
+            sum(seat.frames for seat in self.seats),
+            reason,
+            hashlib.blake2b(history, digest_size=8).hexdigest(),
+            history if self.plan.record_actions else None,
+        )
+
 
 def unpack_actions(
     packed: bytes, heads_of_seat: tuple[int, ...]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """(seat, one index per head) of every action, in order; the reverse of
-    `Table.packed_history`.
-    """
+    """(seat, one index per head) of every action, in order: reverses `Table.packed_history`."""
     flat = np.frombuffer(packed, dtype="<u2").tolist()
     actions, at = [], 0
     while at < len(flat):
@@ -131,8 +163,9 @@ def unpack_actions(
 def opening_action(
     seed: int, ply: int, turn: SeatTurn, head_sizes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """A uniformly random legal action that depends on the seed, the ply and the seat only: both
-    games of a pair open alike.
+    """A uniformly random legal action.
+
+    It depends on the seed, the ply and the seat only, so both games of a pair open alike.
     """
     action, start = [], 0
     for head, size in enumerate(head_sizes):

@@ -1,9 +1,8 @@
-"""Games made up from a seed, and a bench that holds every row that reaches a batch against what
-really happened.
+"""Games made up from a seed, and a bench that compares every row of a batch with what happened.
 
-Policies act by naming themselves, observations and rewards name the seat's step they belong to, and
-memory counts steps: a misplaced row shows. The slab's own fingerprint, origin and acting policy,
-must say the same.
+A policy's action is its own number, observations and rewards contain the seat's step, and the
+recurrent state counts steps, so a misplaced row shows. The slab's columns for the origin and the
+acting policy must agree with them.
 """
 
 from collections import Counter
@@ -49,8 +48,9 @@ def reward_of(seed: Any, seat: Any, step: Any) -> Any:
 
 
 class MadeUpGame:
-    """Seats act one by one or together, die early or live on, end by the rules or by truncation,
-    all drawn from the seed.
+    """A game whose course is drawn from its seed.
+
+    Seats act one by one or together, leave early or stay, and end by the rules or by truncation.
     """
 
     def __init__(self, seat_roles: tuple[int, ...], raising: float) -> None:
@@ -120,9 +120,7 @@ class MadeUpGame:
 
 
 class NamesItself:
-    """In the place of a network: acts its own number on every head and counts its steps in the
-    recurrent state.
-    """
+    """Stands for a network: its action is its own number, its recurrent state counts steps."""
 
     state_size, version = STATE, 0
 
@@ -155,7 +153,7 @@ class NamesItself:
 
 
 def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Partition]:
-    """One that has everything, or several that can stand still."""
+    """One partition that has everything, or several whose workers may run out of slots."""
     roles = range(max(seat_roles) + 1)
     if shares == 1:
         return [
@@ -183,8 +181,10 @@ def shares_of(tables: int, seat_roles: tuple[int, ...], shares: int) -> list[Par
 
 
 class Bench:
-    """Workers, a server, batchers, and a random planner. shares: workers;  piecemeal: answers
-    come one by one, some of them turns later.
+    """Workers, a server, batchers, and a random planner.
+
+    shares     number of workers
+    piecemeal  answers come one by one, some of them turns later
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class Bench:
         self.route(messages)
 
     def rest(self) -> None:
-        """Bring everything that is on its way to where it belongs."""
+        """Deliver all requests, answers and messages that are outstanding."""
         self.route(
             [
                 message
@@ -269,7 +269,7 @@ class Bench:
         )
 
     def route(self, messages: list[WorkerMessage]) -> None:
-        """Slots to batchers, batches to where they are checked, permits back."""
+        """Give slots to the batchers, check their batches, and release the slots."""
         for message in messages:
             if isinstance(message, SlotFull):
                 self.permit(
@@ -291,7 +291,7 @@ class Bench:
         )
 
     def play(self, index: int, *, drain: bool = False) -> list[WorkerMessage]:
-        """One turn of one worker; or only what is still on its way to it."""
+        """One turn of one worker. drain: send no requests, only take outstanding answers."""
         worker, asked = self.workers[index], self._asked[index]
         assert worker.outstanding == sum(len(request.slots) for request in asked)
         if not drain and (worker.can_turn or len(self.workers) == 1):
@@ -323,11 +323,11 @@ class Bench:
         return messages
 
     def reseat(self, plan: GamePlan) -> GamePlan:
-        """Policies have the same places in every bench."""
+        """The plan itself, since policies have the same numbers in every bench."""
         return plan
 
     def gone(self, plan: GamePlan) -> str:
-        """Nobody leaves a bench."""
+        """No member leaves a bench."""
         return ""
 
     def unaccounted(self) -> int:
@@ -344,7 +344,7 @@ class Bench:
 
 
 def check(batch: Batch, names_itself: int) -> None:
-    """Hold every row of a batch against what its observation says it must be."""
+    """Check every row of a batch by its observation."""
     seen, rewards, tics = (
         batch.observations["observation"].numpy(),
         batch.rewards.numpy(),

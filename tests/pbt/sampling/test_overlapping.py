@@ -1,5 +1,6 @@
-"""Games with processes of their own play at the same time: all that are ready begin before the
-first one is waited for.
+"""Games with processes of their own play at the same time.
+
+All that are ready begin their move before the worker waits for the first one.
 """
 
 from collections.abc import Mapping

@@ -42,8 +42,9 @@ def play(
     game: Callable[[], Lamps] = Lamps,
     **evaluation: float,
 ) -> list[GameEnd]:
-    """So many games at each of two tables, with a recorder of these settings. kind: of the game
-    with this count.
+    """Play `games` games at each of two tables, with a recorder of these settings.
+
+    kind: gives the kind of a game by its count.
     """
     slab = Slab(role_layout(Lamps().roles[0], ("reward",), 4, 0), 64)
     server = PolicyServer([slab], 1)
@@ -178,12 +179,13 @@ def test_whatever_is_raised_ends_the_film_and_never_the_game(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     def goes_wrong(*arguments: object, **named: object) -> None:
-        raise UnknownCodecError("nobody has foreseen this")
+        raise UnknownCodecError("an error that no code foresees")
 
     monkeypatch.setattr(where, goes_wrong)
     ends = play(tmp_path, 2, record_share=1.0)
     assert [end.reason for end in ends] == ["rules"] * 4
-    assert "UnknownCodecError: nobody has foreseen this" in str(FilmFolder(tmp_path).problem())
+    problem = str(FilmFolder(tmp_path).problem())
+    assert "UnknownCodecError: an error that no code foresees" in problem
     assert [path.name for path in tmp_path.iterdir()] == ["problem.txt"]
 
 
@@ -191,7 +193,7 @@ def test_whatever_is_raised_ends_the_film_and_never_the_game(
 def test_a_film_whose_file_cannot_be_removed_costs_no_game(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiling: bool
 ) -> None:
-    """Of a game that is spoiled, and of a film that went wrong before."""
+    """The film is that of a voided game, or one that failed before."""
     unlink = Path.unlink
 
     def refused(path: Path, missing_ok: bool = False) -> None:

@@ -1,5 +1,6 @@
-"""The group loop: with one group it is the serial turn; with several, in whatever order answers
-come, every game is played as it would be alone.
+"""The sampler with one group does what the serial loop does.
+
+With several groups, and answers in any order, every game is played as it would be alone.
 """
 
 import time
@@ -73,7 +74,7 @@ def networks(slab: Slab) -> PolicyServer:
 def groups_of(
     slab: Slab, tables: Sequence[int], source: GamesFrom, make_game: Callable[[], Any] = MAKE_GAME
 ) -> list[RolloutWorker]:
-    """One worker per entry, with so many tables; slots are shared out alike."""
+    """One worker per entry of `tables`, with that many tables; all get equally many slots."""
     each, first, made = slab.slots // len(tables), 0, []
     for index, count in enumerate(tables):
         share = Partition(
@@ -133,7 +134,7 @@ def test_local_inference_attaches_and_detaches() -> None:
 
 
 class Hesitant(LocalInference):
-    """Answers only what it is told to: `let(n)` the n-th of those that wait."""
+    """Keeps answers back until `let(n)` gives the n-th of those that wait."""
 
     def __init__(self, server: PolicyServer) -> None:
         super().__init__(server, load)
@@ -160,7 +161,7 @@ class Hesitant(LocalInference):
 
 
 def last_legal(seen: Any, mask: Any, uniforms: Any) -> Any:
-    """Depends on nothing but its own row: neither its company nor its order matters."""
+    """Actions that depend on their own row only, neither on other rows nor on their order."""
     legal = mask.shape[1] - 1 - np.argmax(mask[:, ::-1], axis=1)
     return np.where(uniforms[:, 0] < 0.5, legal, np.argmax(mask, axis=1))[:, None]
 
@@ -262,7 +263,7 @@ def test_held_it_finishes_what_was_asked_and_starts_nothing() -> None:
 
 
 def test_without_slots_a_group_stands_still() -> None:
-    """Until permits come; the other goes on."""
+    """It stands still until slots are released; the other group goes on."""
     slab = Slab(LAYOUT, 64)
     sampler = Sampler(
         groups_of(slab, [4, 4], games(openings=0)), LocalInference(networks(slab), load), no_row()
@@ -282,7 +283,7 @@ def test_without_slots_a_group_stands_still() -> None:
     give_back(sampler, kept)
     assert first.can_turn
     with pytest.raises(
-        EngineError, match="slot 64 of role 0 came back to a worker that does not own it"
+        EngineError, match="slot 64 of role 0 was released to a worker that does not own it"
     ):
         sampler.permit(RolloutPermit(0, 64, 0, 0))
 
@@ -298,7 +299,7 @@ def test_nothing_to_play_is_a_stall() -> None:
 
 
 def test_games_in_their_openings_are_no_stall() -> None:
-    """Nobody is asked for an opening's moves, but the games go on."""
+    """No policy is asked for the moves of an opening, but the games go on."""
     slab = Slab(LAYOUT, 40)
     plan = games(openings=4).next_game
 
@@ -314,7 +315,7 @@ def test_games_in_their_openings_are_no_stall() -> None:
 
 
 def test_a_new_generation_waits_for_rows_on_their_way() -> None:
-    """And comes before anything new is asked; the group at rest takes it at once."""
+    """It comes before any new request; a group at rest gets it at once."""
     slab = Slab(LAYOUT, 200)
     inference = Hesitant(networks(slab))
     sampler = Sampler(groups_of(slab, [3, 3], games(openings=0)), inference, no_row())
@@ -388,7 +389,7 @@ class SlowGame:
 
 
 def wait_share(shared: Plane, groups: int) -> float:
-    """Of 12 slow tables in so many groups, against a server that answers late."""
+    """Share of time spent waiting, by 12 slow tables in `groups` groups with a late server."""
     inference = RemoteInference(0, MEMBERS, [shared.requests], shared.replies)
     one = GamesFrom(
         lambda table: GamePlan(
@@ -414,7 +415,7 @@ def wait_share(shared: Plane, groups: int) -> float:
 
 
 def test_two_groups_hide_the_wait_for_actions() -> None:
-    """Answers 5 ms late, 24 ms of engine per turn of all tables."""
+    """Answers come 5 ms late, and a turn of all tables takes 24 ms of their engines."""
     with plane("sockets", 100, delay_s=5e-3) as shared:
         single, double = wait_share(shared, 1), wait_share(shared, 2)
     assert single > 0.1

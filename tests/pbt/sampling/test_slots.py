@@ -1,5 +1,6 @@
-"""Slots suffice for every live seat, all part-filled batches and the waiting ones; and hardly
-fewer would.
+"""There are enough slots for all live seats, part-filled batches and waiting batches.
+
+Hardly fewer would do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from pbt.transport.slab import Slab, role_layout
 T, TABLES, MEMBERS, BATCH_SLOTS = 4, 5, 3, 4
 FROZEN = MEMBERS
 ROLE = Role("player", gymnasium.spaces.Box(0, 100, (1,), np.float32), gymnasium.spaces.Discrete(2))
-NOBODY = -1
+UNSEATED = -1
 ENDLESS = 10_000
 
 
@@ -47,8 +48,10 @@ class AsLongAsToldGame:
 
 
 class Worst:
-    """Seats every table as a scene says: (policy, length) per table. used: the most slots that
-    were away from the pool at the same time.
+    """Seats every table as a scene says.
+
+    scene  (policy, length of the game) by table
+    used   the most slots that were away from the pool at the same time
     """
 
     def __init__(self, slots: int) -> None:
@@ -71,8 +74,8 @@ class Worst:
         self.used = 0
 
     def _plan(self, table: int) -> GamePlan | None:
-        policy, length = self.scene.pop(table, (NOBODY, 0))
-        if policy == NOBODY:
+        policy, length = self.scene.pop(table, (UNSEATED, 0))
+        if policy == UNSEATED:
             return None
         seat = SeatPlan(PlayerRef("member", f"m{policy}"), policy, 0, policy < MEMBERS)
         return GamePlan(0, "training", length, (seat,), ("noise", table))
@@ -98,12 +101,13 @@ class Worst:
 
 
 def worst_case(slots: int, last: int) -> Worst:
-    """Every member's batch lacks one slot and every table's slot is PARKED for every member;
-    then all tables are seated by `last` at once.
+    """Every member's batch lacks one slot, and has a PARKED slot for every table.
+
+    Then all tables are seated by `last` at once.
     """
     worst = Worst(slots)
     for policy in range(MEMBERS):
-        filling = [(policy, T)] * (BATCH_SLOTS - 1) + [(NOBODY, 0)] * (TABLES - BATCH_SLOTS + 1)
+        filling = [(policy, T)] * (BATCH_SLOTS - 1) + [(UNSEATED, 0)] * (TABLES - BATCH_SLOTS + 1)
         worst.play(filling, T + 1)
         worst.play([(policy, 1)] * TABLES, 2)
     worst.play([(last, ENDLESS)] * TABLES, T + 1)
@@ -112,9 +116,7 @@ def worst_case(slots: int, last: int) -> Worst:
 
 @pytest.mark.parametrize("last", [FROZEN, 0])
 def test_trap_slots_suffice(last: int) -> None:
-    """In the worst case: all seats frozen, or all of them in the turn in which their slots are
-    full together.
-    """
+    """In the worst case all seats are frozen, or the slots of all seats are full in one turn."""
     needed = slots_needed(TABLES, MEMBERS, BATCH_SLOTS)
     worst = worst_case(needed, last)
     assert worst.used == TABLES * (MEMBERS + 1) + MEMBERS * (BATCH_SLOTS - 1)

@@ -1,5 +1,6 @@
-"""Games that break their promises are voided and named; the same fault again ends the run with
-its place.
+"""Games that break their contract are voided and named.
+
+The same fault again ends the run, with the place of the fault.
 """
 
 from collections.abc import Callable, Mapping
@@ -130,7 +131,7 @@ def test_one_error_voids_its_game_and_training_goes_on() -> None:
             r"has shape \[1\]; its space says \[2\]",
         ),
         (lambda game: None, 10**9, "did not end within 50 decisions"),
-        (lambda game: None, 0, "over before anybody could decide"),
+        (lambda game: None, 0, "over before any seat could decide"),
     ],
 )
 def test_what_would_train_on_nonsense_or_for_ever_is_named(

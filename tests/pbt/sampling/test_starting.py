@@ -1,5 +1,6 @@
-"""What takes long before the first game is done for several tables at a time; one that hangs is
-named, one that cannot be played ends it.
+"""Games that take long to start are started for several tables at a time.
+
+A game that hangs is named, and one that cannot be played ends the start.
 """
 
 import threading
@@ -47,7 +48,7 @@ def test_the_one_that_hangs_is_named() -> None:
     def watched(ask: Callable[[], None], number: int) -> None:
         named.append(number)
         if number == 11:
-            # Whoever watches sees this number for as long as the game hangs.
+            # The watching process sees this number while the game hangs.
             threading.Timer(0.1, free.set).start()
             assert not free.is_set()
         ask()

@@ -1,6 +1,4 @@
-"""Turning a worker's crank in pieces: answers one by one, slots that run out, games watched from
-outside.
-"""
+"""A worker's turn in pieces: answers one by one, slots that run out, games watched from outside."""
 
 from collections.abc import Mapping
 
@@ -12,7 +10,8 @@ from pbt.envs.contract import Outcome, Role, SeatTurn
 from pbt.errors import EngineError
 from pbt.inference.policy_server import PolicyServer, ScriptedPolicy
 from pbt.records import PlayerRef
-from pbt.sampling.rollout_worker import NO_TABLE, GamesFrom, RolloutWorker
+from pbt.sampling.game_code import NO_TABLE
+from pbt.sampling.rollout_worker import GamesFrom, RolloutWorker
 from pbt.sampling.slots import Partition
 from pbt.transport.messages import GameEnd, GamePlan, RolloutPermit, SeatPlan, SlotFull
 from pbt.transport.slab import Slab, role_layout
@@ -130,9 +129,7 @@ def test_weights_are_not_replaced_while_an_answer_is_on_its_way() -> None:
 
 @pytest.mark.parametrize("drop", ["void", "regenerate"])
 def test_rows_that_are_dropped_are_marked_valid_no_more(drop: str) -> None:
-    """Whoever looks into the slots, a checkpoint for one, counts the rows that stand and no
-    others.
-    """
+    """Readers of the slots, such as a checkpoint, count the rows that stand and no others."""
     tables = Tables()
     worker = tables.worker
     for request in worker.requests():

@@ -1,0 +1,107 @@
+"""Calls of games' own code, which may raise, hang, or lose the engine behind the game.
+
+Whatever a game raises becomes an EnvError that names the game. The worker voids such a game and
+gives its table a new one; the same error again and again ends the run.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from pbt.envs.contract import Game, Outcome
+from pbt.errors import EnvCrash, EnvError
+from pbt.sampling.game_errors import MAX_CRASHES, error_text, raising_line
+from pbt.sampling.table import Table
+
+T = TypeVar("T")
+
+# What `watch` gets when no game's code runs.
+NO_TABLE = -1
+
+
+class GameCode:
+    """Makes games, calls them, and counts their errors."""
+
+    def __init__(
+        self,
+        make_game: Callable[[], Game],
+        *,
+        equal_errors: int,
+        on_error: Callable[[str, str], None] | None,
+        watch: Callable[[int], None] | None,
+    ) -> None:
+        """See RolloutWorker."""
+        self._make_game, self._on_error, self._watch = make_game, on_error, watch
+        self._equal_errors, self._errors = equal_errors, Counter[str]()
+
+    def make(self, number: int) -> Game:
+        """A new game for the table of this number."""
+        return self.watched(self._make_game, number)
+
+    def run(self, ask: Callable[[], T], table: Table, call: str) -> T:
+        """Call a table's game. Raises EnvError, which names the game, for all that the game raises.
+
+        call: name of the method, for the message.
+        """
+        try:
+            return self.watched(ask, table.index)
+        except EnvError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise EnvError(
+                f"{table.where} raised {type(error).__name__} in {call}() after "
+                f"{table.steps} decisions: {error}"
+            ) from error
+
+    def watched(self, ask: Callable[[], T], number: int) -> T:
+        """Call code of the game at the table of this number, and tell `watch` before and after."""
+        if self._watch is None:
+            return ask()
+        self._watch(number)
+        try:
+            return ask()
+        finally:
+            self._watch(NO_TABLE)
+
+    def outcome(self, table: Table) -> Outcome:
+        """The outcome of a table's game. Raises EnvError when it does not fit the seats."""
+        if table.steps == 0:
+            raise EnvError(
+                f"{table.where} was over before any seat could decide anything; a game needs "
+                "at least one decision"
+            )
+        outcome = self.run(table.game.outcome, table, "outcome")
+        table.crashes = 0
+        if len(outcome.ranking) != len(table.seats) or len(outcome.points or table.seats) != len(
+            table.seats
+        ):
+            raise EnvError(
+                f"outcome() ranks {len(outcome.ranking)} seats; expected {len(table.seats)}, "
+                "with points for all or for none"
+            )
+        return outcome
+
+    def note(self, table: Table, error: EnvError) -> None:
+        """Count an error of a table's game. Raises EnvError when it must end the run.
+
+        An engine that ends is excused MAX_CRASHES times. Every other error goes to `on_error`; if
+        there is none, errors of equal places are counted here, and the last one allowed is raised.
+        """
+        if isinstance(error, EnvCrash) and table.crashes < MAX_CRASHES:
+            table.crashes += 1
+            return
+        place, text = raising_line(error), error_text(error)
+        if self._on_error is not None:
+            self._on_error(place, text)
+            return
+        self._errors[place] += 1
+        if self._errors[place] >= self._equal_errors:
+            raise EnvError(text) from error
+
+    def replace(self, table: Table) -> None:
+        """Give a table a new game in place of a spoiled one."""
+        # A spoiled game may raise once more when it is closed; its table has done with it.
+        with suppress(Exception):
+            self.watched(table.game.close, table.index)
+        table.game = self.make(table.index)
