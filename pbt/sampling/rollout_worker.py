@@ -127,9 +127,10 @@ class RolloutWorker:
 
     def receive(self, ready: ActionsReady) -> None:
         """Take the actions of one request. Tables that have all of theirs are stepped next."""
-        rows, asked, version = self.fillers[ready.role].rows, self._asked[ready.role], ready.version
+        rows, version = self.fillers[ready.role].rows, ready.version
+        requested = self._asked[ready.role]
         actions = rows.actions[ready.slots, ready.rows].tolist()
-        acting = [asked.pop(slot) for slot in ready.slots.tolist()]
+        acting = [requested.pop(slot) for slot in ready.slots.tolist()]
         rows.fingerprint(ready.slots, ready.rows, [origin(table, seat) for table, seat in acting])
         for (table, seat), action in zip(acting, actions, strict=True):
             if seat.steps == 0:

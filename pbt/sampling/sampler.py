@@ -50,15 +50,15 @@ class Sampler:
         """
         self._since_s = time.monotonic()
         self._row.enter("simulating")
-        started, asked = [], 0
+        started, requests = [], 0
         if not self.hold:
             for index, group in enumerate(self.groups):
                 if not self._waits(index) and group.can_turn:
-                    asked += self._start(index)
+                    requests += self._start(index)
                     started.append(index)
         messages = self._play(0.0 if started else timeout_s, started)
         self.stalled = (
-            not (asked or messages or any(self.groups[index].waiting for index in started))
+            not (requests or messages or any(self.groups[index].waiting for index in started))
             and self.at_rest()
         )
         return messages

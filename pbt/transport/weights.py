@@ -159,7 +159,8 @@ class PublishedWeights:
         unknown = [name for name in weights if name not in self._places]
         if unknown:
             raise EngineError(
-                f"published weights: asked for {unknown[0]}; there are {', '.join(self._places)}"
+                f"published weights: found no {unknown[0]}; expected one of "
+                f"{', '.join(self._places)}"
             )
         spans = _merged([self._places[name] for name in weights])
         publications, version = self._read_places(spans, self._scratch)

@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         )
     with pytest.raises(EngineError, match=r"model.b is \[8\]; expected \[7\]"):
         published.publish({**template, "model.b": torch.zeros(8)}, 1)
-    with pytest.raises(EngineError, match="asked for model.c; there are model.a, model.b"):
+    with pytest.raises(EngineError, match="found no model.c; expected one of model.a, model.b"):
         published.copy_into({"model.c": torch.zeros(1)})
     for other in (
         {**template, "model.b": torch.zeros(7, 1)},
