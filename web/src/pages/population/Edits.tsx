@@ -25,12 +25,12 @@ const FIELDS = [
   {
     key: "snapshots.keep_newest",
     title: "Newest snapshots kept",
-    note: "a number: the newest keep their weights",
+    note: "how many of the newest keep their weights",
   },
   {
     key: "snapshots.thinned_every",
     title: "Older snapshots kept",
-    note: "one in this number: it keeps its weights",
+    note: "every n-th of the older ones keeps its weights",
   },
 ] as const;
 
