@@ -1,5 +1,6 @@
-"""The engine: games, models, sampling, learning, population-based training. Knows no database
-and no HTTP.
+"""The engine: games, models, sampling, learning and population-based training.
+
+It knows no database and no HTTP.
 """
 
 __version__ = "0.1.0"

@@ -1,34 +1,38 @@
-"""Every error the engine raises on purpose. A message says where, what was found, what was
-expected, what to do.
+"""The engine's errors: every exception that it raises on purpose.
+
+A message says where the problem is, what was found, what was expected, and what to do.
 
 PbtError
-├── ConfigError         the configuration contradicts itself; carries every problem found
-├── PlayerError         a player name that cannot be resolved
-├── EnvError            a game broke its contract, or raised
-│   ├── EnvNameError    a name that names no game
-│   ├── EnvOptionsError env.options that the game does not take
-│   └── EnvCrash        a game's engine, a process of its own, ended: the game is lost, the table is
-    not
-├── SnapshotError       weights that are missing, damaged or of another shape
-├── CheckpointError     a checkpoint that is missing, damaged or foreign
-├── HeldError           another process holds the population
-└── EngineError         the engine's own invariant failed (a bug worth reporting)
+├── ConfigError          the configuration contradicts itself; holds every problem found
+├── PlayerError          a player name that cannot be resolved
+├── EnvError             a game broke its contract, or raised
+│   ├── EnvNameError     a name that names no game
+│   ├── EnvOptionsError  env.options that the game does not take
+│   └── EnvCrash         the process of a game's engine ended: the game is lost, the table goes on
+├── SnapshotError        weights that are missing, damaged or of another shape
+├── CheckpointError      a checkpoint that is missing, damaged or foreign
+├── HeldError            another process holds the population
+└── EngineError          an invariant of the engine failed (a bug worth reporting)
 """
 
 from collections.abc import Sequence
 
 
 class PbtError(Exception):
-    """Root of the engine's errors. The command line prints the message and exits 1, or 2 for
-    what the user typed.
+    """Root of the engine's errors.
+
+    The command line prints the message and exits with `exit_code`: 1, or 2 for an error in what the
+    user typed.
     """
 
     exit_code = 1
 
 
 class ConfigError(PbtError):
-    """All problems of one configuration at once, one line each: ``place: found; expected; what
-    to do``.
+    """All problems of one configuration at once.
+
+    source    the file or table that was read
+    problems  one line each: ``place: found; expected; what to do``
     """
 
     exit_code = 2
@@ -45,7 +49,7 @@ class ConfigError(PbtError):
 
 
 class PlayerError(PbtError):
-    """A player name that names nobody."""
+    """A player name that resolves to no player."""
 
     exit_code = 2
 
@@ -55,14 +59,15 @@ class EnvError(PbtError):
 
 
 class EnvNameError(EnvError):
-    """A name that names no game: nobody registered it, or there is no such file or function."""
+    """A name that names no game: it is not registered, or there is no such file or function."""
 
     exit_code = 2
 
 
 class EnvOptionsError(EnvError):
-    """What a config says in env.options and the game does not take, one line each: ``place:
-    found; expected; what to do``.
+    """Values of env.options that the game does not take.
+
+    problems  one line each: ``place: found; expected; what to do``
     """
 
     exit_code = 2
@@ -73,14 +78,14 @@ class EnvOptionsError(EnvError):
 
 
 class EnvCrash(EnvError):
-    """The engine of a game ended: killed, out of memory, a fault of its own. Another one is
-    started; a table whose engines keep ending fails.
+    """The engine of a game ended: it was killed, ran out of memory, or failed by itself.
+
+    The table starts another engine. A table whose engines keep ending fails.
     """
 
 
 class SnapshotError(PbtError):
-    """Weights that are missing, damaged, or of another shape than the model that should hold
-    them.
+    """Weights that are missing, damaged, or of another shape than the model that should take them.
     """
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written beside their place, then renamed into it."""
+"""Writes files that are whole or absent: each is written beside its place, then renamed."""
 
 import os
 from collections.abc import Iterator
@@ -13,13 +13,14 @@ PART_SUFFIX = ".part"
 def whole_file(
     path: Path, *, durable: bool = False, many_writers: bool = False
 ) -> Iterator[BinaryIO]:
-    """A file to write; it takes the place of `path` at the end of the `with`, and is removed after
-    an exception.
+    """A file to write. It takes the place of `path` at the end of the `with` block.
 
-    durable       its content survives a power cut once this returns; the rename does after
+    After an exception the new file is removed and `path` is as it was.
+
+    durable       the content survives a power cut once this returns; the rename survives one after
                   `sync_folder`
-    many_writers  other processes may write the same path at the same time, so the part is named by
-                  this one
+    many_writers  other processes may write the same path at the same time, so the temporary file is
+                  named by this process
     Raises: OSError when the disk refuses.
     """
     process = f".{os.getpid()}" if many_writers else ""
@@ -39,15 +40,19 @@ def whole_file(
 def write_whole(
     path: Path, content: str | bytes, *, durable: bool = False, many_writers: bool = False
 ) -> None:
-    """`whole_file` for content that is at hand; text is UTF-8. Raises: OSError when the disk
-    refuses.
+    """Write content that is at hand, as `whole_file` does. Text is encoded as UTF-8.
+
+    Raises: OSError when the disk refuses.
     """
     with whole_file(path, durable=durable, many_writers=many_writers) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """Write in place and wait for the disk: for files of a folder that is renamed as a whole."""
+    """Write a file in place and wait until the disk has it.
+
+    For files of a folder that is renamed as a whole.
+    """
     with path.open("wb") as file:
         file.write(content)
         file.flush()
@@ -55,7 +60,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and removals in it survive a power cut."""
+    """Make the folder's renames and removals survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What PBT may change of a member while it trains; everything else of the config is fixed."""
+"""Hyperparameters: the values that PBT may change of a member while the member trains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,10 @@ SHAPING_PREFIX = "shaping."
 
 @dataclass(frozen=True)
 class Hyperparams:
-    """A member's mutable values. `shaping` holds one weight per reward term of the game."""
+    """The mutable values of one member.
+
+    shaping  one weight per reward term of the game
+    """
 
     learning_rate: float
     entropy_coef: float
@@ -19,8 +22,9 @@ class Hyperparams:
     shaping: Mapping[str, float] = field(default_factory=dict)
 
     def flat(self) -> dict[str, float]:
-        """Name -> value, shaping weights as "shaping.TERM"; the form that is stored, shown and
-        mutated.
+        """Name -> value, with shaping weights as "shaping.TERM".
+
+        This is the form that is stored, shown and mutated.
         """
         terms = {SHAPING_PREFIX + term: weight for term, weight in sorted(self.shaping.items())}
         return {
@@ -43,15 +47,16 @@ class Hyperparams:
 def initial_hyperparams(
     config: RunConfig, member: str, reward_terms: tuple[str, ...]
 ) -> Hyperparams:
-    """The config's values, with the member's own starting values over them."""
+    """The config's values, overridden by the member's own starting values."""
     return scheduled_hyperparams(config, member, reward_terms, 0)
 
 
 def scheduled_hyperparams(
     config: RunConfig, member: str, reward_terms: tuple[str, ...], frames: int
 ) -> Hyperparams:
-    """What the config alone says of a member at so many frames of its clock: the starting
-    values, and over them its schedule up to there.
+    """The values that the config alone gives a member at a number of frames of its clock.
+
+    These are its starting values, overridden by the steps of its schedule up to there.
     """
     learning = config.learning
     shaping = {term: learning.shaping.get(term, 1.0) for term in reward_terms}
@@ -66,10 +71,10 @@ def scheduled_hyperparams(
         *(step for step in override.schedule if step.at_frames <= frames),
     ]
     for step in steps:
-        named = {
+        changed = {
             name: value
             for name in ("learning_rate", "entropy_coef", "adam_beta1")
             if (value := getattr(step, name)) is not None
         }
-        values = replace(values, **named, shaping={**values.shaping, **step.shaping})
+        values = replace(values, **changed, shaping={**values.shaping, **step.shaping})
     return values

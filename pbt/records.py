@@ -1,5 +1,6 @@
-"""Facts that leave the engine: frozen, plain, without torch. Rows and JSON are converted from
-these by hand, each in one place.
+"""Records: facts that leave the engine as frozen, plain values, without torch.
+
+Database rows and JSON are converted from these by hand, each in one place.
 """
 
 from collections.abc import Mapping
@@ -12,17 +13,21 @@ _VOIDED = "voided"
 
 
 def is_voided(end_reason: str) -> bool:
-    """True for a game that was broken off by a fault ("voided: ..."). Such a game is never
-    scored.
+    """Whether a fault broke the game off ("voided: ...").
+
+    Such a game is never scored.
     """
     return end_reason.startswith(_VOIDED)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerRef:
-    """Who sat in a seat: a live member (name "m2"), a frozen snapshot (content id), a scripted
-    player ("random", "oneply") or a program that plays along (its call and the beginning of a hash
-    of its file).
+    """The player that sat in a seat.
+
+    kind  "member", live; "snapshot", frozen weights; "scripted", without a network; or "guest", a
+          program that plays along
+    name  of a member "m2", of a snapshot its content id, of a scripted player "random" or "oneply",
+          of a guest its call and the beginning of a hash of its file
     """
 
     kind: Literal["member", "snapshot", "scripted", "guest"]
@@ -33,11 +38,12 @@ class PlayerRef:
 class SeatRecord:
     """One seat of one finished game.
 
-    generation, version_start, version_end  of a live member: copies before the game began; learner
-    versions of its first and last action (else 0)
-    place    0 = best, ties share the smaller number
-    returns  unshaped sum of rewards
-    points   the game's own count, None where it keeps none
+    generation     of a live member: copies that it took before the game began; else 0
+    version_start  of a live member: the learner's version at its first action; else 0
+    version_end    the same at its last action
+    place          0 is the best; ties share the smaller number
+    returns        unshaped sum of rewards
+    points         the game's own count; None where it keeps none
     """
 
     player: PlayerRef
@@ -51,17 +57,21 @@ class SeatRecord:
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One finished game. (environment, count) is unique within an incarnation; `number` is the
-    population's own running number.
+    """One finished game.
 
-    steps            decisions of all seats;  frames: tics covered by them, summed over all seats,
-                     learning or not, opening plies included
-    trajectory_hash  of every (seat, action) in order, so equal games can be counted once
-    actions          evaluation games only: packed by `pack_actions`, enough to replay the game from
-                     seed and seats
-    opening_plies    how many of the first actions were drawn from the game's seed instead of from
-                     the players
+    number           the population's own running number
+    environment      the table; (environment, count) is unique within an incarnation
+    count            the running number of the game at its table
+    steps            decisions of all seats
+    frames           tics covered by them, summed over all seats, learning or not, with opening
+                     plies
     end_reason       the game's word, or "voided: ..." (such a game is never scored)
+    trajectory_hash  hash of every (seat, action) in order, so that equal games can be counted once
+    actions          evaluation games only: packed by `pack_actions`; with seed and seats they are
+                     enough to replay the game
+    opening_plies    how many of the first actions the game's seed decided instead of the players
+    greedy           players took their most likely action
+    pair             number of the pair of games that it belongs to; None: of no pair
     """
 
     number: int
@@ -82,8 +92,10 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRecord:
-    """Frozen weights of a member. `snapshot_id` is the SHA-256 of the weight file; `reason`:
-    initial, schedule, round, final, manual.
+    """Frozen weights of a member.
+
+    snapshot_id  the SHA-256 of the weight file
+    reason       "initial", "schedule", "round", "final" or "manual"
     """
 
     snapshot_id: str
@@ -99,8 +111,10 @@ class SnapshotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Games of one member against one opponent. opponent: as `pbt.population.scores.opponent_of`
-    names it;  points: their sum.
+    """Games of one member against one opponent.
+
+    opponent  as `pbt.population.scores.opponent_of` names it
+    points    the sum of the games' points
     """
 
     opponent: str
@@ -110,14 +124,15 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class MemberScore:
-    """What a round knew of one member: training games `first_game`..`last_game` (numbers,
-    inclusive) in which it met others.
+    """What a PBT round knew of one member.
 
-    games    those counted;  objective: mean over them of (win 1, else 0), or the mean return in
-             single-agent games
-    squares  sum of squared distances from that mean, None where no rule asks for it
-    against  the same games by opponent, ordered by their names; empty where members are not
-             compared on common opponents
+    games       number of training games counted, those in which it met others
+    objective   mean over them of (win 1, else 0); in single-agent games the mean return
+    first_game  number of the first game counted
+    last_game   number of the last game counted
+    squares     sum of squared distances from the mean; None where no rule asks for it
+    against     the same games by opponent, ordered by the opponents' names; empty where members are
+                not compared on common opponents
     """
 
     member: str
@@ -131,12 +146,13 @@ class MemberScore:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """What a round asks of one member; idempotent by (member, round).
+    """What a round asks of one member. Applying it twice is the same as once, by (member, round).
 
-    copy_from    the winning member whose snapshot `copy_snapshot` replaces weights, moments,
-                 hyperparameters and normaliser; None: keep one's own
-    hyperparams  the full set after copying and mutating;  mutated: the names that changed by
-                 mutation
+    copy_from      the member whose snapshot replaces weights, moments, hyperparameters and
+                   normaliser; None: keep one's own
+    copy_snapshot  that snapshot
+    hyperparams    the full set after copying and mutating
+    mutated        the names that changed by mutation
     """
 
     member: str
@@ -149,8 +165,9 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class RoundRecord:
-    """One PBT decision with everything it was computed from: `pbt.population.decide` on these
-    inputs gives `directive` again.
+    """One PBT decision with everything that it was computed from.
+
+    `pbt.population.decide` on these inputs gives `directive` again.
     """
 
     member: str
@@ -166,8 +183,9 @@ class RoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something a person should be able to read later: kind in {"copy", "mutate", "edit",
-    "checkpoint", "resume", "warning", ...}.
+    """Something that a person should be able to read later.
+
+    kind  "copy", "mutate", "edit", "checkpoint", "resume", "warning" and others
     """
 
     kind: str

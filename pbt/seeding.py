@@ -1,8 +1,8 @@
-"""Randomness keyed by what it is for, never by arrival order or wall time.
+"""Random streams, keyed by what they are for and never by arrival order or time.
 
-`generator(seed, "init", 3)` is the same stream whoever asks, whenever. Action noise is
-counter-based: one hash of (game key, seat, step, head) per draw, so who computes a batch, and in
-which order, does not change it.
+`generator(seed, "init", 3)` is the same stream for every caller at any time. Action noise is
+counter-based: each draw is one hash of (game key, seat, step, head), so neither the process that
+computes a batch nor its order changes the noise.
 """
 
 import hashlib
@@ -41,8 +41,9 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators": the 64-bit
-    finaliser.
+    """The 64-bit finaliser of SplitMix.
+
+    Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators".
     """
     values = (values ^ (values >> np.uint64(30))) * _MIX_1
     values = (values ^ (values >> np.uint64(27))) * _MIX_2
@@ -54,8 +55,8 @@ def action_uniforms(
 ) -> NDArray[np.float64]:
     """Uniforms in [0, 1) for sampling actions, [N, heads].
 
-    keys: [N] one per (game, seat), see `seat_key`; steps: [N] how many actions this seat took
-    before in this game.
+    keys   [N], one per (game, seat): see `seat_key`
+    steps  [N], the number of actions that the seat took before in this game
     """
     head = np.arange(1, heads + 1, dtype=np.uint64)
     mixed = _splitmix(_splitmix(keys + steps * _GOLDEN)[:, None] + head[None, :] * _GOLDEN)
@@ -63,7 +64,8 @@ def action_uniforms(
 
 
 def seat_key(seed: int, *key: Key) -> int:
-    """A 64-bit key for `action_uniforms`, e.g. of (run seed, "action", environment, game count,
-    seat).
+    """A 64-bit key for `action_uniforms`.
+
+    It is made of, for example, (run seed, "action", environment, game count, seat).
     """
     return integer(seed, *key, bits=64)

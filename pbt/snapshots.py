@@ -1,4 +1,4 @@
-"""Frozen weights on disk, named by the SHA-256 of their file."""
+"""Snapshots: frozen weights on disk, named by the SHA-256 of their file."""
 
 import hashlib
 import re
@@ -16,15 +16,17 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 class FileSnapshotStore:
-    """One file per snapshot in one folder; a file is whole or absent. Many processes may read;
-    one writes (the holder of the population's lock).
+    """One file per snapshot in one folder. A file is whole or absent.
+
+    Many processes may read. One writes: the process that holds the population's lock.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def put(self, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> tuple[str, int]:
-        """Store weights; returns (snapshot id, size in bytes) once they would survive a power cut.
+        """Store weights. Returns (snapshot id, size in bytes) once they would survive a power cut.
+
         Equal weights and metadata give the same id.
 
         Raises: SnapshotError when the disk refuses.
@@ -46,20 +48,23 @@ class FileSnapshotStore:
         return snapshot_id, len(content)
 
     def load(self, snapshot_id: str) -> dict[str, Tensor]:
-        """The tensors by name, on the CPU, in pages of the file: to be copied, not kept. Raises:
-        SnapshotError when missing or damaged.
+        """The tensors by name, on the CPU.
+
+        They lie in pages of the file, so copy them and do not keep them.
+
+        Raises: SnapshotError when the file is missing or damaged.
         """
         path = self.path(snapshot_id)
         try:
             with path.open("rb") as file:
-                found, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+                sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         except FileNotFoundError:
             raise SnapshotError(
                 f"{path}: no such weights; retention or a person removed them: choose "
                 "another snapshot"
             ) from None
-        if found != snapshot_id:
-            problem = f"{size} bytes with SHA-256 {found[:12]}..., expected {snapshot_id[:12]}..."
+        if sha256 != snapshot_id:
+            problem = f"{size} bytes with SHA-256 {sha256[:12]}..., expected {snapshot_id[:12]}..."
             raise SnapshotError(
                 f"{path} is damaged: {problem}; restore it from a backup, or delete it and "
                 "choose another snapshot"
@@ -67,8 +72,10 @@ class FileSnapshotStore:
         return map_weights(path)
 
     def path(self, snapshot_id: str) -> Path:
-        """Raises: SnapshotError unless it is a whole id, so that no text from outside names
-        another file.
+        """The file of a snapshot.
+
+        Raises: SnapshotError unless the id is complete, so that no text from outside names another
+        file.
         """
         if not _ID.fullmatch(snapshot_id):
             raise SnapshotError(
@@ -78,7 +85,7 @@ class FileSnapshotStore:
         return self.folder / f"{snapshot_id}{SUFFIX}"
 
     def sizes(self) -> dict[str, int]:
-        """Bytes by id of everything stored, by name."""
+        """Bytes of everything stored, by id, in the order of the ids."""
         files = sorted(
             path
             for path in self.folder.glob(f"*{SUFFIX}")
@@ -87,8 +94,10 @@ class FileSnapshotStore:
         return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in files}
 
     def remove(self, snapshot_ids: Iterable[str]) -> int:
-        """Delete weights; returns the bytes freed. Those already gone are passed over, so a plan
-        that was cut short is simply run again.
+        """Delete weights. Returns the bytes freed.
+
+        Snapshots that are gone already are skipped, so a plan that was interrupted can be run
+        again.
         """
         freed = 0
         for path in {self.path(snapshot_id) for snapshot_id in snapshot_ids}:
@@ -100,8 +109,10 @@ class FileSnapshotStore:
         return freed
 
     def remove_leftovers(self) -> None:
-        """Delete what a killed writer left half-written. Only for the holder of the population's
-        lock: another process' file may still be growing.
+        """Delete the half-written files of writers that were killed.
+
+        Only for the holder of the population's lock: the file of another process may still be
+        growing.
         """
         for path in self.folder.glob(f"*{SUFFIX}.*{PART_SUFFIX}"):
             path.unlink()
