@@ -85,8 +85,7 @@ class EnvCrash(EnvError):
 
 
 class SnapshotError(PbtError):
-    """Weights that are missing, damaged, or of another shape than the model that should take them.
-    """
+    """Weights that are missing, damaged, or of another shape than the model's."""
 
 
 class CheckpointError(PbtError):

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from pbt.config.schema import MemberOverride, RunConfig, ScheduleStep
+from pbt.config.population import MemberOverride, ScheduleStep
+from pbt.config.schema import RunConfig
 
 SHAPING_PREFIX = "shaping."
 

@@ -27,7 +27,7 @@ Name = Annotated[str, Path(pattern=NAME_PATTERN)]
 MemberPath = Annotated[str, Path(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
 SNAPSHOT = r"^(m(0|[1-9][0-9]{0,3})|[0-9a-f]{64})$"
 MAX_NAMES = 10_000
-"""A member's number has four digits at most (pbt.config.schema.MemberName)."""
+"""A member's number has four digits at most (pbt.config.values.MemberName)."""
 
 
 class NewMemberBody(Body):

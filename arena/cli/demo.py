@@ -17,7 +17,8 @@ from arena.matches.play import play_match
 from arena.players.resolve import resolve_players
 from arena.training.train import resume_training, start_training
 from pbt.config.load import load_config
-from pbt.config.schema import PbtConfig, RunConfig
+from pbt.config.population import PbtConfig
+from pbt.config.schema import RunConfig
 from pbt.files import write_whole
 
 NAME = "demo"

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arena.data.paths import IMPORTED
+from pbt.config.learning import ModelConfig
 from pbt.config.load import config_from_table
-from pbt.config.schema import ModelConfig, RunConfig
+from pbt.config.schema import RunConfig
 from pbt.errors import PlayerError, SnapshotError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")

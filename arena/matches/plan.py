@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from arena.matches.tables import PlannedGame
 from arena.players.resolve import ResolvedPlayer, make_game
-from pbt.config.schema import EvaluationConfig
+from pbt.config.running import EvaluationConfig
 from pbt.envs.contract import EnvSpec, Game, opens_at_random
 from pbt.errors import PlayerError
 from pbt.seeding import integer

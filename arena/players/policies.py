@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from arena.players.resolve import ResolvedPlayer
-from pbt.config.schema import ModelConfig, RunConfig
+from pbt.config.learning import ModelConfig
+from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.envs.scripted import random_act
 from pbt.inference.policy_server import HostedPolicy, NetworkPolicy, ScriptedPolicy

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from arena.training.sink import TrainingSink
 from pbt.checkpoint.cut import learner_part
 from pbt.checkpoint.files import Checkpoint
-from pbt.config.schema import Joined, MemberOverride, RunConfig
+from pbt.config.population import Joined, MemberOverride
+from pbt.config.schema import RunConfig
 from pbt.envs.contract import EnvSpec
 from pbt.errors import ConfigError
 from pbt.population.controller import Controller

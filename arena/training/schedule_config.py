@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from arena.league.frames import frames_text
 from arena.league.lineage import Lineage
 from pbt.config.load import config_from_table
-from pbt.config.schema import MemberOverride, RunConfig, ScheduleStep
+from pbt.config.population import MemberOverride, ScheduleStep
+from pbt.config.schema import RunConfig
 from pbt.hyperparams import Hyperparams
 
 

@@ -6,13 +6,14 @@ from typing import Any
 from pbt.config.problems import toml_key, toml_text
 from pbt.config.schema import RunConfig
 
-# A list with more characters than these stands one entry to a line.
+# A list with more characters than this is written with one entry per line.
 WIDE = 160
 
 
 def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
-    """The resolved config: reading it again gives an equal one. With origins (dotted key ->
-    "file", "--set") each line ends with its own.
+    """The resolved config as TOML. Reading it again gives an equal one.
+
+    origins  dotted key -> "file" or "--set"; with it each line ends with its own origin
     """
     table = config.model_dump()
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
@@ -20,13 +21,13 @@ def to_toml(config: RunConfig, origins: Mapping[str, str] | None = None) -> str:
     for name, section in table.items():
         if name == "members":
             for member, override in section.items():
-                # What a member does not say is that of [learning], or of its schedule: nothing is
-                # decided later.
-                said = {key: value for key, value in override.items() if value is not None}
+                # A value that a member does not set is that of [learning] or of its schedule, so
+                # no line says that it is decided later.
+                values = {key: value for key, value in override.items() if value is not None}
                 lines += [
                     "",
                     f"[members.{toml_key(member)}]",
-                    *_key_lines(said, ("members", member), origins),
+                    *_key_lines(values, ("members", member), origins),
                 ]
         elif isinstance(section, Mapping):
             lines += ["", f"[{name}]", *_key_lines(section, (name,), origins)]
@@ -46,7 +47,7 @@ def _key_lines(
 ) -> list[str]:
     lines = []
     for name, value in section.items():
-        # TOML has no null: a value that is decided at run time is shown as a comment.
+        # TOML has no null, so a value that is decided at run time is shown as a comment.
         line = (
             f"# {toml_key(name)}: decided when training starts"
             if value is None
@@ -59,12 +60,12 @@ def _key_lines(
 
 
 def _origin(key: str, origins: Mapping[str, str]) -> str:
-    found = {
+    origins_here = {
         origin
-        for known, origin in origins.items()
-        if known == key or known.startswith(f"{key}.") or key.startswith(f"{known}.")
+        for given_key, origin in origins.items()
+        if given_key == key or given_key.startswith(f"{key}.") or key.startswith(f"{given_key}.")
     }
-    return " and ".join(sorted(found)) or "default"
+    return " and ".join(sorted(origins_here)) or "default"
 
 
 def _value(value: Any) -> str:

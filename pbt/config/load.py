@@ -1,8 +1,7 @@
-"""From a file, a shipped name or a stored table to one checked RunConfig; every problem is listed
-at once.
+"""Reads a config: from a file, a shipped name or a stored table to one checked RunConfig.
 
-`load_config("demo", ["learning.gamma=0.98"])` is all most callers need; `read_config` also tells
-where each value came from.
+Every problem is listed at once. `load_config("demo", ["learning.gamma=0.98"])` is all that most
+callers need; `read_config` also says where each value came from.
 """
 
 import copy
@@ -22,7 +21,7 @@ from pbt.errors import ConfigError
 
 Table = dict[str, Any]
 SUFFIX = ".toml"
-# Section, key and value of what was a rule before it became a choice with another default.
+# (section, key, value) of each rule that became a choice with another default.
 HELD_BEFORE = (("pbt", "opponents", "all"),)
 _SYNTAX_PLACE = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)$")
 _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
@@ -30,8 +29,10 @@ _OPENS_A_TOML_VALUE = ('"', "'", "[", "{")
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """A config and, for every dotted key that was given, where: "file" or "--set". Keys that are
-    absent hold their defaults.
+    """A config and where its values came from.
+
+    source   what the caller asked for
+    origins  dotted key -> "file" or "--set"; keys that are absent hold their defaults
     """
 
     config: RunConfig
@@ -40,9 +41,10 @@ class LoadedConfig:
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """source: path of a TOML file, or a shipped config's bare name; overrides: "a.b=c", c a TOML
-    value or a bare word.
+    """The checked config of a file.
 
+    source     path of a TOML file, or the bare name of a shipped config
+    overrides  "a.b=c", where c is a TOML value or a bare word
     Raises: ConfigError with every problem of file and overrides.
     """
     return read_config(source, overrides).config
@@ -58,14 +60,17 @@ def config_from_table(
     table: Mapping[str, Any], source: str, overrides: Sequence[str] = ()
 ) -> RunConfig:
     """A stored config (a JSON object, or `RunConfig.model_dump()`) with overrides on top.
+
     Raises: ConfigError.
     """
     return _resolve(_as_it_ran(_without_none(table)), overrides, source).config
 
 
 def options_from(overrides: Sequence[str]) -> dict[str, Any]:
-    """A game's options, of nothing but overrides: "steps=3", or "env.options.steps=3" as for a
-    config. Raises: ConfigError with every problem.
+    """A game's options, made of overrides alone.
+
+    overrides  "steps=3", or "env.options.steps=3" as for a config
+    Raises: ConfigError with every problem.
     """
     table, _, problems = _apply_overrides(
         {}, [override.strip().removeprefix("env.options.") for override in overrides]
@@ -91,7 +96,10 @@ def shipped_configs() -> dict[str, Path]:
 
 
 def find_config(source: str | Path) -> Path:
-    """The file a user means. Raises: ConfigError naming the shipped configs."""
+    """The file that a user means by a path or a name.
+
+    Raises: ConfigError that names the shipped configs.
+    """
     text = str(source)
     shipped = shipped_configs()
     if text in shipped and isinstance(source, str):
@@ -140,9 +148,9 @@ def _syntax_problem(text: str, message: str) -> str:
         return f"end of file: {reason}; close the last quote or bracket"
     line, column = int(place[1]), int(place[2])
     lines = text.splitlines()
-    found = lines[line - 1].strip() if line <= len(lines) else ""
+    content = lines[line - 1].strip() if line <= len(lines) else ""
     return (
-        f"line {line}, column {column}: not TOML: found {found!r}; {reason}; texts need "
+        f"line {line}, column {column}: not TOML: found {content!r}; {reason}; texts need "
         "quotes, keys and tables stand once"
     )
 
@@ -164,8 +172,9 @@ def _resolve(given: Table, overrides: Sequence[str], source: str) -> LoadedConfi
 
 
 def _as_json(table: Mapping[str, Any]) -> str:
-    """Strict validation takes lists for tuples only from JSON; TOML's dates become text, which
-    no field accepts by accident.
+    """The table as JSON, since strict validation takes lists for tuples only from there.
+
+    TOML's dates become text, which no field accepts by accident.
     """
     return json.dumps(table, default=str)
 
@@ -225,7 +234,7 @@ def _put(table: Table, path: Sequence[str], value: Any) -> None:
 
 
 def _named_by_origin(problem: str, set_keys: Sequence[str]) -> str:
-    """Problems of values that came from the command line say so."""
+    """The problem, marked as one of --set where its value came from the command line."""
     place = re.split(r"[ :]", problem, maxsplit=1)[0]
     return (
         f"--set {problem}"
@@ -236,16 +245,17 @@ def _named_by_origin(problem: str, set_keys: Sequence[str]) -> str:
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Dotted keys of everything that is not a table (an empty table counts)."""
-    found = []
+    keys = []
     for name, value in table.items():
         key = f"{prefix}{name}"
-        found += _leaves(value, f"{key}.") if isinstance(value, Mapping) and value else [key]
-    return found
+        keys += _leaves(value, f"{key}.") if isinstance(value, Mapping) and value else [key]
+    return keys
 
 
 def _as_it_ran(table: Table) -> Table:
-    """A population of an earlier version goes on by the rules it began with: whole sections that
-    lack a later key get what held before it.
+    """The table of a population of an earlier version, completed by the rules that it began with.
+
+    A whole section that lacks a later key gets what held before that key existed.
     """
     later = {key for _, key, _ in HELD_BEFORE}
     for section, key, value in HELD_BEFORE:
@@ -261,7 +271,7 @@ def _as_it_ran(table: Table) -> Table:
 
 
 def _without_none(table: Mapping[str, Any]) -> Table:
-    """TOML knows no null: what is None stands at its default."""
+    """The table without None: TOML has no null, so such a key stands at its default."""
     return {
         name: _without_none(value) if isinstance(value, Mapping) else value
         for name, value in table.items()

@@ -1,5 +1,4 @@
-"""What is wrong with a config, said for people: ``place = found: expected; what to do``, one line
-per problem.
+"""The problems of a config in words: ``place = found: expected; what to do``, one line each.
 
 Expectations are read from the schema itself (its JSON form), so a new field needs no new message.
 """
@@ -28,10 +27,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str]:
-    """One line per place that pydantic refused, then the contradictions among the values that are
-    fine.
+    """One line per place that pydantic refused, then the contradictions among the other values.
 
-    given: the table that was validated.
+    given  the table that was validated
     """
     lines: dict[Loc, str] = {}
     contradictions: list[str] = []
@@ -41,7 +39,8 @@ def field_problems(error: ValidationError, given: Mapping[str, Any]) -> list[str
             continue
         loc = _place(detail, given)
         lines.setdefault(loc, _describe(detail, loc, given))
-    # A union is refused branch by branch: where something inside it is wrong, that line says all.
+    # pydantic refuses a union branch by branch. Where something inside it is wrong, the line about
+    # that says all.
     lines = {
         loc: line
         for loc, line in lines.items()
@@ -57,8 +56,9 @@ def _validator_lines(detail: ErrorDetails) -> list[str]:
 
 
 def _contradictions_without(bad: Iterable[Loc], given: Mapping[str, Any]) -> list[str]:
-    """Contradictions that stand among the other values; a line that names a bad place says
-    nothing yet.
+    """The contradictions among the other values.
+
+    A line that names a refused place is left out: that value is not known yet.
     """
     places = [_dotted(loc) for loc in bad]
     rest = json.loads(json.dumps(given, default=str))
@@ -92,9 +92,7 @@ def _remove(table: Any, loc: Loc) -> None:
 
 
 def _place(detail: ErrorDetails, given: Any) -> Loc:
-    """pydantic's loc without the names it gives to the branches of a union: those are no keys of
-    the table.
-    """
+    """pydantic's location without the names of a union's branches, which are no keys."""
     place: list[str | int] = []
     for position, name in enumerate(detail["loc"]):
         last_of_missing = detail["type"] == "missing" and position == len(detail["loc"]) - 1
@@ -185,8 +183,9 @@ def _unknown_key(loc: Loc) -> str:
 
 
 def _dotted(loc: Loc) -> str:
-    """("model", "conv", 0, "kernel") -> model.conv[0].kernel; keys that need quotes in TOML have
-    them here.
+    """("model", "conv", 0, "kernel") -> model.conv[0].kernel.
+
+    Keys that need quotes in TOML have them here.
     """
     return "".join(
         f"[{part}]" if isinstance(part, int) else f".{toml_key(part)}" for part in loc
@@ -199,8 +198,9 @@ def toml_key(name: str) -> str:
 
 
 def toml_text(words: str) -> str:
-    """A TOML string on one line: JSON's escapes are TOML's, except that TOML wants DEL escaped,
-    too.
+    """A TOML string on one line.
+
+    JSON's escapes are TOML's, except that TOML wants DEL escaped as well.
     """
     return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -217,8 +217,9 @@ def _root() -> Schema:
 
 
 def _definition(schema: Schema) -> Schema:
-    """The schema with its reference followed; what stands beside the reference (a default)
-    stays.
+    """The schema with its reference followed.
+
+    What stands beside the reference (a default) stays.
     """
     reference = schema.get("$ref")
     if reference is None:
@@ -270,7 +271,7 @@ def _expected(schema: Schema) -> str:
 
 
 def _choices(schema: Schema) -> Sequence[Any]:
-    """The only values it takes, where they can be counted."""
+    """The only values that the schema takes; empty where they cannot be listed."""
     return [schema["const"]] if "const" in schema else schema.get("enum", ()) or _patterns(schema)
 
 

@@ -1,5 +1,6 @@
-"""Which edits a population that has started can take. What is not listed changes shapes, clocks
-or random streams, and is refused.
+"""Which edits a population that has started can take.
+
+A key that is not listed here changes shapes, clocks or random streams, and its edit is refused.
 """
 
 from collections.abc import Mapping
@@ -13,8 +14,8 @@ HYPERPARAMETERS = (
     "learning.adam_beta1",
     "learning.shaping",
 )
-"""Editable, but they belong to the members once training started: an edit sets them for every
-member, and PBT goes on from there.
+"""Editable. Once training started they belong to the members: an edit sets them for every member,
+and PBT goes on from there.
 """
 
 _EDITABLE_LEARNING = (
@@ -56,20 +57,22 @@ EDITABLE = (
     *HYPERPARAMETERS,
     *(f"learning.{name}" for name in _EDITABLE_LEARNING),
 )
-"""Dotted keys; a section stands for all its keys."""
+"""Dotted keys that a population takes on resume; a section stands for all its keys."""
 
 
 MEMBERSHIP = ("population.joined", "population.left")
-"""Who learns: those that are named come or go, and nobody else changes."""
+"""Which members learn: the members named come or go, and no other member changes."""
 LIVE = ("stop_at_frames", "pbt.period_frames", "snapshots", "evaluation.share", *MEMBERSHIP)
-"""What a trainer takes while it trains: at its next rest, or, where members come or go, with new
-processes around the same weights.
+"""Dotted keys that a trainer takes while it trains, at its next pause.
+
+Where members come or go, it starts new processes around the same weights.
 """
 
 
 def changes(old: RunConfig, new: RunConfig) -> dict[str, tuple[Any, Any]]:
-    """Dotted key -> (old, new) of every value that differs; None where one side has no such key,
-    or an empty list.
+    """Dotted key -> (old, new) of every value that differs.
+
+    None stands where one side has no such key, or an empty list.
     """
     before, after = _flat(old.model_dump()), _flat(new.model_dump())
     return {
@@ -92,22 +95,24 @@ def diff_shapes(old: RunConfig, new: RunConfig) -> list[str]:
 
 
 def _taken_back(old: RunConfig, new: RunConfig) -> list[str]:
-    """Who has joined or left cannot be made not to have: games and snapshots tell of them."""
+    """Members that joined or left stay in the config, since games and snapshots name them."""
     before, after = old.population, new.population
     joined = [name for name, one in before.joined.items() if after.joined.get(name) != one]
-    found = [f"population.joined.{name}: has joined already; it can only leave" for name in joined]
-    back = [name for name in before.left if name not in after.left]
-    return found + [
+    problems = [
+        f"population.joined.{name}: has joined already; it can only leave" for name in joined
+    ]
+    returned = [name for name in before.left if name not in after.left]
+    return problems + [
         (
             f"population.left: {name} has left for good; a new member can begin with the weights "
             "of its last snapshot"
         )
-        for name in back
+        for name in returned
     ]
 
 
 def changes_members(old: RunConfig, new: RunConfig) -> bool:
-    """Somebody joins or leaves."""
+    """Whether a member joins or leaves."""
     return (old.population.joined, old.population.left) != (
         new.population.joined,
         new.population.left,
@@ -115,13 +120,15 @@ def changes_members(old: RunConfig, new: RunConfig) -> bool:
 
 
 def is_live(key: str) -> bool:
-    """Of a dotted key, or a section."""
+    """Whether a running population can take an edit of this dotted key or section."""
     return any(key == allowed or key.startswith(f"{allowed}.") for allowed in LIVE)
 
 
 def takes_live(old: RunConfig, new: RunConfig) -> bool:
-    """Whether a running population can take this edit. Where values are annealed, learners know
-    of the end, and must start anew with another.
+    """Whether a running population can take this edit.
+
+    Where values are annealed, learners know the end of the training, so they must start anew with
+    another end.
     """
     keys = changes(old, new).keys()
     return all(is_live(key) for key in keys) and not (

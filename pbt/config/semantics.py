@@ -1,4 +1,4 @@
-"""What a config says about its game, held against the game itself: roles, members, reward terms."""
+"""Checks a config against its game: roles, members and reward terms."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
@@ -16,8 +16,9 @@ class Named(Protocol):
 
 
 class GameShape(Protocol):
-    """The part of `pbt.envs.contract.Game` a config can contradict; named here because config
-    stands below envs.
+    """The part of `pbt.envs.contract.Game` that a config can contradict.
+
+    It is declared here because `config` stands below `envs`.
     """
 
     @property
@@ -31,8 +32,9 @@ class GameShape(Protocol):
 
 
 def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """Member name -> role name of all that ever were, in order: those it began with, then who
-    joined.
+    """Member name -> role name of all members that ever were, in order.
+
+    First come the members that the population began with, then those that joined.
     """
     later = sorted(config.population.joined, key=member_number)
     return _first_members(config, roles) | {
@@ -41,8 +43,9 @@ def everyone(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
 
 
 def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """ "m0", "m1", ... counted through the roles in the game's order. A role the table omits has
-    none.
+    """The members to begin with: "m0", "m1", ... counted through the roles in the game's order.
+
+    A role that the table omits has none.
     """
     counts = config.population.members
     per_role = {role: counts if isinstance(counts, int) else counts.get(role, 0) for role in roles}
@@ -51,7 +54,7 @@ def _first_members(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
 
 
 def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
-    """As `everyone`, without those that left: who plays."""
+    """Member name -> role name of the members that play: `everyone` without those that left."""
     return {
         name: role
         for name, role in everyone(config, roles).items()
@@ -60,7 +63,7 @@ def member_roles(config: RunConfig, roles: Sequence[str]) -> dict[str, str]:
 
 
 def member_number(name: str) -> int:
-    """3 of "m3": its place among all that ever were, and in the policy table."""
+    """3 of "m3": its place among all members that ever were, and in the policy table."""
     return int(name.removeprefix("m"))
 
 
@@ -84,7 +87,7 @@ def check_against_game(config: RunConfig, game: GameShape, source: str = "config
             "players at once"
         )
         problems.append(f'{found}; make it {seats} or more, or "auto"')
-    # Of a game that has deadlines of its own: `pbt.envs.contract.Deadlined`.
+    # For a game that has deadlines of its own, `pbt.envs.contract.Deadlined`.
     longest_s = getattr(game, "longest_wait_s", 0.0)
     if config.env.timeout_s <= longest_s and config.runtime.placement != "serial":
         found = (
@@ -128,14 +131,14 @@ def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> lis
 
 
 def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
-    """Of who joined and who left."""
+    """What is wrong with the members that joined and left, one line each."""
     joined, left = config.population.joined, config.population.left
-    first, known, playing = (
+    first, members, playing = (
         _first_members(config, roles),
         everyone(config, roles),
         set(member_roles(config, roles).values()),
     )
-    found = [
+    problems = [
         (
             f"population.joined.{name}: the population began with a member of that name; go on "
             f"at m{len(first)}"
@@ -145,18 +148,18 @@ def _membership_problems(config: RunConfig, roles: Sequence[str]) -> list[str]:
     ]
     for name, one in joined.items():
         if one.role not in roles:
-            found.append(
+            problems.append(
                 _unknown(
                     f"population.joined.{name}.role", one.role, "role", roles, ", ".join(roles)
                 )
             )
-    found += [
-        _unknown(f"population.left.{name}", name, "member", known, ", ".join(known))
+    problems += [
+        _unknown(f"population.left.{name}", name, "member", members, ", ".join(members))
         for name in left
-        if name not in known
+        if name not in members
     ]
-    return found + [
-        f"population.left: nobody plays {role} any more; each role keeps a member"
+    return problems + [
+        f"population.left: no member plays {role} any more; each role keeps a member"
         for role in roles
         if role not in playing
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from pbt.config.schema import LearningConfig
+from pbt.config.learning import LearningConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import Hyperparams
 from pbt.learning import losses

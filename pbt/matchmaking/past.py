@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pbt.config.schema import MatchmakingConfig, PastMode
+from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
 
 WinRates = Mapping[str, Mapping[str, float]]

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, Protocol
 
-from pbt.config.schema import MatchmakingConfig
+from pbt.config.population import MatchmakingConfig
 from pbt.matchmaking.past import WinRates
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord, is_voided

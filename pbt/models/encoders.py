@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d
 
-from pbt.config.schema import ConvLayer, ModelConfig
+from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.errors import ConfigError
 from pbt.models.activations import ACTIVATIONS

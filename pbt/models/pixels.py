@@ -9,7 +9,7 @@ sums come out of one with stride 1 over 3 b² channels, in which b x b pixels li
 import torch
 from torch import Tensor
 
-from pbt.config.schema import ConvLayer
+from pbt.config.learning import ConvLayer
 from pbt.native import pixel_blocks_bf16
 
 # Of normalised pixels.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from pbt.config.schema import ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.models.activations import ACTIVATIONS
 from pbt.models.distributions import greedy as most_likely
 from pbt.models.distributions import joint_log_prob, log_probabilities, masked_logits, sample

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import torch
 
-from pbt.config.schema import ModelConfig
+from pbt.config.learning import ModelConfig
 from pbt.envs.spaces import Leaf
 from pbt.models.encoders import uses_conv
 

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from pbt.config.schema import Opponents, PbtConfig
+from pbt.config.population import Opponents, PbtConfig
 from pbt.errors import EngineError
 from pbt.hyperparams import SHAPING_PREFIX
 from pbt.population.comparison import compare, standings

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.cli import app as cli
-from pbt.config.schema import RuntimeConfig
+from pbt.config.running import RuntimeConfig
 from tests.arena.tiny_populations import CONNECT_FOUR, train
 from tests.e2e.readme_parts import DOCUMENTS, ROOT, blocks, commands, quoted_lines, shell_lines
 

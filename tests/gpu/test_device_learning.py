@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.learning.learner import Learner
 from pbt.learning.shared_reducer import SharedReducer, reducer_bytes
 from pbt.transport.memory import Region

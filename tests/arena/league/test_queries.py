@@ -23,7 +23,7 @@ from arena.league.snapshot_names import find_snapshot, parse_frames
 from arena.league.standings import best_standing, population_table, standings
 from arena.league.verify import verify_rounds
 from arena.league.writer import LeagueWriter
-from pbt.config.schema import PbtConfig
+from pbt.config.population import PbtConfig
 from pbt.errors import PlayerError
 from pbt.population.decide import PbtRules, decide
 from pbt.population.scores import ScoreWindow

@@ -126,7 +126,7 @@ def test_a_stopped_population_takes_the_same_edits(tmp_path: Path) -> None:
         {**TABLE, "stop_at_frames": 500, "runtime": {"placement": "serial"}}, "test"
     )
     start_training(config, "first", tmp_path, lambda progress: None)
-    with pytest.raises(ConfigError, match="nobody plays player any more"):
+    with pytest.raises(ConfigError, match="no member plays player any more"):
         resume_training(
             "first", tmp_path, ['population.left=["m0","m1","m2"]'], lambda progress: None
         )

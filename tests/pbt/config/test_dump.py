@@ -7,15 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbt.config.dump import json_schema, to_toml
+from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.config.load import load_config, read_config
-from pbt.config.schema import (
-    ConvLayer,
-    EnvConfig,
-    MemberOverride,
-    ModelConfig,
-    PopulationConfig,
-    RunConfig,
-)
+from pbt.config.population import MemberOverride, PopulationConfig
+from pbt.config.running import EnvConfig
+from pbt.config.schema import RunConfig
 
 FULL = RunConfig(
     description='quotes " and \\ and\nlines, 漢字, \x7f',

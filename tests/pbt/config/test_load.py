@@ -16,7 +16,9 @@ from pbt.config.load import (
     read_config,
     shipped_configs,
 )
-from pbt.config.schema import EnvConfig, MemberOverride, PbtConfig, RunConfig
+from pbt.config.population import MemberOverride, PbtConfig
+from pbt.config.running import EnvConfig
+from pbt.config.schema import RunConfig
 from pbt.errors import ConfigError
 
 ENV = '[env]\nname = "connect_four"\n'

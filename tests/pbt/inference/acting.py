@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
 from pbt.inference.policy_server import NetworkPolicy, PolicyServer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.files import write_whole
 from pbt.learning.shared_reducer import SharedReducer
 from pbt.models.weights import to_bytes

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Categorical
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.errors import EngineError, SnapshotError
 from pbt.learning.batch import zero_absent_rows
 from pbt.learning.learner import MAX_SKIPS_IN_A_ROW, Learner

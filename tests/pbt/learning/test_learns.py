@@ -9,7 +9,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.hyperparams import Hyperparams
 from pbt.learning.batch import Batch

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.config.schema import LearningConfig, ModelConfig
+from pbt.config.learning import LearningConfig, ModelConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.batch import Batch
 from pbt.learning.learner import Learner

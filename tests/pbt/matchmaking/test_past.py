@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.config.schema import MatchmakingConfig, PastMode
+from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.errors import EngineError
 from pbt.matchmaking.past import PastRules, WinRates, past_probabilities
 from pbt.matchmaking.seats import MemberEntry, SnapshotEntry, past_candidates, seat_training_game

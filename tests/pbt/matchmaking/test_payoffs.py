@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.config.schema import MatchmakingConfig, PastMode
+from pbt.config.population import MatchmakingConfig, PastMode
 from pbt.matchmaking.payoffs import EloRatings, PayoffSource, RecentWinRates, payoff_source
 from pbt.matchmaking.seats import SnapshotEntry
 from pbt.records import GameRecord, PlayerRef, SeatRecord

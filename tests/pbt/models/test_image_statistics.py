@@ -6,7 +6,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from pbt.config.schema import ConvLayer, LearningConfig, ModelConfig
+from pbt.config.learning import ConvLayer, LearningConfig, ModelConfig
 from pbt.envs.contract import Role
 from pbt.learning.learner import observed_places
 from pbt.models.encoders import ConvEncoder

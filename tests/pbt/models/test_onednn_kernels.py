@@ -10,8 +10,8 @@ import torch
 from gymnasium import spaces
 from torch.backends import mkldnn
 
+from pbt.config.learning import LearningConfig
 from pbt.config.load import load_config
-from pbt.config.schema import LearningConfig
 from pbt.learning.learner import Learner
 from pbt.models.policy_model import build_model
 from pbt.models.precision import has_bfloat16

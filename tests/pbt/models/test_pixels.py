@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import conv2d
 
 from pbt import native
-from pbt.config.schema import ConvLayer
+from pbt.config.learning import ConvLayer
 from pbt.models import pixels
 from pbt.models.pixels import MOST_DEVIATIONS, Normal, block_side, prepare, weight_in_blocks
 

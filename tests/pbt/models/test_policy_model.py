@@ -8,7 +8,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from pbt.config.schema import ConvLayer, ModelConfig
+from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
 from pbt.errors import ConfigError
 from pbt.models.encoders import integer_scale

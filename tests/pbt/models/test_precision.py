@@ -7,7 +7,7 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from pbt.config.schema import ConvLayer, ModelConfig
+from pbt.config.learning import ConvLayer, ModelConfig
 from pbt.envs.contract import Role
 from pbt.models import precision
 from pbt.models.distributions import joint_log_prob, log_probabilities

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, replace
 
-from pbt.config.schema import PbtConfig
+from pbt.config.population import PbtConfig
 from pbt.population.decide import PbtRules, decide
 from pbt.records import Against, Directive, MemberScore, RoundRecord
 

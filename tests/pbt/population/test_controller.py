@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pbt.config.schema import MatchmakingConfig, PastMode, RunConfig
+from pbt.config.population import MatchmakingConfig, PastMode
+from pbt.config.schema import RunConfig
 from pbt.hyperparams import Hyperparams
 from pbt.learning.statistics import UpdateStats
 from pbt.matchmaking.past import WinRates

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbt.config.schema import PbtConfig
+from pbt.config.population import PbtConfig
 from pbt.errors import EngineError
 from pbt.population.decide import PbtRules, decide, next_due, rank, top_count
 from pbt.records import MemberScore

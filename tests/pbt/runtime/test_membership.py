@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from pbt.checkpoint.files import Checkpoint
-from pbt.config.schema import Joined, RunConfig
+from pbt.config.population import Joined
+from pbt.config.schema import RunConfig
 from pbt.envs import registry
 from pbt.errors import EngineError, SnapshotError
 from pbt.records import GameRecord

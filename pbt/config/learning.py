@@ -1,0 +1,143 @@
+"""What one member computes and learns from: the sections [model], [sampling] and [learning].
+
+Every default stands here, and every name carries its unit. The defaults suit light board games;
+Doom's (Petrenko et al. 2020, tables A.4 and A.5) stand in config files of their own.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pbt.config.values import (
+    LAYERS,
+    Plies,
+    PositiveFloat,
+    PositiveInt,
+    Probability,
+    Section,
+    Tables,
+    Width,
+)
+
+
+class ConvLayer(Section):
+    """One convolution of the encoder.
+
+    channels  number of output channels
+    kernel    height and width of the kernel, in pixels
+    stride    pixels from one place of the kernel to the next
+    padding   rows and columns of zeros on every side
+    """
+
+    channels: Width
+    kernel: Width
+    stride: Width = 1
+    padding: Annotated[int, Field(ge=0, le=65_536)] = 0
+
+
+class ModelConfig(Section):
+    """The network of a member.
+
+    encoder                 "mlp", "conv", or "auto": convolutions for leaves of rank 3 where `conv`
+                            has layers, else "mlp"
+    conv                    the convolutions, first to last
+    channels_last_input     images come as [height, width, channels]; false: [channels, height,
+                            width]
+    hidden                  widths of the hidden layers, first to last
+    activation              the function behind every layer
+    core                    "gru" adds memory over time
+    gru_size                size of that memory
+    normalize_observations  subtract the running mean and divide by the running deviation, of every
+                            number and every pixel by itself
+    policy_gain             scale of the policy head's first weights. A small one makes all actions
+                            almost equally likely at first. With 1 the layers below are trained for
+                            the policy from the first update on, which pays where updates are few
+                            (images)
+    """
+
+    encoder: Literal["auto", "mlp", "conv"] = "auto"
+    conv: Annotated[tuple[ConvLayer, ...], Field(max_length=LAYERS)] = ()
+    channels_last_input: bool = True
+    hidden: Annotated[tuple[Width, ...], Field(max_length=LAYERS)] = (256, 256)
+    activation: Literal["relu", "elu", "tanh"] = "relu"
+    core: Literal["none", "gru"] = "none"
+    gru_size: Width = 128
+    normalize_observations: bool = False
+    policy_gain: PositiveFloat = 0.01
+
+
+class SamplingConfig(Section):
+    """How games are played to be learned from.
+
+    environments   tables that play at the same time. "auto": 128 for every rollout worker; the
+                   number is written into the stored config when a population starts, since seeds
+                   belong to tables
+    rollout_steps  T, the rows of a slot
+    opening_plies  a training game begins with 0 to this many uniformly random decisions; the number
+                   is drawn for each game, and no member learns from them
+    seat_block     this many neighbouring tables draw the same players for games of the same count,
+                   which makes the batches of inference larger
+    """
+
+    environments: Tables | Literal["auto"] = 64
+    rollout_steps: Annotated[int, Field(ge=2, le=100_000)] = 16
+    opening_plies: Plies = 0
+    seat_block: Tables = 1
+
+
+class LearningConfig(Section):
+    """The update, APPO: PPO's clip and V-trace, each with a switch.
+
+    batch_steps           steps of one member in a batch
+    minibatches           parts into which a batch is split; each gives one step of the optimiser
+    epochs                passes over a batch
+    learning_rate         Adam's step size; PBT mutates it
+    adam_beta1            Adam's decay of the first moment; PBT mutates it
+    adam_beta2            Adam's decay of the second moment
+    adam_eps              Adam's epsilon
+    gamma                 discount per step
+    gae_lambda            shortens the traces; 1.0 is plain V-trace
+    vtrace                correct for the lag between acting and learning
+    vtrace_rho            largest importance weight of a temporal difference
+    vtrace_c              largest importance weight in the product of a trace
+    ppo_clip              clip the policy ratio
+    ratio_clip            r: the policy ratio is clipped to [1/r, r]
+    value_coef            weight of the value loss
+    entropy_coef          weight of the entropy bonus; PBT mutates it
+    max_grad_norm         a longer gradient is shortened to this norm
+    reward_scale          all rewards are multiplied by this
+    anneal_to             learning rate and entropy coefficient shrink linearly, from full at frame
+                          0 to this fraction at stop_at_frames; PBT mutates the full values. 1:
+                          constant
+    normalize_advantages  scale advantages to mean 0 and deviation 1
+    max_lag               slots with a row that was acted by weights more than this many versions
+                          (batches) old are dropped; None: V-trace corrects all that come
+    timeout_s             for one update. A longer one counts as hung, and its process is restarted;
+                          not in the placement "serial"
+    shaping               weight per reward term of the game, 1 where it is not named; PBT mutates
+                          it
+    """
+
+    batch_steps: Annotated[int, Field(ge=1, le=100_000_000)] = 2048
+    minibatches: PositiveInt = 1
+    epochs: PositiveInt = 1
+    learning_rate: Annotated[float, Field(ge=0.0)] = 1e-3
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    adam_beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
+    adam_eps: PositiveFloat = 1e-6
+    gamma: Probability = 0.99
+    gae_lambda: Probability = 0.95
+    vtrace: bool = True
+    vtrace_rho: PositiveFloat = 1.0
+    vtrace_c: PositiveFloat = 1.0
+    ppo_clip: bool = True
+    ratio_clip: Annotated[float, Field(gt=1.0)] = 1.2
+    value_coef: Annotated[float, Field(ge=0.0)] = 0.5
+    entropy_coef: Annotated[float, Field(ge=0.0)] = 0.01
+    max_grad_norm: PositiveFloat = 4.0
+    reward_scale: PositiveFloat = 1.0
+    anneal_to: Probability = 1.0
+    normalize_advantages: bool = True
+    max_lag: PositiveInt | None = None
+    timeout_s: PositiveFloat = 300.0
+    shaping: dict[str, float] = {}

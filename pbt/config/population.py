@@ -1,0 +1,151 @@
+"""The members, how PBT changes them, and who plays whom.
+
+These are the sections [population], [members], [pbt] and [matchmaking].
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pbt.config.values import (
+    Count,
+    MemberName,
+    Members,
+    PositiveFloat,
+    PositiveInt,
+    Probability,
+    Section,
+)
+
+PastMode = Literal["uniform", "latest", "pfsp_hard", "pfsp_variance", "elo_gaussian"]
+Opponents = Literal["all", "common"]
+
+
+class Joined(Section):
+    """A member that came while the others trained.
+
+    role     the role it plays
+    weights  what it began with: "" its own first weights; a member ("m0"): its learner as it stood
+             then, and its hyperparameters; or a snapshot's id
+    """
+
+    role: str = Field(min_length=1)
+    weights: Annotated[str, Field(pattern=r"^(|m[0-9]{1,4}|[0-9a-f]{64})$")] = ""
+
+
+class PopulationConfig(Section):
+    """The members of the population, which are called m0, m1, ...
+
+    members  how many there are per role to begin with: a number, or a table role -> number for
+             games whose roles differ
+    joined   members that came later, by name. Numbers go on, and none is used twice; no entry is
+             taken back
+    left     members that learn no more; no entry is taken back
+    """
+
+    members: Members | dict[str, Members] = 4
+    joined: dict[MemberName, Joined] = {}
+    left: tuple[MemberName, ...] = ()
+
+
+class ScheduleStep(Section):
+    """Values that hold from a point of a member's own clock on. Values not named stay as they are.
+
+    at_frames      that point, in frames
+    learning_rate  as in [learning]
+    entropy_coef   as in [learning]
+    adam_beta1     as in [learning]
+    shaping        as in [learning]; terms not named stay as they are
+    """
+
+    at_frames: Count
+    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
+    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    shaping: dict[str, float] = {}
+
+
+class MemberOverride(Section):
+    """Values of a single member, by its name ("m0"), in place of those of [learning].
+
+    With PBT they are starting values, and PBT goes on from there. Without PBT they hold for the
+    whole training.
+
+    learning_rate  as in [learning]
+    entropy_coef   as in [learning]
+    adam_beta1     as in [learning]
+    shaping        as in [learning]
+    schedule       later values, in the order of frames; `arena lineage PLAYER --export-schedule
+                   FILE` writes those of a policy's ancestry
+    """
+
+    learning_rate: Annotated[float, Field(ge=0.0)] | None = None
+    entropy_coef: Annotated[float, Field(ge=0.0)] | None = None
+    adam_beta1: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    shaping: dict[str, float] = {}
+    schedule: tuple[ScheduleStep, ...] = ()
+
+
+class PbtConfig(Section):
+    """Population-based training (Jaderberg et al. 2017; Petrenko et al. 2020, section A.3.1).
+
+    enabled                      hold rounds at all
+    period_frames                frames from round to round, on a member's own clock
+    warmup_frames                the first round comes at the first multiple of the period at or
+                                 after this frame
+    top_share                    this fraction of the ranked members keep everything, and losers
+                                 copy from them
+    copy_gap                     objective distance from which on a loser takes a winner's weights;
+                                 None: 0.35 in self-play, 0 in single-agent games
+    min_games                    a member with fewer games is not ranked
+    score_games                  the objective is taken over a member's newest games since its last
+                                 copy, at most this many
+    opponents                    "common": two members are compared on opponents that both met;
+                                 "all": by their win rates against all that they met
+    copy_significance            a copy also needs a gap that chance makes with at most this
+                                 probability (one-sided); None: any gap of that size
+    mutation_probability         of each value of a member outside the top, in each round
+    mutation_factor              a mutated value is multiplied or divided by this
+    learning_rate_bounds         smallest and largest value after a mutation
+    entropy_coef_bounds          the same for the entropy coefficient
+    one_minus_adam_beta1_bounds  the same for 1 - Adam's beta1, which is mutated in its place
+    shaping_bounds               the same for the weights of reward terms
+    """
+
+    enabled: bool = True
+    period_frames: PositiveInt = 5_000_000
+    warmup_frames: Count = 20_000_000
+    top_share: Probability = 0.3
+    copy_gap: Annotated[float, Field(ge=0.0)] | None = None
+    min_games: PositiveInt = 50
+    score_games: PositiveInt = 2000
+    opponents: Opponents = "common"
+    copy_significance: Annotated[float, Field(gt=0.0, lt=0.5)] | None = None
+    mutation_probability: Probability = 0.15
+    mutation_factor: Annotated[float, Field(gt=1.0)] = 1.2
+    learning_rate_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1e-1)
+    entropy_coef_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-6, 1.0)
+    one_minus_adam_beta1_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-3, 0.5)
+    shaping_bounds: tuple[PositiveFloat, PositiveFloat] = (1e-4, 1e4)
+
+
+class MatchmakingConfig(Section):
+    """Who plays against a learning member: live members, or the past (docs/matchmaking.md).
+
+    past_share   probability that a frozen snapshot takes an opponent's seat
+    past_window  it is drawn from this many newest snapshots of the seat's role
+    past_mode    which of them. "uniform": each alike. "latest": the newest of each member, whatever
+                 the window. "pfsp_hard": those that it loses to, (1 - p)^k. "pfsp_variance": those
+                 that it is even with, p (1 - p). "elo_gaussian": those of a similar rating
+    pfsp_power   k of "pfsp_hard"
+    elo_sigma    width of "elo_gaussian", in expected score
+    resident     frozen players whose weights one process keeps; a table waits where more would have
+                 to play at once. "auto": room for all there are
+    """
+
+    past_share: Probability = 0.2
+    past_window: PositiveInt = 10
+    past_mode: PastMode = "uniform"
+    pfsp_power: PositiveFloat = 2.0
+    elo_sigma: PositiveFloat = 1 / 6
+    resident: PositiveInt | Literal["auto"] = "auto"

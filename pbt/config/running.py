@@ -1,0 +1,132 @@
+"""How a run is carried out: its game, what it keeps, and which process does what.
+
+These are the sections [env], [evaluation], [snapshots], [checkpoints] and [runtime].
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from pbt.config.values import (
+    Count,
+    Device,
+    Plies,
+    PositiveFloat,
+    PositiveInt,
+    Probability,
+    Processes,
+    Section,
+)
+
+
+class EnvConfig(Section):
+    """The game that is played.
+
+    name           a registered name, or (command line only) "./file.py:function", a function that
+                   returns a PettingZoo or Gymnasium environment
+    options        what the game itself takes
+    max_decisions  of all seats in one game; a longer game counts as endless and is voided
+    timeout_s      for one call of the game's own code (reset, step, outcome, a start of its
+                   engine). A longer call counts as hung, and its process is restarted. Only where
+                   games run in processes of their own, so not in the placement "serial"
+    """
+
+    name: str = Field(min_length=1)
+    options: dict[str, Any] = {}
+    max_decisions: PositiveInt = 100_000
+    timeout_s: PositiveFloat = 5.0
+
+
+class SnapshotConfig(Section):
+    """When a member's weights are frozen, and which of these snapshots stay.
+
+    The best one and those marked as anchors always stay.
+
+    every_frames   from one to the next, on a member's own clock
+    keep_newest    this many newest snapshots of the whole population stay
+    thinned_every  n: of each member's snapshots the first and every n-th after it stay
+    """
+
+    every_frames: PositiveInt = 1_000_000
+    keep_newest: PositiveInt = 20
+    thinned_every: PositiveInt = 5
+
+
+class EvaluationConfig(Section):
+    """Evaluation games: played between frozen snapshots, apart from training.
+
+    share          fraction of all games that are evaluation games
+    final_games    per member, when training ends
+    opening_plies  evaluation games and matches begin with this many random moves, in games of turns
+                   without chance; all other games begin with none
+    record_share   fraction of the evaluation games that are filmed, in games whose players see an
+                   image; needs the extra `video`
+    record_films   the newest films are kept, at most this many
+    record_mb      the newest films are kept, at most this many megabytes of them
+    """
+
+    share: Probability = 0.05
+    final_games: Count = 40
+    opening_plies: Plies = 2
+    record_share: Probability = 0.0
+    record_films: PositiveInt = 50
+    record_mb: PositiveInt = 500
+
+
+class CheckpointConfig(Section):
+    """The checkpoints from which a run is resumed.
+
+    every_s  seconds from one to the next
+    keep     the newest of this number stay
+    """
+
+    every_s: PositiveFloat = 60.0
+    keep: PositiveInt = 2
+
+
+class RuntimeConfig(Section):
+    """Which process does what, on which device, and what is done about a process that dies.
+
+    Nothing here changes what is learned from which game. A sampling plane is the processes that
+    play and act together: workers and policy servers.
+
+    placement          "serial": one process, reproducible bit for bit. "inline": workers that act
+                       and learn themselves. "central": workers, policy servers and learners apart.
+                       "auto": central where there is a CUDA device, else inline
+    workers            processes that play games; "auto": one per usable core (affinity and cgroup
+                       quota), in "central" one less
+    servers            (central) processes that act
+    learners           (central) processes that train; 0: the servers' processes train
+    groups             (central) sets of tables per worker: while one waits for its actions the next
+                       is stepped
+    inference_device   "cpu", "cuda:N", or "auto": CUDA where there is one, else the CPU
+    learner_device     the same for learners
+    queues             between workers and servers: "faster_fifo", "sockets", or "auto": faster-fifo
+                       where it is installed
+    precision          of the networks' matrix products: "float32", "bfloat16", or "auto": bfloat16
+                       for images where the device computes with it, else float32
+    torch_threads      per process; more than one makes processes compete for the same cores
+    pin_workers        (inline) where there are as many workers as cores, each stays on its own
+                       core, and so do the engines of its games
+    waiting_batches    workers wait while any member has this many batches waiting for its learner
+    silent_after_s     a process that shows no sign of life for this long is killed and restarted
+    inference_delay_s  (central) every answer comes this much later: to measure what hides it
+    max_restarts       deaths in a row without an update in between that are forgiven. After that
+                       the members of a learner fail, and a sampling plane ends the run
+    """
+
+    placement: Literal["auto", "serial", "inline", "central"] = "auto"
+    workers: Processes | Literal["auto"] = "auto"
+    servers: Processes = 1
+    learners: Annotated[int, Field(ge=0, le=1024)] = 1
+    groups: Processes = 2
+    inference_device: Device = "auto"
+    learner_device: Device = "auto"
+    queues: Literal["auto", "faster_fifo", "sockets"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    torch_threads: PositiveInt = 1
+    pin_workers: bool = True
+    waiting_batches: PositiveInt = 2
+    silent_after_s: PositiveFloat = 5.0
+    inference_delay_s: Annotated[float, Field(ge=0.0)] = 0.0
+    max_restarts: Count = 5

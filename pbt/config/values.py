@@ -1,0 +1,28 @@
+"""Value types: the bounded numbers and words of which the config's sections are made."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+# JSON keeps every whole number exactly up to this one.
+_LARGEST = 2**53
+PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST)]
+Count = Annotated[int, Field(ge=0, le=_LARGEST)]
+PositiveFloat = Annotated[float, Field(gt=0.0)]
+# These bounds are beyond what any machine holds. A larger number is a typing error, and is refused
+# before it takes all memory.
+Members = Annotated[int, Field(ge=1, le=1000)]
+Tables = Annotated[int, Field(ge=1, le=100_000)]
+Width = Annotated[int, Field(ge=1, le=65_536)]
+Processes = Annotated[int, Field(ge=1, le=1024)]
+Plies = Annotated[int, Field(ge=0, le=1000)]
+LAYERS = 100
+Device = Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
+MemberName = Annotated[str, Field(pattern=r"^m(0|[1-9][0-9]{0,3})$")]
+
+
+class Section(BaseModel):
+    """A section of the config. Unknown keys are refused, and values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
