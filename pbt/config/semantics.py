@@ -80,6 +80,22 @@ def check_against_game(config: RunConfig, game: GameShape, source: str = "config
             for name in config.members
             if name not in members
         ]
+    problems += _limit_problems(config, game)
+    terms = list(game.reward_terms)
+    problems += _term_problems("learning.shaping", config.learning.shaping, terms)
+    for name, override in config.members.items():
+        problems += _term_problems(f"members.{name}.shaping", override.shaping, terms)
+        for number, step in enumerate(override.schedule):
+            problems += _term_problems(
+                f"members.{name}.schedule.{number}.shaping", step.shaping, terms
+            )
+    if problems:
+        raise ConfigError(source, problems)
+
+
+def _limit_problems(config: RunConfig, game: GameShape) -> list[str]:
+    """What is wrong with the numbers of frozen players and of seconds, one line each."""
+    problems = []
     resident, seats = config.matchmaking.resident, len(game.seat_roles)
     if resident != "auto" and resident < seats:
         found = (
@@ -98,16 +114,7 @@ def check_against_game(config: RunConfig, game: GameShape, source: str = "config
             f"{found}; make it longer, say {max(60.0, 2 * longest_s):g}, or one that hangs "
             "costs all games of its worker"
         )
-    terms = list(game.reward_terms)
-    problems += _term_problems("learning.shaping", config.learning.shaping, terms)
-    for name, override in config.members.items():
-        problems += _term_problems(f"members.{name}.shaping", override.shaping, terms)
-        for number, step in enumerate(override.schedule):
-            problems += _term_problems(
-                f"members.{name}.schedule.{number}.shaping", step.shaping, terms
-            )
-    if problems:
-        raise ConfigError(source, problems)
+    return problems
 
 
 def _role_problems(counts: int | Mapping[str, int], roles: Sequence[str]) -> list[str]:

@@ -1,3 +1,1 @@
-"""Games: the contract every game meets, the adapters that make foreign games meet it, and the
-registry of names.
-"""
+"""Games: the contract that every game keeps, adapters of other libraries, the registry of names."""

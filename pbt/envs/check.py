@@ -1,4 +1,4 @@
-"""The old place of `pbt.envs.testing.check`, kept for one release: import from there."""
+"""The old place of `pbt.envs.testing.check`, kept for one release. Import from there."""
 
 from pbt.envs.testing.check import CheckReport, check_game
 

@@ -1,9 +1,9 @@
-"""What a game is to the engine.
+"""The game contract: what a game is to the engine.
 
 A game seats players. `reset` and `step` return one `SeatTurn` for every seat that learns something
 at that moment: the seats that must act next, and the seats whose episode just ended. Turn games
-hand out one acting seat at a time, simultaneous games all of them; the engine does not care which
-it is. Every seat gets exactly one turn that is over, also one that never acted (its opponent folded
+return one acting seat at a time, simultaneous games all of them; the engine treats both alike.
+Every seat gets exactly one turn that is over, even a seat that never acted (its opponent folded
 first).
 
 Order of one game::
@@ -31,8 +31,9 @@ from pbt.errors import EnvError
 
 @dataclass(frozen=True)
 class Role:
-    """Seats that share one observation and one action space. `masked`: every turn carries a mask
-    of legal actions.
+    """Seats that share one observation space and one action space.
+
+    masked  every turn carries a mask of legal actions
     """
 
     name: str
@@ -48,13 +49,12 @@ class SeatTurn:
     observation  an element of the role's space; at the end of an episode the FINAL observation, or
                  None where the game gives none
     mask         [sum of head sizes] bool, True = legal, heads side by side; None in roles without
-                 masks;
-                 of no meaning in turns that are over
+                 masks; of no meaning in turns that are over
     rewards      one float per reward term of the game, collected since this seat's previous turn,
                  unweighted; term 0 is the game's own
-    terminated   the seat's episode ended by the rules; truncated: it was cut off (its value goes
-                 on)
-    tics         engine ticks the seat's previous action covered (0 at reset)
+    terminated   the rules ended the seat's episode
+    truncated    the seat's episode was cut off, so the value goes on
+    tics         engine ticks that the seat's previous action covered (0 at reset)
     """
 
     seat: int
@@ -67,6 +67,7 @@ class SeatTurn:
 
     @property
     def over(self) -> bool:
+        """Whether the seat's episode ended."""
         return self.terminated or self.truncated
 
 
@@ -74,8 +75,8 @@ class SeatTurn:
 class Outcome:
     """How a finished game ended.
 
-    ranking  place per seat, 0 = best, ties share the smaller number: (0, 1) first seat won, (0, 0)
-             draw, (0, 1, 1) ...
+    ranking  place per seat, 0 = best, ties share the smaller number: (0, 1) the first seat won, (0,
+             0) a draw, (0, 1, 1) ...
     points   the game's own count per seat (frags, goals), or None where it keeps none
     reason   "rules", "truncated", or a word of the game's own
     """
@@ -87,8 +88,9 @@ class Outcome:
 
 @runtime_checkable
 class Game(Protocol):
-    """One table at which games are played one after the other. Not thread-safe; owned by one
-    worker.
+    """One table at which games are played one after the other.
+
+    It is not thread-safe, and one worker owns it.
     """
 
     roles: tuple[Role, ...]
@@ -97,16 +99,21 @@ class Game(Protocol):
     reward_terms: tuple[str, ...]
 
     def reset(self, seed: int) -> list[SeatTurn]:
-        """Start a game. seed: 0 <= seed < 2**31. Rewards of these turns are zero, `tics` 0."""
+        """Start a game. The rewards of these turns are zero, and their `tics` are 0.
+
+        seed  0 <= seed < 2**31
+        """
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act. actions: seat -> one index per head of its action space, for exactly the seats
-        that are due.
+        """Act.
+
+        actions  seat -> one index per head of its action space, for exactly the seats that are due
         """
 
     def outcome(self) -> Outcome:
-        """After every seat is over. Declared by the game, else the ranking of summed (unshaped)
-        rewards.
+        """How the game ended, after every seat is over.
+
+        The game declares it; else the ranking is that of summed (unshaped) rewards.
         """
 
     def close(self) -> None:
@@ -116,39 +123,44 @@ class Game(Protocol):
 ScriptedAct = Callable[
     [Mapping[str, NDArray[Any]], NDArray[np.bool_], NDArray[np.float64]], NDArray[np.int64]
 ]
-"""A scripted player: (observation leaves, each [N, ...]; mask [N, A]; uniforms in [0, 1) [N,
-heads]) -> actions [N, heads]. Pure.
+"""A scripted player: a pure function of (observation leaves, mask, uniforms).
+
+The leaves are each [N, ...], the mask is [N, A], the uniforms in [0, 1) are [N, heads]. It returns
+actions, [N, heads].
 """
 
 
 @runtime_checkable
 class Overlapping(Protocol):
-    """A game that works in processes of its own: it can be told the actions of the next step and
-    left alone until then, while others are.
+    """A game that works in processes of its own, so that several can play at the same time.
+
+    It can be told the actions of the next step and left alone until then.
     """
 
     def begin(self, actions: Mapping[int, tuple[int, ...]]) -> None:
-        """What `step` will be given next. Returns at once, and raises nothing: what goes wrong
-        is raised by `step`.
+        """Begin the step that `step` will be asked for next, with the same actions.
+
+        Returns at once and raises nothing: `step` raises what goes wrong.
         """
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A game whose first start takes long, and waits for something else than this process."""
+    """A game whose first start takes long and waits for something outside this process."""
 
     def prepare(self) -> None:
-        """Start what the first `reset` needs; by any thread, beside other games.
+        """Start what the first `reset` needs. Any thread may call it, beside other games.
 
-        Raises: EnvError where no second try helps; what may have been an accident is left for
+        Raises: EnvError where a second try cannot help; what may have been an accident is left to
         `reset`.
         """
 
 
 @runtime_checkable
 class Deadlined(Protocol):
-    """A game that ends by itself what does not answer. `env.timeout_s`, after which the whole
-    process is taken for hung, must be longer.
+    """A game that ends by itself what does not answer.
+
+    `env.timeout_s`, after which the whole process counts as hung, must be longer.
     """
 
     @property
@@ -158,10 +170,10 @@ class Deadlined(Protocol):
 
 @runtime_checkable
 class Remarking(Protocol):
-    """A game that may have something to say to whoever starts a training of it."""
+    """A game that may have a remark for the user who starts a training of it."""
 
     def remark(self) -> str:
-        """In one clause; "" where there is nothing."""
+        """The remark in one clause; "" where there is none."""
 
 
 @runtime_checkable
@@ -169,27 +181,30 @@ class Counting(Protocol):
     """A game whose own count can be read while it is played."""
 
     def points_now(self) -> tuple[float, ...] | None:
-        """As in `Outcome.points`, so far."""
+        """`Outcome.points` so far."""
 
 
 @runtime_checkable
 class Readable(Protocol):
-    """A game that can say in words how it stands, to everybody."""
+    """A game that can say its position in words, for every reader alike."""
 
     def position(self) -> str | None:
-        """After the latest `reset` or `step`; None where seats hide something from each other."""
+        """The position after the latest `reset` or `step`.
+
+        None where seats hide something from each other.
+        """
 
     def action_name(self, seat: int, action: tuple[int, ...]) -> str:
-        """Of a legal action of the seat that is due, before it is played."""
+        """The name of a legal action of the seat that is due, before it is played."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The squares of a board, which are the first `rows` lines of what `EnvSpec.draw` gives: marks
-    with spaces between them.
+    """The squares of a board: the first `rows` lines of what `EnvSpec.draw` gives.
 
-    square    the one that an action names, (row, column); row None: a piece falls down that column
-    in_a_row  so many equal marks in a line win; None: something else does
+    square    action -> the square that it names, (row, column); row None: a piece falls down that
+              column
+    in_a_row  this many equal marks in a line win; None: something else wins
     """
 
     rows: int
@@ -202,18 +217,19 @@ class Grid:
 class EnvSpec:
     """A registered game.
 
-    make        builds one table; keyword arguments come from the config's `env.options`
-    chance      the seed matters beyond who sits where; False: only actions decide, so matches start
-                from random plies
-    replayable  seed, seats and actions reproduce the game exactly
-    winners     one sentence: how the ranking comes about
-    paths       which of the options given are paths of the user's files: stored absolute, and
-                refused where only registered games may be played
-    scripted    named players without a network, by name ("oneply")
-    tics_per_s  of the game's engine, as people play it; None: it has no clock of its own
-    draw        a seat's observation (its leaves, as a scripted player sees them, without N) and the
-                seat -> the position as text; None: no board
-    grid        where actions stand on that board; None: nowhere
+    make         builds one table; its keyword arguments come from the config's `env.options`
+    chance       the seed matters beyond the seating; False: only actions decide, so matches start
+                 from random plies
+    replayable   seed, seats and actions reproduce the game exactly
+    winners      one sentence: how the ranking comes about
+    description  one sentence about the game
+    scripted     named players without a network, by name ("oneply")
+    paths        which of the options given are paths of the user's files: they are stored absolute,
+                 and refused where only registered games may be played
+    draw         a seat's observation (its leaves, as a scripted player sees them, without N) and
+                 the seat -> the position as text; None: no board
+    grid         where actions stand on that board; None: nowhere
+    tics_per_s   of the game's engine, as people play it; None: it has no clock of its own
     """
 
     name: str
@@ -230,26 +246,28 @@ class EnvSpec:
 
 
 def opens_at_random(env: EnvSpec, game: Game) -> bool:
-    """Whether evaluation games begin with random moves: where neither chance nor anybody's secret
-    makes games differ.
+    """Whether evaluation games begin with random moves, since nothing else makes them differ.
 
-    That is in games of turns without chance. Where all act at once a random action is a part of the
-    result: a throw of rock, paper, scissors. game: one of `env`; it is begun to see who acts.
+    That is so in games of turns without chance. Where all seats act at once a random action is a
+    part of the result, such as a throw of rock, paper, scissors.
+
+    game  one of `env`; it is begun to see which seats act
     """
     return not env.chance and sum(not turn.over for turn in game.reset(0)) == 1
 
 
 def ranking_from_scores(scores: Sequence[float]) -> tuple[int, ...]:
-    """Places by score, higher is better, ties share the smaller place: (3, 5, 3) -> (1, 0, 1)."""
+    """Places by score. Higher is better, ties share the smaller place: (3, 5, 3) -> (1, 0, 1)."""
     return tuple(sum(other > score for other in scores) for score in scores)
 
 
 def env_error(game: str, seed: int | None, step: int, seat: str, error: BaseException) -> EnvError:
-    """The error to raise `from error` when a game's own code raised: names game, seed, step and
-    seat.
+    """The error to raise `from error` when a game's own code raised.
+
+    It names game, seed, step and seat.
     """
     return EnvError(
         f"game {game!r} raised {type(error).__name__}: {error} (seed {seed}, step {step}, "
         f"seat {seat}); "
-        "replay it with this seed, by the game's own traceback, and fix the game"
+        "replay it with this seed, follow the game's own traceback, and fix the game"
     )

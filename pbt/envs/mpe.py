@@ -1,6 +1,4 @@
-"""Games of the package mpe2: particles in a plane that push, chase, gather and tell each other
-things, all moving at once.
-"""
+"""Games of the package mpe2: particles in a plane that push, chase, gather and signal at once."""
 
 import inspect
 import re
@@ -21,35 +19,35 @@ from pbt.errors import EnvError, EnvOptionsError
 DEFAULT_SCENARIO = "simple_push"
 _VERSIONED = re.compile(r"(\w+)_v(\d+)")
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
-# Of a scenario's own options: what actions are is not for a config to say, and nobody looks at the
-# plane.
+# Options of a scenario that a config cannot set: actions must be discrete, and the plane is not
+# shown.
 _OURS = ("continuous_actions", "render_mode")
 
 
 def make(**options: Any) -> Game:
-    """One table. options: `scenario`, `one_role`, and what the scenario itself takes, such as
-    max_cycles.
+    """One table.
 
-    one_role: observations are filled with zeros up to the longest, so that agents of different
-    sizes share a role: one member may play every seat. Raises: EnvOptionsError for those that are
-    wrong, EnvError without mpe2.
+    options  `scenario`, `one_role`, and what the scenario itself takes, such as max_cycles.
+             one_role: observations are filled with zeros up to the longest, so that agents of
+             different sizes share a role and one member may play every seat
+    Raises: EnvOptionsError for options that are wrong, EnvError without mpe2.
     """
-    known = scenarios()
+    modules = scenarios()
     scenario, one_role = options.pop("scenario", DEFAULT_SCENARIO), options.pop("one_role", False)
-    if not isinstance(scenario, str) or scenario not in known:
+    if not isinstance(scenario, str) or scenario not in modules:
         raise EnvOptionsError(
-            [f"scenario = {scenario!r}: no such scenario; {_hint(str(scenario), list(known))}"]
+            [f"scenario = {scenario!r}: no such scenario; {_hint(str(scenario), list(modules))}"]
         )
-    raw_env = import_module(f"mpe2.{known[scenario]}").raw_env
-    takes = {
-        name: given.default
-        for name, given in inspect.signature(raw_env).parameters.items()
+    raw_env = import_module(f"mpe2.{modules[scenario]}").raw_env
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(raw_env).parameters.items()
         if name not in _OURS
     }
     problems = [
         problem
         for name, value in options.items()
-        if (problem := _problem(name, value, takes, scenario))
+        if (problem := _problem(name, value, defaults, scenario))
     ]
     if not isinstance(one_role, bool):
         problems.append(f"one_role = {one_role!r}: must be true or false; the default is False")
@@ -64,11 +62,11 @@ def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: boo
     try:
         raw = raw_env(**options)
     except Exception as error:
-        said = ", ".join(f"{name} = {value!r}" for name, value in options.items()) or "no options"
+        shown = ", ".join(f"{name} = {value!r}" for name, value in options.items()) or "no options"
         raise EnvOptionsError(
-            [f"{said}: scenario {scenario} raised {type(error).__name__}: {error}"]
+            [f"{shown}: scenario {scenario} raised {type(error).__name__}: {error}"]
         ) from error
-    # The picture that it would be drawn on takes 2 MB.
+    # The screen that it would be drawn on takes 2 MB.
     raw.screen = None
     parallel = AtOnce(raw)
     return PettingZooParallel(OneRole(parallel) if one_role else parallel, scenario)
@@ -76,7 +74,10 @@ def _game(scenario: str, raw_env: Any, options: Mapping[str, Any], one_role: boo
 
 @cache
 def scenarios() -> Mapping[str, str]:
-    """Name -> module of its newest version. Raises: EnvError when mpe2 is not there."""
+    """Scenario name -> module of its newest version.
+
+    Raises: EnvError when mpe2 is not installed.
+    """
     try:
         package = import_module("mpe2")
     except ImportError as error:
@@ -85,18 +86,18 @@ def scenarios() -> Mapping[str, str]:
             "pip install mpe2"
         ) from error
     versions = [
-        found
+        version
         for module in iter_modules(package.__path__)
-        if (found := _VERSIONED.fullmatch(module.name))
+        if (version := _VERSIONED.fullmatch(module.name))
     ]
     return {
-        found[1]: found[0]
-        for found in sorted(versions, key=lambda found: (found[1], int(found[2])))
+        version[1]: version[0]
+        for version in sorted(versions, key=lambda version: (version[1], int(version[2])))
     }
 
 
 def _problem(name: str, value: Any, takes: Mapping[str, Any], scenario: str) -> str | None:
-    """What is wrong with an option of the scenario itself, judged by its default."""
+    """What is wrong with an option of the scenario itself, judged by its default; None: nothing."""
     if name not in takes:
         return (
             f"{name}: no such option of {scenario}; {_hint(name, ['scenario', 'one_role', *takes])}"
@@ -121,9 +122,9 @@ def _hint(word: str, known: list[str]) -> str:
 class AtOnce:
     """A parallel environment over a raw one of mpe2, where agents choose in turn and move at once.
 
-    PettingZoo's own conversion asks twice in every step what each agent sees, and copies what it
-    gets. This class asks once and copies nothing, so that a step takes less time. What is returned
-    is good until the next step.
+    PettingZoo's own conversion asks each agent's observation twice in every step, and copies what
+    it gets. This class asks once and copies nothing, so a step takes less time. What it returns is
+    valid until the next step.
     """
 
     def __init__(self, raw: Any) -> None:
@@ -142,7 +143,7 @@ class AtOnce:
         return self._seen(), self._raw.infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
-        # Steps of all agents but the last do nothing for the game but leave their actions.
+        # In the raw environment the last agent's step moves all. Other steps only store actions.
         raw, last = self._raw, self.agents[-1]
         raw.current_actions = [actions[agent] for agent in self.agents]
         raw.agent_selection = last
@@ -157,8 +158,9 @@ class AtOnce:
 
 
 class OneRole:
-    """A parallel environment whose agents see equally long vectors, with zeros behind their own.
-    Raises: EnvOptionsError where actions differ.
+    """A parallel environment whose agents see vectors of one length, with zeros behind their own.
+
+    Raises: EnvOptionsError where agents have different actions.
     """
 
     def __init__(self, env: Any) -> None:
@@ -170,11 +172,11 @@ class OneRole:
         self._space = spaces.Box(-np.inf, np.inf, (self._length,), np.float32)
         counts = {agent: int(env.action_space(agent).n) for agent in self.possible_agents}
         if len(set(counts.values())) > 1:
-            told = ", ".join(f"{agent} {count}" for agent, count in counts.items())
+            shown = ", ".join(f"{agent} {count}" for agent, count in counts.items())
             raise EnvOptionsError(
                 [
                     (
-                        f"one_role = True: agents have different numbers of actions ({told}); "
+                        f"one_role = True: agents have different numbers of actions ({shown}); "
                         "leave it out, so that each kind has a role"
                     )
                 ]
@@ -202,11 +204,11 @@ class OneRole:
         self._env.close()
 
     def _filled(self, seen: Mapping[Any, NDArray[np.float32]]) -> dict[Any, NDArray[np.float32]]:
-        found = {}
+        filled = {}
         for agent, vector in seen.items():
-            found[agent] = np.zeros(self._length, np.float32)
-            found[agent][: len(vector)] = vector
-        return found
+            filled[agent] = np.zeros(self._length, np.float32)
+            filled[agent][: len(vector)] = vector
+        return filled
 
 
 SPEC = EnvSpec(

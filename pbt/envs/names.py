@@ -1,4 +1,4 @@
-"""What a text means as a game's name: a registered name, OpenSpiel's, or a file of the user's."""
+"""Says what a text means as a game's name: a registered name, OpenSpiel's, or a user's file."""
 
 from pathlib import Path
 
@@ -6,14 +6,15 @@ OPENSPIEL = "openspiel:"
 
 
 def is_file_name(name: str) -> bool:
-    """True for "./file.py:function" and the like: anything that names a Python file or a path."""
+    """Whether the name is "./file.py:function" or the like: it names a Python file or a path."""
     path = name.partition(":")[0]
     return path.endswith(".py") or "/" in path or "\\" in path
 
 
 def absolute_name(name: str) -> str:
-    """The name with the file's path absolute, so that it means the same from any working
-    directory; other names as they are.
+    """The name with the file's path absolute, so that it means the same from any working directory.
+
+    Other names are returned as they are.
     """
     path, _, function = name.rpartition(":")
     return (

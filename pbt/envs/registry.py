@@ -1,5 +1,7 @@
-"""Games by name: built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
-(entry-point group "pbt_arena.envs"), and, where allowed, a user's own file.
+"""Games by name.
+
+These are the built-in ones, OpenSpiel's ("openspiel:NAME"), those of installed packages
+(entry-point group "pbt_arena.envs") and, where allowed, a user's own file.
 """
 
 import difflib
@@ -40,12 +42,13 @@ def names() -> tuple[str, ...]:
 def spec(
     name: str, *, allow_files: bool = False, measured: tuple[bool, bool] | None = None
 ) -> EnvSpec:
-    """The game called `name`, or, with allow_files, of the form "./file.py:function". Without, its
-    options must not name files either.
+    """The game called `name`, or, with allow_files, of the form "./file.py:function".
 
-    measured: (replayable, chance) of such a file, where somebody looked already: that takes some
-    games. Raises: EnvNameError for an unknown name (with the closest ones), EnvError for a file
-    where none is allowed and a plug-in that fails to load.
+    allow_files  the name may be a file, and options may name files
+    measured     (replayable, chance) of such a file, where they were measured before: that takes
+                 some games
+    Raises: EnvNameError for an unknown name (with the closest ones); EnvError for a file where none
+    is allowed, and for a plug-in that fails to load.
     """
     if is_file_name(name):
         if not allow_files:
@@ -61,8 +64,8 @@ def spec(
     if name.startswith(OPENSPIEL):
         from pbt.envs.adapters.openspiel import openspiel_spec
 
-        found = openspiel_spec(name)
-        return found if allow_files else _without_files(found)
+        openspiel_game = openspiel_spec(name)
+        return openspiel_game if allow_files else _without_files(openspiel_game)
     if name in BUILTIN:
         module, attribute = BUILTIN[name]
         built_in: EnvSpec = getattr(import_module(module), attribute)
@@ -78,19 +81,19 @@ def spec(
     )
 
 
-def _without_files(found: EnvSpec) -> EnvSpec:
+def _without_files(env: EnvSpec) -> EnvSpec:
     """The game, refusing options that are paths."""
 
     def make(**options: Any) -> Game:
-        if named := found.paths(options):
-            said = ", ".join(f"{name} = {options[name]!r}" for name in named)
+        if paths := env.paths(options):
+            shown = ", ".join(f"{name} = {options[name]!r}" for name in paths)
             raise EnvError(
-                f"env.options: {said}: a file of the user's; expected none here, because "
+                f"env.options: {shown}: a file of the user's; expected none here, because "
                 "only the local command line opens files by path"
             )
-        return found.make(**options)
+        return env.make(**options)
 
-    return replace(found, make=make)
+    return replace(env, make=make)
 
 
 def absolute_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,19 +107,19 @@ def _installed() -> Iterator[EntryPoint]:
 
 
 def _load(point: EntryPoint) -> EnvSpec:
-    """The entry point's EnvSpec, or that of the zero-argument function it names."""
+    """The entry point's EnvSpec, or that of the function without arguments that it names."""
     where = f"env {point.name!r} (entry point {point.value!r})"
     try:
         loaded = point.load()
-        found = loaded if isinstance(loaded, EnvSpec) else loaded()
+        env = loaded if isinstance(loaded, EnvSpec) else loaded()
     except Exception as error:
         raise EnvError(
             f"{where} failed to load: {type(error).__name__}: {error}; reinstall or remove "
             "the package that provides it"
         ) from error
-    if not isinstance(found, EnvSpec):
+    if not isinstance(env, EnvSpec):
         raise EnvError(
-            f"{where} gave {type(found).__name__}; expected an EnvSpec or a function without "
+            f"{where} gave {type(env).__name__}; expected an EnvSpec or a function without "
             "arguments that returns one"
         )
-    return found
+    return env

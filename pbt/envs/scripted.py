@@ -1,4 +1,4 @@
-"""Players without a network, vectorised over rows."""
+"""Scripted players: they have no network and decide many rows at once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,18 +10,21 @@ from pbt.envs.contract import ScriptedAct
 
 
 def pick(candidates: NDArray[np.bool_], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-    """One candidate per row, all equally likely. candidates: [N, A]; uniforms: [N] in [0, 1). A
-    row without candidates gives 0. Returns [N].
+    """One candidate per row, all equally likely. Returns [N]; a row without candidates gives 0.
+
+    candidates  [N, A]
+    uniforms    [N] in [0, 1)
     """
     ranks = np.cumsum(candidates, axis=1)
-    wanted = (uniforms * ranks[:, -1]).astype(np.int64) + 1
-    picked: NDArray[np.int64] = np.argmax((ranks == wanted[:, None]) & candidates, axis=1)
+    rank = (uniforms * ranks[:, -1]).astype(np.int64) + 1
+    picked: NDArray[np.int64] = np.argmax((ranks == rank[:, None]) & candidates, axis=1)
     return picked
 
 
 def random_act(head_sizes: tuple[int, ...]) -> ScriptedAct:
-    """The player "random", known to every game: uniform over the legal choices of each head,
-    heads independent.
+    """The player "random", which every game knows.
+
+    It is uniform over the legal choices of each head, and its heads are independent.
     """
     stops = np.cumsum(head_sizes)
 

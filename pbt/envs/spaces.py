@@ -1,6 +1,4 @@
-"""Spaces as flat tables: an observation is a tuple of named leaves, an action a tuple of
-categorical heads.
-"""
+"""Flattens spaces: an observation to a tuple of named leaves, an action to categorical heads."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +16,13 @@ LeafKind = Literal["box", "onehot"]
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array of an observation. kind "onehot": integers in [0, n) per element of `shape`, fed
-    to networks one-hot.
+    """One array of an observation.
+
+    name   the path inside the observation, joined by "/"
+    kind   "box": numbers; "onehot": integers that networks take one-hot
+    sizes  of "onehot": element i of `shape` lies in [0, sizes[i])
+    low    smallest value that the space allows
+    high   largest value that the space allows
     """
 
     name: str

@@ -91,7 +91,7 @@ def _again_after_the_end(self: Any, actions: Any) -> list[SeatTurn]:
     ]
 
 
-def _nobody_due(self: Any, actions: Any) -> list[SeatTurn]:
+def _no_seat_due(self: Any, actions: Any) -> list[SeatTurn]:
     return [self.turn(0, terminated=True)]
 
 
@@ -166,9 +166,9 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "turn after the end": (
         _with(step=_again_after_the_end),
-        "seat 0 .*: a turn after its episode ended|nobody is due",
+        "seat 0 .*: a turn after its episode ended|no seat is due",
     ),
-    "nobody due": (_with(step=_nobody_due), r"nobody is due, yet seats \[1\] are not over"),
+    "no seat due": (_with(step=_no_seat_due), r"no seat is due, yet seats \[1\] are not over"),
     "endless": (_with(step=_never_ends), "no end after 50 steps"),
     "ranking length": (
         _with(outcome=lambda self: Outcome((0,))),

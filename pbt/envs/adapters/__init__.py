@@ -1,1 +1,1 @@
-"""Adapters: environments of other libraries, and a user's own file, behind the game contract."""
+"""Adapters: environments of other libraries, and a user's own file, as games of the contract."""

@@ -1,4 +1,4 @@
-"""Gymnasium environments (one agent) as games with one seat."""
+"""Adapts Gymnasium environments (one agent) to games with one seat."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,11 @@ from pbt.errors import EnvError
 
 
 class GymnasiumGame:
-    """A game over a `gymnasium.Env`: one seat, one role, ranking (0,). Same info conventions as the
-    other adapters (pbt.envs.adapters.seating).
+    """A game over a `gymnasium.Env`: one seat, one role, ranking (0,).
 
-    Raises EnvError when the environment raises.
+    The info dict follows the conventions of `pbt.envs.adapters.seating`.
+
+    Raises: EnvError when the environment raises.
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
@@ -81,7 +82,7 @@ class GymnasiumGame:
         ]
 
     def outcome(self) -> Outcome:
-        """Always ranking (0,): alone at the table."""
+        """The ranking is always (0,): there is one seat."""
         return self._score.outcome()
 
     def close(self) -> None:

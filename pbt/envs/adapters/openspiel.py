@@ -1,8 +1,8 @@
-"""Games of OpenSpiel (Lanctot et al. 2019) by name, "openspiel:leduc_poker"; `env.options` are the
-game's own parameters. An optional dependency.
+"""Games of OpenSpiel (Lanctot et al. 2019) by name, such as "openspiel:leduc_poker".
 
-Seats see information-state tensors, which remember all that they saw and did; where a game has
-none, observation tensors. Chance is drawn from the seed of the game.
+`env.options` are the game's own parameters. OpenSpiel is an optional dependency. Seats see
+information-state tensors, which remember all that they saw and did; where a game has none,
+observation tensors. Chance is drawn from the seed of the game.
 """
 
 import difflib
@@ -23,8 +23,10 @@ TURN_BASED = "turn_based"
 
 
 def openspiel_spec(name: str) -> EnvSpec:
-    """The game called "openspiel:NAME". Raises: EnvNameError for a name OpenSpiel does not have,
-    EnvError where it is not installed.
+    """The game called "openspiel:NAME".
+
+    Raises: EnvNameError for a name that OpenSpiel does not have, EnvError where it is not
+    installed.
     """
     spiel, short = _pyspiel(name), name.removeprefix(OPENSPIEL)
     if short not in spiel.registered_names():
@@ -39,7 +41,7 @@ def openspiel_spec(name: str) -> EnvSpec:
         name=name,
         make=make,
         chance=kind.chance_mode != modes.DETERMINISTIC,
-        # SAMPLED_STOCHASTIC: the game draws by itself, from a stream that no seed of ours reaches
+        # SAMPLED_STOCHASTIC: the game draws from a stream of its own, which no seed reaches.
         replayable=kind.chance_mode != modes.SAMPLED_STOCHASTIC,
         winners="the ranking of OpenSpiel's returns",
         description=f"{kind.long_name} (OpenSpiel)",
@@ -48,9 +50,10 @@ def openspiel_spec(name: str) -> EnvSpec:
 
 
 class OpenSpielGame:
-    """A sequential game of OpenSpiel, which is `Readable`. game: a `pyspiel.Game`;  name: for error
-    messages.
+    """A sequential game of OpenSpiel, which is `Readable`.
 
+    game  a `pyspiel.Game`
+    name  used in error messages
     Raises: EnvError for games that show no tensor.
     """
 
@@ -129,11 +132,11 @@ class OpenSpielGame:
         )
 
     def position(self) -> str | None:
-        """OpenSpiel's own words."""
+        """OpenSpiel's own text; None where seats hide something from each other."""
         return str(self._state).rstrip("\n") if self._open else None
 
     def action_name(self, seat: int, action: tuple[int, ...]) -> str:
-        """OpenSpiel's own."""
+        """OpenSpiel's own name of the action."""
         return str(self._state.action_to_string(seat, action[0]))
 
     def close(self) -> None:
@@ -141,8 +144,9 @@ class OpenSpielGame:
 
 
 def _drawn(outcomes: Sequence[tuple[int, float]], uniform: float) -> int:
-    """The outcome at `uniform` of the cumulative probability; one with probability 0 is never
-    drawn.
+    """The outcome at `uniform` of the cumulative probability.
+
+    An outcome with probability 0 is never drawn.
     """
     possible = [(action, probability) for action, probability in outcomes if probability > 0]
     for action, probability in possible:
@@ -214,7 +218,11 @@ def _unknown(name: str, short: str, known: Sequence[str]) -> str:
 
 
 def _paths(options: Mapping[str, Any]) -> list[str]:
-    """Parameters such as `filename`, also inside a game that is given as another's parameter."""
+    """Names of parameters that are paths.
+
+    These are parameters such as `filename`, also inside a game that is given as another's
+    parameter.
+    """
     return [
         key
         for key, value in options.items()

@@ -1,4 +1,4 @@
-"""PettingZoo AEC environments (one agent acts at a time) as games."""
+"""Adapts PettingZoo AEC environments (one agent acts at a time) to games."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,15 @@ from pbt.errors import EnvError
 class PettingZooAEC:
     """A game over an AEC environment.
 
-    env: a `pettingzoo.AECEnv`, wrapped or raw. The engine only plays legal actions, so wrappers
-    that punish illegal ones are not needed. name: used in error messages.
+    Rewards are what `env.last()` reports: everything since the agent's own previous step. A reward
+    after the opponent's move or after one's own death arrives with one's next turn, at the latest
+    with the turn that ends one's episode. Observations and masks are valid until the next call of
+    `step`.
 
-    Rewards are what `env.last()` reports: everything since the agent's own previous step, so a
-    reward after the opponent's move or after one's own death arrives with one's next turn, at the
-    latest with the turn that ends one's episode. Observations and masks are valid until the next
-    call of `step`. Raises EnvError when the environment raises or breaks the AEC rules.
+    env   a `pettingzoo.AECEnv`, wrapped or raw; the engine only plays legal actions, so wrappers
+          that punish illegal ones are not needed
+    name  used in error messages
+    Raises: EnvError when the environment raises or breaks the AEC rules.
     """
 
     def __init__(self, env: Any, name: str = "") -> None:
@@ -49,8 +51,9 @@ class PettingZooAEC:
         self._acted = [False] * len(agents)
 
     def reset(self, seed: int) -> list[SeatTurn]:
-        """Start a game. Returns the turn of the agent that moves first (and of agents already
-        over).
+        """Start a game.
+
+        Returns the turn of the agent that moves first, and turns of agents that are over already.
         """
         self._seed, self._steps, self._due = seed, 0, None
         self._score.start()
@@ -64,8 +67,9 @@ class PettingZooAEC:
             raise env_error(self._name, seed, 0, "-", error) from error
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        """Act for the one seat that is due. Returns the turns of seats that ended, then the turn
-        of the next to act.
+        """Act for the one seat that is due.
+
+        Returns the turns of seats that ended, then the turn of the next seat to act.
         """
         seat = self._due
         if seat is None or len(actions) != 1 or seat not in actions:
@@ -86,7 +90,7 @@ class PettingZooAEC:
             ) from error
 
     def _turns(self) -> list[SeatTurn]:
-        """Take leave of every ended agent until one must act or none is left."""
+        """The final turns of agents that ended, up to the first agent that must act."""
         env, score = self._env, self._score
         turns = []
         while env.agents:
@@ -134,8 +138,8 @@ class PettingZooAEC:
         return [seat for seat, over in enumerate(self._score.over) if not over]
 
     def _pending(self, seat: int) -> list[float]:
-        left = getattr(self._env, "_cumulative_rewards", {})
-        return self._score.rewards(seat, left.get(self._agents[seat], 0.0), {})
+        pending = getattr(self._env, "_cumulative_rewards", {})
+        return self._score.rewards(seat, pending.get(self._agents[seat], 0.0), {})
 
     def outcome(self) -> Outcome:
         """Declared places (`infos[agent]["place"]`), else the ranking of summed rewards."""

@@ -1,4 +1,4 @@
-"""PettingZoo parallel environments (all agents act at once) as games."""
+"""Adapts PettingZoo parallel environments (all agents act at once) to games."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,12 @@ from pbt.errors import EnvError
 class PettingZooParallel:
     """A game over a parallel environment.
 
-    env: a `pettingzoo.ParallelEnv`. name: used in error messages.
-
     An agent that ends is reported with its own last reward and observation while the others play
-    on; agents may join late. Observations and masks are valid until the next call of `step`. Raises
-    EnvError when the environment raises or breaks the parallel rules.
+    on. Agents may join late. Observations and masks are valid until the next call of `step`.
+
+    env   a `pettingzoo.ParallelEnv`
+    name  used in error messages
+    Raises: EnvError when the environment raises or breaks the parallel rules.
     """
 
     def __init__(self, env: Any, name: str = "") -> None:

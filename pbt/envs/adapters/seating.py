@@ -1,15 +1,14 @@
-"""What the adapters share: seats grouped into roles, masks found where games put them, rewards
-counted, outcomes declared or ranked.
+"""What the adapters share: seats and roles, masks, rewards and outcomes.
 
-Conventions a game may use in the info dict of an agent (all optional):
+Conventions that a game may use in the info dict of an agent (all optional):
 
 ==============  ================================================================================
 action_mask     legal actions, beside the observation or in info: one flat array of heads, or one
                 array per head; non-zero = legal
-tics            engine ticks the agent's previous action covered (default 1)
+tics            engine ticks that the agent's previous action covered (default 1)
 reward_terms    {term: amount since the agent's previous turn} for the terms named by the
-                environment's attribute `reward_terms`;
-                the environment's own reward is always term 0, "reward"
+                environment's attribute `reward_terms`; the environment's own reward is always
+                term 0, "reward"
 place           at the end: the agent's place, lower is better, equal = tie; all agents or none
 points          at the end: the game's own count (frags, goals)
 end_reason      at the end: one word
@@ -39,9 +38,11 @@ RETURN_DIGITS = 9
 class EnvSeats:
     """Seats and roles of one environment, and how to read each seat's observation.
 
-    agents: seat order; observation_spaces, action_spaces: per seat, as the environment declares
-    them; first_infos: the infos right after a reset, the only place where masks outside the
-    observation show before play.
+    agents              in the order of seats
+    observation_spaces  per seat, as the environment declares them
+    action_spaces       per seat, as the environment declares them
+    first_infos         the infos right after a reset, the only place where masks outside the
+                        observation show before play
     """
 
     def __init__(
@@ -57,14 +58,7 @@ class EnvSeats:
                 f"game {game!r} names no agents; expected a non-empty possible_agents, set "
                 "in __init__"
             )
-        groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
-        for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
-            for group_seen, group_acted, seats in groups:
-                if group_seen == seen and group_acted == acted:
-                    seats.append(seat)
-                    break
-            else:
-                groups.append((seen, acted, [seat]))
+        groups = _seat_groups(observation_spaces, action_spaces)
         self.seat_names = tuple(str(agent) for agent in agents)
         role_names = _role_names(
             [[self.seat_names[seat] for seat in seats] for _, _, seats in groups]
@@ -94,6 +88,22 @@ class EnvSeats:
         ]
 
 
+def _seat_groups(
+    observation_spaces: Sequence[gymnasium.Space[Any]],
+    action_spaces: Sequence[gymnasium.Space[Any]],
+) -> list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]]:
+    """(observation space, action space, seats) of every role, in the order of first seats."""
+    groups: list[tuple[gymnasium.Space[Any], gymnasium.Space[Any], list[int]]] = []
+    for seat, (seen, acted) in enumerate(zip(observation_spaces, action_spaces, strict=True)):
+        for group_seen, group_acted, seats in groups:
+            if group_seen == seen and group_acted == acted:
+                seats.append(seat)
+                break
+        else:
+            groups.append((seen, acted, [seat]))
+    return groups
+
+
 def _role_names(members: Sequence[Sequence[str]]) -> list[str]:
     if len(members) == 1:
         return ["player"]
@@ -117,29 +127,13 @@ def _common_start(names: Sequence[str]) -> str:
 def _reader(
     where: str, space: gymnasium.Space[Any], head_sizes: tuple[int, ...], in_info: bool
 ) -> tuple[gymnasium.Space[Any], bool, Reader]:
-    """The role's observation space without the mask, whether turns carry a mask, and the
-    function that separates the two.
+    """(observation space without the mask, whether turns carry a mask, reader) of a role.
+
+    The reader separates observation and mask.
     """
     total = sum(head_sizes)
     if isinstance(space, spaces.Dict) and "action_mask" in space.spaces:
-        rest = {key: sub for key, sub in space.spaces.items() if key != "action_mask"}
-        if not rest:
-            raise EnvError(
-                f"{where}: the observation holds nothing beside action_mask; expected at "
-                "least one more entry; return what the agent sees"
-            )
-        if tuple(rest) == ("observation",):
-
-            def read_pair(seen: Any, info: Info) -> tuple[Any, Mask]:
-                return seen["observation"], flat_mask(where, seen["action_mask"], total)
-
-            return rest["observation"], True, read_pair
-        keys = tuple(rest)
-
-        def read_dict(seen: Any, info: Info) -> tuple[Any, Mask]:
-            return {key: seen[key] for key in keys}, flat_mask(where, seen["action_mask"], total)
-
-        return spaces.Dict(rest), True, read_dict
+        return _masked_dict_reader(where, space, total)
     if in_info:
 
         def read_info(seen: Any, info: Info) -> tuple[Any, Mask]:
@@ -163,9 +157,34 @@ def _reader(
     return space, False, read_plain
 
 
+def _masked_dict_reader(
+    where: str, space: spaces.Dict, total: int
+) -> tuple[gymnasium.Space[Any], bool, Reader]:
+    """`_reader` of a role whose observations are dicts that hold their mask."""
+    rest = {key: sub for key, sub in space.spaces.items() if key != "action_mask"}
+    if not rest:
+        raise EnvError(
+            f"{where}: the observation holds nothing beside action_mask; expected at "
+            "least one more entry; return what the agent sees"
+        )
+    if tuple(rest) == ("observation",):
+
+        def read_pair(seen: Any, info: Info) -> tuple[Any, Mask]:
+            return seen["observation"], flat_mask(where, seen["action_mask"], total)
+
+        return rest["observation"], True, read_pair
+    keys = tuple(rest)
+
+    def read_dict(seen: Any, info: Info) -> tuple[Any, Mask]:
+        return {key: seen[key] for key in keys}, flat_mask(where, seen["action_mask"], total)
+
+    return spaces.Dict(rest), True, read_dict
+
+
 def flat_mask(where: str, mask: Any, total: int) -> Mask:
-    """A game's mask as [total] bool, heads side by side. mask: one array of all heads, or a
-    (nested) sequence or dict of arrays.
+    """A game's mask as [total] bool, heads side by side.
+
+    mask  one array of all heads, or a (nested) sequence or dict of arrays
     """
     if type(mask) is not np.ndarray:
         mask = np.concatenate(
@@ -194,7 +213,7 @@ def _parts(mask: Any) -> list[Any]:
 class Scoreboard:
     """Counts one game: returns, and what the game declared when each seat ended.
 
-    `returns[seat]` and `over[seat]` may be read and `returns` added to by the adapter that owns it.
+    The adapter that owns it may read `returns[seat]` and `over[seat]`, and add to `returns`.
     """
 
     def __init__(self, game: str, seats: int, reward_terms: tuple[str, ...]) -> None:
@@ -210,8 +229,9 @@ class Scoreboard:
         self._truncated = False
 
     def rewards(self, seat: int, reward: Any, info: Info) -> list[float]:
-        """The turn's reward terms, [reward, declared terms ...], with term 0 added to the seat's
-        return.
+        """The turn's reward terms, [reward, declared terms ...].
+
+        Term 0 is added to the seat's return.
         """
         amount = float(reward)
         self.returns[seat] += amount
@@ -226,12 +246,13 @@ class Scoreboard:
         self._truncated = self._truncated or truncated
 
     def outcome(self) -> Outcome:
-        """Declared places, else the ranking of returns, rounded so that the order of additions
-        breaks no tie.
+        """Declared places, else the ranking of returns.
+
+        Returns are rounded, so that the order of additions breaks no tie.
         """
         if not all(self.over):
             raise EnvError(
-                f"game {self._game!r}: outcome() was asked while seats "
+                f"game {self._game!r}: outcome() was called while seats "
                 f"{[s for s, o in enumerate(self.over) if not o]} still play"
             )
         places = [info.get("place") for info in self._declared]
@@ -256,9 +277,7 @@ class Scoreboard:
 
 
 def declared_terms(env: Any) -> tuple[str, ...]:
-    """The game's reward terms: "reward", then what the environment's `reward_terms` attribute
-    names.
-    """
+    """The game's reward terms: "reward", then those that the environment's `reward_terms` names."""
     named = tuple(str(term) for term in getattr(env, "reward_terms", ()) if term != "reward")
     return ("reward", *named)
 

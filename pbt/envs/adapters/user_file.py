@@ -1,7 +1,7 @@
 """A game from a user's own file, "./file.py:function", for the local command line.
 
 The function returns a PettingZoo AEC or parallel environment, a Gymnasium environment, or a `Game`.
-Whether it has chance and can be replayed is measured by a short probe.
+A short probe measures whether the game has chance and can be replayed.
 """
 
 import hashlib
@@ -26,8 +26,9 @@ PROBE_STEPS = 500
 
 
 def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
-    """The game of "path.py:function"; the path is relative to the working directory. Runs the file.
+    """The game of "path.py:function". Runs the file; the path is relative to the working directory.
 
+    measured  (replayable, chance), where they were measured before; None: measure them now
     Raises: EnvNameError when there is no such file or function; EnvError for code that raises (with
     its traceback) and for a return value that is no environment.
     """
@@ -68,16 +69,17 @@ def file_spec(name: str, measured: tuple[bool, bool] | None = None) -> EnvSpec:
 
 
 def adapt(env: Any, name: str) -> Game:
-    """The environment behind the adapter of its kind; a `Game` as it is. Raises EnvError for
-    anything else.
+    """The environment behind the adapter of its kind; a `Game` is returned as it is.
+
+    Raises: EnvError for anything else.
     """
     if isinstance(env, Game):
         return env
     if isinstance(env, gymnasium.Env):
         return GymnasiumGame(env, name)
     if hasattr(env, "possible_agents") and hasattr(env, "step"):
-        # AEC environments have `last`; told by attributes, so that environments with PettingZoo's
-        # interface but another base class work, too.
+        # AEC environments have `last`. Attributes decide and not the base class, so that
+        # environments with PettingZoo's interface but another base class work as well.
         return PettingZooAEC(env, name) if hasattr(env, "last") else PettingZooParallel(env, name)
     raise EnvError(
         f"env {name!r}: its function returned {type(env).__name__}; expected a PettingZoo "
@@ -88,16 +90,16 @@ def adapt(env: Any, name: str) -> Game:
 
 def _load(name: str, path: Path) -> ModuleType:
     module_name = f"user_env_{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}"
-    found = importlib.util.spec_from_file_location(module_name, path)
-    if found is None or found.loader is None:
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    if module_spec is None or module_spec.loader is None:
         raise EnvError(
             f"env {name!r}: {path.name} is not a Python file; expected a name that ends in .py"
         )
-    module = importlib.util.module_from_spec(found)
-    # Dataclasses look their module up by name.
+    module = importlib.util.module_from_spec(module_spec)
+    # Dataclasses look up their module by its name.
     sys.modules[module_name] = module
     try:
-        found.loader.exec_module(module)
+        module_spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[module_name]
         advice = ""
@@ -145,8 +147,9 @@ def _user_traceback(error: BaseException) -> str:
 
 
 def _measure(make: Any, name: str) -> tuple[bool, bool]:
-    """(replayable, chance) over the first steps of a few seeds. Raises EnvError if the game
-    raises.
+    """(replayable, chance) over the first steps of a few seeds.
+
+    Raises: EnvError where the game raises.
     """
     from pbt.envs.testing.check import table_problems, varies_with_seed
     from pbt.envs.testing.playthrough import Referee, play

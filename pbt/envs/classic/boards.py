@@ -11,7 +11,7 @@ MARKS = ".XO"
 def board_text(planes: NDArray[Any], seat: int) -> str:
     """One line per row: X for the pieces of seat 0, O for those of seat 1.
 
-    planes: [rows, columns, 2], plane 0 the pieces of `seat`, plane 1 those of the other
+    planes  [rows, columns, 2]: plane 0 the pieces of `seat`, plane 1 those of the other
     """
     first, second = planes[..., seat], planes[..., 1 - seat]
     return "\n".join(

@@ -14,8 +14,10 @@ ROWS, COLUMNS, IN_A_ROW = 6, 7, 4
 
 
 def make(**options: Any) -> Game:
-    """One table. options go to PettingZoo's `connect_four_v3.raw_env`; its wrappers only guard
-    against illegal moves, which masks rule out.
+    """One table.
+
+    options  passed to PettingZoo's `connect_four_v3.raw_env`; its wrappers only guard against
+             illegal moves, which masks rule out
     """
     from pettingzoo.classic.connect_four.connect_four import raw_env
 
@@ -25,7 +27,7 @@ def make(**options: Any) -> Game:
 
 
 def _lines() -> NDArray[np.float32]:
-    """[lines, cells] 1.0 where the cell belongs to the line; all 69 lines of four."""
+    """[lines, cells], 1.0 where the cell belongs to the line: all 69 lines of four."""
     rows = []
     for row in range(ROWS):
         for column in range(COLUMNS):
@@ -44,10 +46,10 @@ _LINES = _lines()
 
 
 def _completes(pieces: NDArray[np.float32], landing: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[N, columns]: would a piece landing there complete four.
+    """[N, columns]: whether a piece that lands in the column completes four.
 
-    pieces: [N, cells] of one side; landing: [N, columns] index of the lowest empty cell of each
-    column.
+    pieces   [N, cells] of one side
+    landing  [N, columns], index of the lowest empty cell of each column
     """
     threatened = (((pieces @ _LINES.T) == IN_A_ROW - 1).astype(np.float32) @ _LINES) > 0
     hit: NDArray[np.bool_] = np.take_along_axis(threatened, landing, axis=1)
@@ -57,11 +59,13 @@ def _completes(pieces: NDArray[np.float32], landing: NDArray[np.int64]) -> NDArr
 def one_ply(
     observation: Mapping[str, NDArray[Any]], mask: NDArray[np.bool_], uniforms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Wins if it can, else blocks if it must, else plays any legal column; equal choices are
-    equally likely.
+    """Wins if it can, else blocks if it must, else plays any legal column. Returns [N, 1].
 
-    observation["observation"]: [N, 6, 7, 2], plane 0 own pieces, plane 1 the opponent's; mask: [N,
-    7]; uniforms: [N, 1]. Returns [N, 1].
+    Equal choices are equally likely.
+
+    observation  "observation": [N, 6, 7, 2], plane 0 own pieces, plane 1 the opponent's
+    mask         [N, 7]
+    uniforms     [N, 1]
     """
     board = np.asarray(observation["observation"])
     own = board[..., 0].reshape(len(board), -1).astype(np.float32)
@@ -80,7 +84,8 @@ def one_ply(
 
 def draw(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
     """The board with the numbers of its columns, which are the actions.
-    observation["observation"]: [6, 7, 2], plane 0 the seat's own pieces.
+
+    observation  "observation": [6, 7, 2], plane 0 the seat's own pieces
     """
     return board_text(observation["observation"], seat) + "\n" + " ".join(map(str, range(COLUMNS)))
 

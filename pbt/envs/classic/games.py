@@ -1,4 +1,4 @@
-"""Known games of PettingZoo and Gymnasium, built when asked for."""
+"""Known games of PettingZoo and Gymnasium, each built when it is asked for."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from pbt.envs.classic.boards import board_text
 from pbt.envs.contract import EnvSpec, Game, Grid
 
 _WIN_DRAW_LOSS = "the game's +1, -1 or 0 (the ranking of summed rewards)"
-_CHIPS = "who gains chips wins (the ranking of summed rewards)"
+_CHIPS = "a player who gains chips wins (the ranking of summed rewards)"
 
 
 def _make_tictactoe(**options: Any) -> Game:
@@ -21,8 +21,9 @@ def _make_tictactoe(**options: Any) -> Game:
 
 
 def _draw_tictactoe(observation: Mapping[str, NDArray[Any]], seat: int) -> str:
-    """The board; the game numbers its squares, which are the actions, down the columns.
-    observation["observation"]: [3, 3, 2], columns first.
+    """The board, whose squares the game numbers down the columns; the numbers are the actions.
+
+    observation  "observation": [3, 3, 2], columns first
     """
     return board_text(observation["observation"].swapaxes(0, 1), seat)
 
@@ -84,6 +85,6 @@ CARTPOLE = EnvSpec(
     _make_cartpole,
     True,
     True,
-    "one seat: nobody wins, the return counts",
+    "one seat: no player wins, the return counts",
     "Pole balancing (Gymnasium CartPole-v1)",
 )

@@ -1,4 +1,4 @@
-"""Does a game keep its promises? Plays it, replays it, and says what was found."""
+"""Checks that a game keeps its contract: plays it, replays it, and reports broken promises."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,16 +15,18 @@ MAX_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `check_game` found.
+    """The findings of `check_game`.
 
-    problems        one line each: where, found, expected, what to do; empty = the game keeps the
+    problems        one line each: where, found, expected, what to do; empty: the game keeps the
                     contract
-    games           games played to their end, of which `first_places[seat]` had one winner, `draws`
-                    several, `truncated` were cut off
+    games           games that were played to their end
+    first_places    per seat, the games that this seat won alone
+    draws           games with several winners
+    truncated       games that were cut off
     replayable      the same seeds and actions gave the same games at another table, in another
                     order; None: not measured, because games failed
     seed_matters    equal actions gave different games under different seeds; None as above
-    steps_per_s     decisions of all seats per second inside the game, one core
+    steps_per_s     decisions of all seats per second inside the game, on one core
     mean_decisions  decisions of all seats per game
     winners         how the ranking comes about, as the game declares it
     """
@@ -50,11 +52,13 @@ class CheckReport:
 
 
 def check_game(spec: EnvSpec, seeds: int = 20, *, max_steps: int = MAX_STEPS) -> CheckReport:
-    """Plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in
-    reverse order, then varies the seed under equal actions.
+    """Check a game over a number of seeds.
 
-    max_steps: a game longer than this counts as endless. Raises nothing for what the game does;
-    building the table may fail: that, too, is a problem.
+    It plays seeds 0 .. seeds - 1 with random legal actions, replays them at a fresh table in
+    reverse order, then varies the seed under equal actions. It raises nothing for what the game
+    does: what its code raises, even while a table is built, is a problem of the report.
+
+    max_steps  a game longer than this counts as endless
     """
     tables: list[Game] = []
     try:
@@ -112,15 +116,13 @@ def _table(spec: EnvSpec, tables: list[Game]) -> Game:
 
 
 def varies_with_seed(referee: Referee, name: str, seeds: int, max_steps: int) -> bool:
-    """Whether any of the seeds 0 .. seeds - 1 gives another game than seed 0 under the same
-    stream of actions.
-    """
+    """Whether any of the other seeds gives another game than seed 0 under equal actions."""
     first = play(referee, name, 0, 0, max_steps).digest
     return any(play(referee, name, seed, 0, max_steps).digest != first for seed in range(1, seeds))
 
 
 def table_problems(game: Game) -> list[str]:
-    """Broken promises that show before play: roles, seats, terms, spaces."""
+    """Broken promises that show before play: roles, seats, reward terms."""
     problems = []
     if not game.roles or not game.seat_names:
         problems.append(
@@ -189,7 +191,9 @@ def _report(
 ) -> CheckReport:
     ended = [one.outcome for one in played if one.outcome is not None]
     seats = game.seat_names if game is not None else ()
-    sole = Counter(outcome.ranking.index(0) for outcome in ended if outcome.ranking.count(0) == 1)
+    sole_winners = Counter(
+        outcome.ranking.index(0) for outcome in ended if outcome.ranking.count(0) == 1
+    )
     decisions, step_s = sum(one.decisions for one in played), sum(one.step_s for one in played)
     if len(problems) > MAX_PROBLEMS:
         problems = [*problems[:MAX_PROBLEMS], f"and {len(problems) - MAX_PROBLEMS} more"]
@@ -205,7 +209,7 @@ def _report(
         steps_per_s=decisions / step_s if step_s else 0.0,
         mean_decisions=decisions / len(played) if played else 0.0,
         winners=spec.winners,
-        first_places=tuple(sole[seat] for seat in range(len(seats))),
+        first_places=tuple(sole_winners[seat] for seat in range(len(seats))),
         draws=sum(outcome.ranking.count(0) > 1 for outcome in ended),
         truncated=sum(outcome.reason == "truncated" for outcome in ended),
     )

@@ -1,5 +1,6 @@
-"""Plays one game with random legal actions and watches every turn: the judge behind
-`check_game`, probes and contract tests.
+"""Plays one game with random legal actions and judges every turn.
+
+`check_game`, the probe of user files and the contract tests are built on it.
 """
 
 import hashlib
@@ -11,12 +12,18 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from pbt.envs.contract import Game, Outcome, Role, SeatTurn, env_error, ranking_from_scores
 from pbt.envs.scripted import random_act
 from pbt.envs.spaces import ActionCodec, ObservationCodec
 from pbt.errors import EnvError
 from pbt.seeding import generator
+
+# What to do about an observation that does not fit.
+_FITTING = (
+    "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
+)
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,12 @@ class Playthrough:
     problems   broken promises of the contract, in order; the game is left at the first
     error      set when the game's code raised
     ended      every seat was over within the step limit
-    decisions  actions of all seats;  step_s: seconds inside the game's own reset and step
+    steps      calls of the game's step
+    decisions  actions of all seats
+    step_s     seconds inside the game's own reset and step
     digest     of every observation, mask, reward, flag and action in order: equal digests, equal
                games
+    outcome    as the game declared it; None where it did not end
     """
 
     seed: int
@@ -47,8 +57,9 @@ class _Broken(Exception):
 
 
 class Referee:
-    """Judges turns of one table. Construct it once per table; raises EnvError if a space is not
-    supported.
+    """Judges the turns of one table. Construct it once per table.
+
+    Raises: EnvError where a space is not supported.
     """
 
     def __init__(self, game: Game) -> None:
@@ -64,7 +75,10 @@ class Referee:
         self._acted: set[int] = set()
 
     def judge(self, turns: Sequence[SeatTurn], *, first: bool) -> dict[int, SeatTurn]:
-        """The seats that are due. Raises _Broken after noting the problems."""
+        """The turns of the seats that are due.
+
+        Raises: _Broken after noting the problems.
+        """
         seats = [turn.seat for turn in turns]
         if len(set(seats)) != len(seats):
             self.problems.append(
@@ -83,7 +97,7 @@ class Referee:
         if not due and len(self.over) < len(self.game.seat_names):
             waiting = sorted(set(range(len(self.game.seat_names))) - self.over)
             self.problems.append(
-                f"nobody is due, yet seats {waiting} are not over; expected a turn for the "
+                f"no seat is due, yet seats {waiting} are not over; expected a turn for the "
                 "next to act, or final turns for all"
             )
             raise _Broken
@@ -97,17 +111,19 @@ class Referee:
             return [f"{seat}: a turn after its episode ended; expected none until the next reset"]
         index = self.game.seat_roles[turn.seat]
         role = self.game.roles[index]
-        found = _observation_problems(seat, role, turn)
-        found += _mask_problems(seat, role, self.heads[index], turn)
-        found += _reward_problems(seat, self.game.reward_terms, turn, first)
+        problems = _observation_problems(seat, role, turn)
+        problems += _mask_problems(seat, role, self.heads[index], turn)
+        problems += _reward_problems(seat, self.game.reward_terms, turn, first)
         if turn.seat in self._acted and not turn.tics > 0:
-            found.append(
+            problems.append(
                 f"{seat}: tics {turn.tics} after an action; expected at least 1; say how "
                 "many engine ticks the action covered"
             )
         if first and turn.tics != 0:
-            found.append(f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet")
-        return found
+            problems.append(
+                f"{seat}: tics {turn.tics} at reset; expected 0: nothing was played yet"
+            )
+        return problems
 
     def _note(self, turn: SeatTurn) -> None:
         self.digest.update(
@@ -161,8 +177,9 @@ class Referee:
 
 
 def play(referee: Referee, name: str, seed: int, action_seed: int, max_steps: int) -> Playthrough:
-    """One game. The actions depend on action_seed and the masks alone. Never raises for what the
-    game does.
+    """Play one game and judge it. Never raises for what the game does.
+
+    The actions depend on action_seed and the masks alone.
     """
     game = referee.game
     rng = generator(action_seed, "playthrough")
@@ -229,14 +246,10 @@ def _observation_problems(seat: str, role: Role, turn: SeatTurn) -> list[str]:
 
 
 def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
-    """What is wrong with the value, at the innermost place that says so; None if it belongs to
-    the space.
-    """
-    advice = (
-        "return it with the space's shape and dtype, inside its bounds, or widen the declared space"
-    )
+    """What is wrong with the value, at the innermost place that shows it; None: it fits."""
     if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray | np.generic):
-        return f"{where} is a {type(value).__name__}; expected a numpy array of {space}; {advice}"
+        kind = type(value).__name__
+        return f"{where} is a {kind}; expected a numpy array of {space}; {_FITTING}"
     if space.contains(value):
         return None
     parts = (
@@ -254,22 +267,27 @@ def _misfit(space: gymnasium.Space[Any], value: Any, where: str) -> str | None:
         if inner:
             return inner
     if isinstance(space, spaces.Box):
-        if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
-            return (
-                f"{where} has shape {value.shape} and dtype {value.dtype}; expected "
-                f"{space.shape} and {space.dtype}; {advice}"
-            )
-        bad = np.count_nonzero(~np.isfinite(value))
-        span = (
-            f"{bad} values that are not finite"
-            if bad
-            else f"values from {value.min()} to {value.max()}"
-        )
+        return _box_misfit(space, value, where)
+    return f"{where} is {value!r:.80}; expected an element of {space}; {_FITTING}"
+
+
+def _box_misfit(space: spaces.Box, value: NDArray[Any], where: str) -> str:
+    """What is wrong with an array that does not fit the space."""
+    if value.shape != space.shape or not np.can_cast(value.dtype, space.dtype):
         return (
-            f"{where} has {span}; expected {float(np.min(space.low))} to "
-            f"{float(np.max(space.high))}; {advice}"
+            f"{where} has shape {value.shape} and dtype {value.dtype}; expected "
+            f"{space.shape} and {space.dtype}; {_FITTING}"
         )
-    return f"{where} is {value!r:.80}; expected an element of {space}; {advice}"
+    bad = np.count_nonzero(~np.isfinite(value))
+    span = (
+        f"{bad} values that are not finite"
+        if bad
+        else f"values from {value.min()} to {value.max()}"
+    )
+    return (
+        f"{where} has {span}; expected {float(np.min(space.low))} to "
+        f"{float(np.max(space.high))}; {_FITTING}"
+    )
 
 
 def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn) -> list[str]:
@@ -299,12 +317,7 @@ def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn
                 "bool: one entry per choice, heads side by side"
             )
         ]
-    stops = np.cumsum(heads)
-    empty = [
-        head
-        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
-        if not mask[stop - size : stop].any()
-    ]
+    empty = _empty_heads(mask, heads)
     if empty and not turn.over:
         return [
             (
@@ -313,6 +326,16 @@ def _mask_problems(seat: str, role: Role, heads: tuple[int, ...], turn: SeatTurn
             )
         ]
     return []
+
+
+def _empty_heads(mask: NDArray[np.bool_], heads: tuple[int, ...]) -> list[int]:
+    """Indices of the heads without a legal choice."""
+    stops = np.cumsum(heads)
+    return [
+        head
+        for head, (stop, size) in enumerate(zip(stops, heads, strict=True))
+        if not mask[stop - size : stop].any()
+    ]
 
 
 def _reward_problems(seat: str, terms: tuple[str, ...], turn: SeatTurn, first: bool) -> list[str]:

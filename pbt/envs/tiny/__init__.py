@@ -1,1 +1,1 @@
-"""Tiny exact games whose right answers are known: for tests and first steps."""
+"""Tiny exact games whose right answers are known, for tests and first steps."""

@@ -1,9 +1,9 @@
 """Hide and seek: two roles with different observation and action spaces, in turn.
 
 One of three places is locked, drawn from the seed; both sides know which. The hider takes a place
-(the locked one gives him away), then the seeker looks into one of the two open places or gives up.
-Optimal play of either side is a fair coin over the open places: the hider is then found with
-probability 1/2 at most, by the seeker's coin 1/2 at least. A uniform hider is found with
+(the locked one gives the hider away), then the seeker looks into one of the two open places or
+gives up. Optimal play of either side is a fair coin over the open places: the hider is then found
+with probability 1/2 at most, by the seeker's coin 1/2 at least. A uniform hider is found with
 probability 2/3 by an optimal seeker; a uniform seeker finds an optimal hider with probability 1/3.
 """
 
@@ -21,11 +21,11 @@ GIVE_UP = PLACES
 
 
 class HideAndSeek:
-    """Seat 0 hides: sees [3] float32 with 1 at the locked place; action: a place. Seat 1 seeks:
-    sees the locked place's number; action: a place or 3, give up; the mask forbids the locked
-    place.
+    """The game. Found: seeker +1, hider -1; not found: the reverse.
 
-    Found: seeker +1, hider -1; not found: the reverse.
+    seat 0  hides. It sees [3] float32 with 1 at the locked place; its action is a place
+    seat 1  seeks. It sees the locked place's number; its action is a place, or 3 to give up; the
+            mask forbids the locked place
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
-"""Memory: a cue at the first step, asked for some steps later. Only a policy with memory does
-better than guessing.
+"""Memory: the game shows a cue at the first step and asks for it some steps later.
+
+Only a policy with memory does better than guessing.
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,14 @@ from pbt.seeding import integer
 
 
 class Memory:
-    """One seat. cues: how many different cues; delay: steps between the cue and the question.
+    """One seat. The answer to the question gives 1 if it names the cue, else 0.
 
-    Observation [cues + 1] float32: the cue one-hot at step 0, zeros while waiting, 1 in the last
-    place at the question. The answer to the question gives 1 if it names the cue, else 0; every
-    other action is without effect. Best return: 1 with memory, 1 / cues without.
+    Every other action is without effect. The best return is 1 with memory and 1 / cues without. The
+    observation is [cues + 1] float32: the cue one-hot at step 0, zeros while waiting, 1 in the last
+    place at the question.
+
+    cues   how many different cues there are
+    delay  steps between the cue and the question
     """
 
     def __init__(self, cues: int = 3, delay: int = 4) -> None:
@@ -35,24 +39,24 @@ class Memory:
         return [SeatTurn(0, self._view(self._cue), None, (0.0,), tics=0)]
 
     def step(self, actions: Mapping[int, tuple[int, ...]]) -> list[SeatTurn]:
-        asked = self._step == self._delay
+        is_question = self._step == self._delay
         self._step += 1
-        reward = float(asked and actions[0][0] == self._cue)
+        reward = float(is_question and actions[0][0] == self._cue)
         return [
             SeatTurn(
                 0,
                 self._view(self._cues if self._step == self._delay else None),
                 None,
                 (reward,),
-                terminated=asked,
+                terminated=is_question,
             )
         ]
 
     def _view(self, index: int | None) -> Any:
-        seen = np.zeros(self._cues + 1, np.float32)
+        observation = np.zeros(self._cues + 1, np.float32)
         if index is not None:
-            seen[index] = 1.0
-        return seen
+            observation[index] = 1.0
+        return observation
 
     def outcome(self) -> Outcome:
         return Outcome((0,))
@@ -70,7 +74,7 @@ SPEC = EnvSpec(
     make=make,
     chance=True,
     replayable=True,
-    winners="one seat: nobody wins, the return counts",
+    winners="one seat: no player wins, the return counts",
     description=(
         "A cue to be remembered for some steps; only a recurrent policy does better than guessing"
     ),

@@ -1,4 +1,7 @@
-"""Rock, paper, scissors: two seats act at once; the only equilibrium is uniform play, value 0."""
+"""Rock, paper, scissors: two seats act at once.
+
+The only equilibrium is uniform play, with value 0.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,10 +25,11 @@ MOVES = len(NAMES)
 
 
 class RockPaperScissors:
-    """rounds: throws per game, each worth 1, 0 or -1.
+    """The game. Actions: 0 rock, 1 paper, 2 scissors.
 
-    Observation: 0 at first, then 1 + the opponent's last move. Actions: 0 rock, 1 paper, 2
-    scissors.
+    An observation is 0 at first, then 1 + the opponent's last move.
+
+    rounds  throws per game, each worth 1, 0 or -1
     """
 
     def __init__(self, rounds: int = 3) -> None:
@@ -63,8 +67,9 @@ class RockPaperScissors:
 
 
 def always(move: int) -> ScriptedAct:
-    """A player of one move: together the three make the smallest circle, which no rating can
-    tell.
+    """A scripted player that always makes one move.
+
+    The three together make the smallest circle, which no rating can express.
     """
 
     def act(
